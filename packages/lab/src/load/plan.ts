@@ -46,7 +46,10 @@ export interface LoadPlan {
   readonly connections: Connections
   /** A request without a complete answer this long after its scheduled time fails with `response-timeout`. */
   readonly timeoutMs: number
-  /** A connection not established after this long fails with `connect-timeout`. */
+  /**
+   * A connection not established after this long fails with `connect-timeout`; so does a request that reaches
+   * `timeoutMs` while its connection is still not established.
+   */
   readonly connectTimeoutMs: number
   /** Answers of status 2xx/3xx complete within this are goodput. */
   readonly sloMs: number
@@ -63,6 +66,8 @@ export type FailureCode =
   | 'malformed'
   | 'unresolved'
   | 'unreachable'
+  /** Still on its way when the run was aborted: nobody's failure. */
+  | 'aborted'
   | 'other'
 
 /** Counts of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
@@ -113,7 +118,7 @@ export interface LoadOutcome {
   /** Actual send time minus scheduled time, of every request sent: the generator's own lateness. */
   readonly sendLag: Histogram
   readonly seconds: readonly LoadSecond[]
-  /** CPU the generator used per request sent, microseconds. */
+  /** CPU the generator used per request sent, microseconds, without the idle turns of its pacing. */
   readonly cpuPerRequestUs: number
   /** False when the generator itself was late or the bottleneck, or the run was cut short; `why` says so in sentences. */
   readonly certified: boolean

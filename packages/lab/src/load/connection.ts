@@ -1,0 +1,158 @@
+/**
+ * One connection with at most one request on it. Turns what a socket does into four calls on its owner; knows nothing
+ * of schedules, pools or counts. After `onGone` or `onFailed` nothing more comes from it.
+ */
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { explain, failureOf } from './failure.ts'
+import type { FailureCode } from './plan.ts'
+import { ResponseParser } from './response-parser.ts'
+
+export interface ConnectionOwner {
+  /** Bytes came in, of whatever kind. */
+  onBytes(count: number): void
+  /** The connection stands. A request given to it meanwhile has just been written. */
+  onConnected(connection: Connection): void
+  /** The request is answered; the connection is idle when `reusable`, else it closes by itself. */
+  onAnswer(connection: Connection, status: number, reusable: boolean): void
+  /** The connection failed. When it was `busy` its request failed with it. */
+  onFailed(connection: Connection, code: FailureCode, reason: string): void
+  /** The connection closed with no request on it. */
+  onGone(connection: Connection): void
+}
+
+export interface Peer {
+  readonly address: string
+  readonly port: number
+  /** Name for TLS to verify; undefined for plain HTTP. */
+  readonly tlsName: string | undefined
+  readonly request: Uint8Array
+  readonly headRequest: boolean
+}
+
+type State = 'connecting' | 'open' | 'closing' | 'gone'
+
+/**
+ * One buffer serves every socket of the thread: what is read is parsed before the next read begins. 64 KiB is what
+ * libuv reads at most at once.
+ */
+const readBuffer = new Uint8Array(65_536)
+
+export class Connection {
+  state: State = 'connecting'
+  /** A request is on it: waiting for the connection, or for its answer. */
+  busy = false
+  /** Of the request on it, set by the owner: when it was due and when it was sent, milliseconds from the start. */
+  due = 0
+  sentAt = 0
+  /** When connecting, then closing, began: set by the owner. */
+  since = 0
+
+  readonly #owner: ConnectionOwner
+  readonly #peer: Peer
+  readonly #parser = new ResponseParser()
+  readonly #socket: Socket
+
+  constructor(owner: ConnectionOwner, peer: Peer) {
+    this.#owner = owner
+    this.#peer = peer
+    const options = {
+      host: peer.address,
+      port: peer.port,
+      noDelay: true,
+      autoSelectFamily: false,
+      onread: { buffer: readBuffer, callback: (count: number): boolean => this.#read(count) },
+    }
+    this.#socket =
+      peer.tlsName === undefined
+        ? connectTcp(options).on('connect', () => this.#connected())
+        : connectTls({ ...options, servername: serverName(peer.tlsName), ALPNProtocols: ['http/1.1'] }).on(
+            'secureConnect',
+            () => this.#connected(),
+          )
+    this.#socket
+      .on('error', (error: NodeJS.ErrnoException) => this.#broke(error))
+      .on('end', () => this.#ended())
+      .on('close', () => this.#ended())
+  }
+
+  /** Puts a request on the connection; written now, or as soon as the connection stands. */
+  send(): void {
+    this.busy = true
+    if (this.state === 'open') this.#write()
+  }
+
+  /** Ends the connection at once. Says nothing to the owner, who asked for it. */
+  destroy(): void {
+    this.state = 'gone'
+    this.busy = false
+    this.#socket.destroy()
+  }
+
+  #write(): void {
+    this.#parser.start(this.#peer.headRequest)
+    this.#socket.write(this.#peer.request)
+  }
+
+  #connected(): void {
+    if (this.state !== 'connecting') return
+    this.state = 'open'
+    if (this.busy) this.#write()
+    this.#owner.onConnected(this)
+  }
+
+  #read(count: number): boolean {
+    if (this.state === 'gone') return true
+    this.#owner.onBytes(count)
+    if (this.state !== 'open') return true
+    if (!this.busy) {
+      // Nobody asked: a server that says "408" before it closes an idle connection. Not to be trusted any further.
+      this.#leave()
+      return true
+    }
+    const taken = this.#parser.read(readBuffer, 0, count)
+    if (this.#parser.complete) this.#answered(this.#parser.reusable && taken === count)
+    else if (this.#parser.failed) this.#fail('malformed', this.#parser.fault)
+    return true
+  }
+
+  #answered(reusable: boolean): void {
+    this.busy = false
+    // Whoever closes first keeps the port for a minute (TIME_WAIT), so closing is left to the server.
+    if (!reusable) this.state = 'closing'
+    this.#owner.onAnswer(this, this.#parser.status, reusable)
+  }
+
+  #ended(): void {
+    if (this.state === 'gone') return
+    if (this.state === 'connecting') return this.#fail('reset', 'the connection closed before it was ready')
+    if (this.busy) {
+      this.#parser.end()
+      if (this.#parser.complete) this.#answered(false)
+      else return this.#fail('reset', 'the connection closed before the answer was complete')
+    }
+    this.#leave()
+  }
+
+  #broke(error: NodeJS.ErrnoException): void {
+    if (this.state === 'gone') return
+    if (this.state === 'closing' || (this.state === 'open' && !this.busy)) return this.#leave()
+    this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error.code, error.message))
+  }
+
+  #leave(): void {
+    if (this.state === 'gone') return
+    this.destroy()
+    this.#owner.onGone(this)
+  }
+
+  #fail(code: FailureCode, reason: string): void {
+    const busy = this.busy
+    this.destroy()
+    this.busy = busy
+    this.#owner.onFailed(this, code, reason)
+  }
+}
+
+/** TLS takes names only, not addresses, as the server's name. */
+const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)

@@ -1,0 +1,405 @@
+/**
+ * One worker's load: takes arrivals when they are due, puts them on connections, and counts what becomes of them.
+ * Knows neither threads nor reports. All times are milliseconds since the start of the run.
+ *
+ * The flow: arrival due -> connection (free, new, or waited for) -> sent -> answer | failure -> tally.
+ */
+import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
+import { nowMs } from './clock.ts'
+import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { Fifo } from './fifo.ts'
+import { Pacer } from './pacer.ts'
+import type { FailureCode, LoadPlan } from './plan.ts'
+import { Tally, type TallyData } from './tally.ts'
+
+/**
+ * Connections of the standing set that may be connecting at once, over all workers: a Node server accepts one
+ * connection per turn of its loop, and its backlog is 511.
+ */
+const CONNECTING_AT_ONCE = 100
+/** Requests sent in one go before the answers that came meanwhile are read. */
+const SENDS_AT_ONCE = 64
+/** Deadlines are looked at this often; a timeout is late by at most this much. */
+const SWEEP_MS = 4
+/** A connection we no longer need is given this long to be closed by the server. */
+const LINGER_MS = 1000
+/** Standing connections that the server closed while idle are replaced one at a time, this far apart, per worker. */
+const REPLACE_EVERY_MS = 10
+
+export interface EngineJob {
+  readonly plan: LoadPlan
+  /** Undefined when the name in the URL has no address: every request fails as `unresolved`. */
+  readonly peer: Peer | undefined
+  readonly worker: number
+  readonly workers: number
+  /** One 32-bit word: 0 while running, 1 to stop at once. */
+  readonly control: Int32Array
+}
+
+export interface EngineProgress {
+  readonly scheduled: number
+  readonly sent: number
+  readonly answered: Readonly<Record<string, number>>
+  readonly failed: Readonly<Record<string, number>>
+  readonly good: number
+  readonly inflight: number
+}
+
+/** A stretch in which the generator did not run at all. */
+export interface Freeze {
+  readonly atMs: number
+  readonly lengthMs: number
+}
+
+export interface EngineReport {
+  readonly tally: TallyData
+  readonly elapsedMs: number
+  readonly aborted: boolean
+  /** CPU of this thread during the run, and of that the share spent spinning while there was nothing to do. */
+  readonly cpuMs: number
+  readonly idleMs: number
+  readonly freezes: readonly Freeze[]
+  /** Most connections open at once, and whether the cap on them made a request wait. */
+  readonly mostConnections: number
+  /** Requests given up without being sent, by what they waited for. */
+  readonly unsentForConnection: number
+  readonly unsentForGenerator: number
+  /** Standing connections wanted and opened before the start. */
+  readonly standingWanted: number
+  readonly standingOpened: number
+}
+
+/** CPU of this thread in milliseconds; of the process where Node can not tell (before 23.9). */
+const cpuMs = (): number => {
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
+  return (user + system) / 1000
+}
+
+export class Engine implements ConnectionOwner {
+  readonly #job: EngineJob
+  readonly #source: ArrivalSource
+  readonly #tally: Tally
+  readonly #pacer: Pacer
+  readonly #fresh: boolean
+  readonly #most: number
+  readonly #standing: number
+
+  /** Due times of requests that wait for a connection. */
+  readonly #waiting = new Fifo<number>()
+  readonly #free = new Fifo<Connection>()
+  /** In order of due time, so that the first is the first to time out. */
+  readonly #inflight = new Set<Connection>()
+  /** In order of their beginning. */
+  readonly #connecting = new Set<Connection>()
+  readonly #closing = new Set<Connection>()
+  #open = 0
+  #mostOpen = 0
+  #toReplace = 0
+  #lastReplace = 0
+  #lastSweep = 0
+
+  #originMs = 0
+  #running = false
+  #unsentForConnection = 0
+  #unsentForGenerator = 0
+  #standingOpened = 0
+  #lastAnswerAt = 0
+  #typicalMs = 0
+  #sentAtSweep = 0
+  #ratePerMs = 0
+  #cpuAtStart = 0
+  #resolve: ((report: EngineReport) => void) | undefined
+  #standingReady: (() => void) | undefined
+  #standingFailed = false
+
+  constructor(job: EngineJob) {
+    const { plan, worker, workers } = job
+    this.#job = job
+    this.#source = sourceOf(plan.arrival, worker, workers)
+    this.#tally = new Tally(plan.sloMs)
+    const { connections } = plan
+    this.#fresh = connections.kind === 'fresh'
+    this.#standing = connections.kind === 'fresh' ? 0 : shareOf(connections.count, worker, workers)
+    this.#most =
+      connections.kind === 'fresh' ? Number.POSITIVE_INFINITY : Math.max(1, shareOf(connections.max, worker, workers))
+    this.#pacer = new Pacer(job.control, () => this.#turn())
+  }
+
+  /** Opens the standing set, gently. Ends early when one of them fails: the run itself will say what is wrong. */
+  open(): Promise<void> {
+    if (this.#standing === 0 || this.#job.peer === undefined) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#standingReady = resolve
+      const timer = setTimeout(() => this.#standingDone(), this.#job.plan.connectTimeoutMs + this.#standing * 5)
+      this.#standingReady = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#openMoreStanding()
+    })
+  }
+
+  #openMoreStanding(): void {
+    const atOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / this.#job.workers))
+    while (!this.#standingFailed && this.#open < this.#standing && this.#connecting.size < atOnce) this.#connect()
+    if (this.#connecting.size === 0) this.#standingDone()
+  }
+
+  #standingDone(): void {
+    this.#standingOpened = this.#free.length
+    this.#standingReady?.()
+    this.#standingReady = undefined
+  }
+
+  /** Runs the schedule. `startAt` is a time of `nowMs()`. */
+  run(startAt: number): Promise<EngineReport> {
+    return new Promise(resolve => {
+      this.#resolve = resolve
+      this.#originMs = startAt
+      const begin = (): void => {
+        this.#cpuAtStart = cpuMs()
+        this.#running = true
+        this.#lastSweep = this.#now()
+        this.#pacer.start(startAt)
+        this.#turn()
+      }
+      setTimeout(begin, Math.max(0, startAt - nowMs() - 2))
+    })
+  }
+
+  /** Looks at the control word now, should the engine be asleep. */
+  wake(): void {
+    if (this.#running) this.#turn()
+  }
+
+  progress(): EngineProgress {
+    const { scheduledCount, sentCount, answered, failed, good } = this.#tally
+    return { scheduled: scheduledCount, sent: sentCount, answered, failed, good, inflight: this.#inflight.size }
+  }
+
+  #now(): number {
+    return nowMs() - this.#originMs
+  }
+
+  /** One turn: send what is due, give up what is too late, then wait for whatever comes next. */
+  #turn(): void {
+    if (!this.#running) return
+    const now = this.#pacer.turnBegins()
+    if (this.#job.control[0] === 1) return this.#finish(now, true)
+    this.#sendDue(now)
+    if (now - this.#lastSweep >= SWEEP_MS) this.#sweep(now)
+    const due = this.#source.peek()
+    const nothingLeft = due === Number.POSITIVE_INFINITY && this.#inflight.size === 0 && this.#waiting.length === 0
+    if (nothingLeft && this.#closing.size === 0 && now >= this.#source.durationMs) return this.#finish(now, false)
+    this.#pacer.wait({
+      due: nothingLeft && now < this.#source.durationMs ? this.#source.durationMs : due,
+      busy: this.#inflight.size > 0,
+      // What an answer may be read late without anyone noticing: it follows how slow the answers are.
+      answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
+      ratePerMs: this.#ratePerMs,
+    })
+  }
+
+  #sendDue(now: number): void {
+    let at = now
+    for (let sends = 0; sends < SENDS_AT_ONCE; sends++) {
+      const due = this.#source.peek()
+      if (due > at) return
+      this.#source.advance()
+      this.#tally.scheduled(due)
+      this.#place(due, at)
+      at = this.#now()
+    }
+  }
+
+  /** Finds a connection for a request that is due. */
+  #place(due: number, at: number): void {
+    this.#pacer.did()
+    if (at - due > this.#job.plan.timeoutMs) {
+      this.#unsentForGenerator++
+      return this.#giveUp(at)
+    }
+    if (this.#job.peer === undefined) {
+      this.#tally.sent(due, at, false)
+      this.#tally.fail(due, 'unresolved', '')
+      return this.#source.ended(at, false)
+    }
+    if (this.#waiting.length > 0) return this.#waiting.push(due)
+    const connection = this.#available()
+    if (connection === undefined) this.#waiting.push(due)
+    else this.#send(connection, due, at, false)
+  }
+
+  #giveUp(at: number): void {
+    this.#tally.unsent()
+    this.#source.ended(at, true)
+  }
+
+  /** A free connection, in rotation, or a new one where the cap allows it. */
+  #available(): Connection | undefined {
+    if (!this.#fresh) {
+      for (;;) {
+        const free = this.#free.shift()
+        if (free === undefined) break
+        if (free.state === 'open') return free
+      }
+    }
+    return this.#open < this.#most ? this.#connect() : undefined
+  }
+
+  #connect(): Connection {
+    const connection = new Connection(this, this.#job.peer!)
+    connection.since = this.#now()
+    this.#connecting.add(connection)
+    this.#open++
+    if (this.#open > this.#mostOpen) this.#mostOpen = this.#open
+    return connection
+  }
+
+  #send(connection: Connection, due: number, at: number, waited: boolean): void {
+    connection.due = due
+    connection.sentAt = at
+    this.#inflight.add(connection)
+    this.#tally.sent(due, at, waited)
+    connection.send()
+  }
+
+  /** A connection became free, or may be opened: the request that waits longest takes it. */
+  #serveWaiting(now: number): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#available()
+      if (connection === undefined) return
+      this.#send(connection, this.#waiting.shift()!, now, true)
+    }
+  }
+
+  onBytes(count: number): void {
+    this.#tally.bytesRead += count
+  }
+
+  onConnected(connection: Connection): void {
+    this.#connecting.delete(connection)
+    if (!connection.busy) this.#free.push(connection)
+    if (!this.#running) this.#openMoreStanding()
+    else this.#serveWaiting(this.#now())
+  }
+
+  onAnswer(connection: Connection, status: number, reusable: boolean): void {
+    const readLag = this.#pacer.readLag()
+    const now = this.#pacer.lastSeen
+    const latency = now - connection.due
+    this.#inflight.delete(connection)
+    this.#tally.answer(connection.due, status, latency, connection.sentAt - connection.due + readLag)
+    // A slow average with weight 1/16: enough to tell microseconds from milliseconds.
+    this.#typicalMs += (now - connection.sentAt - this.#typicalMs) / 16
+    this.#lastAnswerAt = now
+    if (reusable) {
+      this.#free.push(connection)
+    } else {
+      this.#open--
+      connection.since = now
+      this.#closing.add(connection)
+    }
+    this.#source.ended(now, true)
+    if (this.#waiting.length > 0) this.#serveWaiting(now)
+    if (this.#source.peek() <= now) this.#sendDue(now)
+  }
+
+  onFailed(connection: Connection, code: FailureCode, reason: string): void {
+    const connected = !this.#connecting.delete(connection)
+    this.#open--
+    if (!this.#running) {
+      this.#standingFailed = true
+      if (this.#connecting.size === 0) this.#standingDone()
+      return
+    }
+    this.#pacer.readLag()
+    if (connection.busy) this.#failRequest(connection, code, reason, connected)
+    this.#serveWaiting(this.#now())
+  }
+
+  #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean): void {
+    this.#inflight.delete(connection)
+    this.#tally.fail(connection.due, code, reason)
+    this.#source.ended(this.#now(), connected)
+  }
+
+  onGone(connection: Connection): void {
+    if (this.#closing.delete(connection)) return
+    this.#open--
+    if (this.#running) this.#toReplace++
+  }
+
+  /** What has waited too long: for an answer, for a connection, for a place, for the server to close. */
+  #sweep(now: number): void {
+    const { timeoutMs, connectTimeoutMs } = this.#job.plan
+    this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
+    this.#sentAtSweep = this.#tally.sentCount
+    this.#lastSweep = now
+    for (const connection of this.#connecting) {
+      if (connection.since + connectTimeoutMs > now) break
+      this.#drop(connection, 'connect-timeout')
+    }
+    for (const connection of this.#inflight) {
+      if (connection.due + timeoutMs > now) break
+      // Without a connection by then it was the connection that timed out, whatever its own limit.
+      this.#drop(connection, this.#connecting.has(connection) ? 'connect-timeout' : 'response-timeout')
+    }
+    for (let due = this.#waiting.peek(); due !== undefined && due + timeoutMs <= now; due = this.#waiting.peek()) {
+      this.#waiting.shift()
+      this.#unsentForConnection++
+      this.#giveUp(now)
+    }
+    for (const connection of this.#closing) {
+      const ending = this.#source.peek() === Number.POSITIVE_INFINITY && this.#inflight.size === 0
+      if (connection.since + (ending ? 0 : LINGER_MS) > now) break
+      this.#closing.delete(connection)
+      connection.destroy()
+    }
+    if (this.#toReplace > 0 && now - this.#lastReplace >= REPLACE_EVERY_MS) {
+      this.#lastReplace = now
+      this.#toReplace--
+      if (this.#open < this.#standing && now < this.#source.durationMs) this.#connect()
+    }
+    this.#serveWaiting(now)
+  }
+
+  #drop(connection: Connection, code: FailureCode): void {
+    const connected = !this.#connecting.delete(connection)
+    const { busy } = connection
+    connection.destroy()
+    this.#open--
+    if (busy) this.#failRequest(connection, code, '', connected)
+  }
+
+  #finish(now: number, aborted: boolean): void {
+    this.#running = false
+    this.#pacer.stop()
+    const elapsedMs = Math.max(0, now)
+    if (aborted) {
+      for (let due = this.#source.peek(); due <= now; due = this.#source.peek()) {
+        this.#source.advance()
+        this.#tally.scheduled(due)
+        this.#tally.unsent()
+      }
+      while (this.#waiting.shift() !== undefined) this.#tally.unsent()
+      for (const connection of this.#inflight) this.#tally.fail(connection.due, 'aborted', '')
+    }
+    for (const connection of [...this.#inflight, ...this.#connecting, ...this.#closing]) connection.destroy()
+    for (let free = this.#free.shift(); free !== undefined; free = this.#free.shift()) free.destroy()
+    this.#inflight.clear()
+    this.#resolve?.({
+      tally: this.#tally.data(),
+      elapsedMs,
+      aborted,
+      cpuMs: cpuMs() - this.#cpuAtStart,
+      idleMs: this.#pacer.idleMs,
+      freezes: this.#pacer.freezes,
+      mostConnections: this.#mostOpen,
+      unsentForConnection: this.#unsentForConnection,
+      unsentForGenerator: this.#unsentForGenerator,
+      standingWanted: this.#standing,
+      standingOpened: this.#standingOpened,
+    })
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * A mergeable log-linear histogram of durations in milliseconds. Pure: knows no clock, no thread, no file.
+ *
+ * Every power of two from 2^-10 ms (0.98 us) to 2^20 ms (17.5 min) is cut into 128 equal buckets, so a bucket is at
+ * most 1/128 of its value wide and its middle is within 0.39 % of every value inside. The bucket of a value is read off
+ * the bits of the double itself (exponent and the top 7 bits of the mantissa): no logarithm, about 10 ns. Pages of 128
+ * counters exist only for the octaves that were touched, so a typical histogram holds a few kilobytes.
+ *
+ * Values below the range count in the first bucket and values above it in the last; minimum and maximum stay exact.
+ */
+
+const SUB_BITS = 7
+const SUB = 1 << SUB_BITS
+const OCTAVES = 30
+const BUCKETS = OCTAVES * SUB
+const LOWEST_MS = 2 ** -10
+/** Sums are kept in whole tenths of a microsecond, so that merging in any order gives the very same sum. */
+const SUM_UNITS_PER_MS = 10_000
+
+const float = new Float64Array(1)
+const words = new Uint32Array(float.buffer)
+const HIGH_WORD = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0
+const topBits = (value: number): number => {
+  float[0] = value
+  return words[HIGH_WORD]! >>> (20 - SUB_BITS)
+}
+const FIRST = topBits(LOWEST_MS)
+
+/** Index of the bucket a duration falls into. */
+const bucketOf = (ms: number): number => {
+  if (!(ms > LOWEST_MS)) return 0
+  const index = topBits(ms) - FIRST
+  return index < BUCKETS ? index : BUCKETS - 1
+}
+
+/** Middle of a bucket, milliseconds. */
+const middleOf = (index: number): number =>
+  LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + 0.5) / SUB)
+
+/** The plain form: survives JSON and structured clone. `buckets` is index, count, index, count... in rising order. */
+export interface HistogramData {
+  readonly count: number
+  readonly sumMs: number
+  readonly minMs: number | null
+  readonly maxMs: number | null
+  readonly buckets: readonly number[]
+}
+
+export class Histogram {
+  #pages: (Uint32Array | undefined)[] = []
+  #count = 0
+  #sum = 0
+  #min = Number.POSITIVE_INFINITY
+  #max = Number.NEGATIVE_INFINITY
+
+  /** Adds one duration. Not a number is a fault of the caller and is refused; below zero counts as zero. */
+  record(ms: number): void {
+    if (ms !== ms) throw new RangeError('a histogram takes durations in milliseconds, got NaN')
+    const value = ms > 0 ? ms : 0
+    const index = bucketOf(value)
+    this.#page(index >>> SUB_BITS)[index & (SUB - 1)]!++
+    this.#count++
+    this.#sum += Math.round(value * SUM_UNITS_PER_MS)
+    if (value < this.#min) this.#min = value
+    if (value > this.#max) this.#max = value
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** NaN when empty, like every figure of an empty histogram (JSON shows it as null). */
+  get mean(): number {
+    return this.#count === 0 ? Number.NaN : this.#sum / SUM_UNITS_PER_MS / this.#count
+  }
+
+  get min(): number {
+    return this.#count === 0 ? Number.NaN : this.#min
+  }
+
+  get max(): number {
+    return this.#count === 0 ? Number.NaN : this.#max
+  }
+
+  /**
+   * The value below or at which `percent` (0..100) of the durations lie, by nearest rank, within 0.39 %.
+   * `percentile(100)` is the exact maximum and `percentile(0)` the exact minimum.
+   */
+  percentile(percent: number): number {
+    if (!(percent >= 0 && percent <= 100)) throw new RangeError(`percent must be from 0 to 100, got ${percent}`)
+    if (this.#count === 0) return Number.NaN
+    const rank = Math.ceil((percent / 100) * this.#count - 1e-9)
+    if (rank <= 0) return this.#min
+    if (rank >= this.#count) return this.#max
+    let seen = 0
+    for (let octave = 0; octave < this.#pages.length; octave++) {
+      const page = this.#pages[octave]
+      if (page === undefined) continue
+      for (let sub = 0; sub < SUB; sub++) {
+        seen += page[sub]!
+        if (seen >= rank) return Math.min(this.#max, Math.max(this.#min, middleOf((octave << SUB_BITS) | sub)))
+      }
+    }
+    return this.#max
+  }
+
+  /** Share (0..1) of the durations at or below `ms`, to the resolution of a bucket. NaN when empty. */
+  shareWithin(ms: number): number {
+    if (this.#count === 0) return Number.NaN
+    if (ms >= this.#max) return 1
+    const last = bucketOf(ms)
+    let seen = 0
+    this.#each((index, count) => {
+      if (index <= last) seen += count
+    })
+    return seen / this.#count
+  }
+
+  /** Adds another histogram into this one. */
+  merge(other: Histogram): this {
+    for (let octave = 0; octave < other.#pages.length; octave++) {
+      const from = other.#pages[octave]
+      if (from === undefined) continue
+      const into = this.#page(octave)
+      for (let sub = 0; sub < SUB; sub++) into[sub]! += from[sub]!
+    }
+    this.#count += other.#count
+    this.#sum += other.#sum
+    if (other.#min < this.#min) this.#min = other.#min
+    if (other.#max > this.#max) this.#max = other.#max
+    return this
+  }
+
+  static merged(parts: Iterable<Histogram>): Histogram {
+    const all = new Histogram()
+    for (const part of parts) all.merge(part)
+    return all
+  }
+
+  toJSON(): HistogramData {
+    const buckets: number[] = []
+    this.#each((index, count) => buckets.push(index, count))
+    return {
+      count: this.#count,
+      sumMs: this.#sum / SUM_UNITS_PER_MS,
+      minMs: this.#count === 0 ? null : this.#min,
+      maxMs: this.#count === 0 ? null : this.#max,
+      buckets,
+    }
+  }
+
+  static fromJSON(data: HistogramData): Histogram {
+    const histogram = new Histogram()
+    let count = 0
+    for (let at = 0; at < data.buckets.length; at += 2) {
+      const index = data.buckets[at]!
+      const times = data.buckets[at + 1]!
+      if (!(Number.isInteger(index) && index >= 0 && index < BUCKETS && Number.isInteger(times) && times > 0)) {
+        throw new RangeError(`not a histogram: bucket ${index} with count ${times}`)
+      }
+      histogram.#page(index >>> SUB_BITS)[index & (SUB - 1)]! += times
+      count += times
+    }
+    if (count !== data.count)
+      throw new RangeError(`not a histogram: its buckets hold ${count}, it claims ${data.count}`)
+    histogram.#count = count
+    histogram.#sum = Math.round(data.sumMs * SUM_UNITS_PER_MS)
+    if (data.minMs !== null) histogram.#min = data.minMs
+    if (data.maxMs !== null) histogram.#max = data.maxMs
+    return histogram
+  }
+
+  #page(octave: number): Uint32Array {
+    let page = this.#pages[octave]
+    if (page === undefined) {
+      // Filled from the front, so that the list of pages never becomes sparse and slow.
+      while (this.#pages.length < octave) this.#pages.push(undefined)
+      page = new Uint32Array(SUB)
+      this.#pages[octave] = page
+    }
+    return page
+  }
+
+  #each(visit: (index: number, count: number) => void): void {
+    for (let octave = 0; octave < this.#pages.length; octave++) {
+      const page = this.#pages[octave]
+      if (page === undefined) continue
+      for (let sub = 0; sub < SUB; sub++) {
+        const count = page[sub]!
+        if (count > 0) visit((octave << SUB_BITS) | sub, count)
+      }
+    }
+  }
+}

@@ -1,0 +1,341 @@
+/**
+ * A strict, incremental parser of HTTP/1.1 responses. Pure: bytes in, a verdict out; knows no socket and no clock.
+ *
+ * It keeps only what a load generator asks: the status, whether the answer is complete, whether the connection may be
+ * used again. Bodies are counted by whoever reads the socket and skipped here. Bytes may be split anywhere. It is
+ * strict because a generator that guesses would count answers that never came: bare LF, folded headers, spaces before
+ * a colon, differing lengths, a length beside chunks and bytes after the end are all faults.
+ */
+
+/** Longest line (status line, header, chunk size) and most bytes of headers that are still taken for HTTP. */
+export const LONGEST_LINE = 65_536
+export const MOST_HEAD_BYTES = 262_144
+
+const State = {
+  statusLine: 0,
+  headers: 1,
+  body: 2,
+  bodyUntilClose: 3,
+  chunkSize: 4,
+  chunkData: 5,
+  chunkEnd: 6,
+  trailers: 7,
+  done: 8,
+  failed: 9,
+} as const
+
+const CR = 13
+const LF = 10
+const SPACE = 32
+const TAB = 9
+const COLON = 58
+
+/** RFC 9110 `tchar`: the characters of a header's name. */
+const NAME_CHARACTER = new Uint8Array(256)
+for (const character of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+  NAME_CHARACTER[character.charCodeAt(0)] = 1
+}
+
+const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57
+
+const hexValue = (byte: number): number => {
+  if (isDigit(byte)) return byte - 48
+  const lower = byte | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
+}
+
+/** True when `bytes[start, end)` is `word` (given in lower case), whatever the case of its letters. */
+const isWord = (bytes: Uint8Array, start: number, end: number, word: string): boolean => {
+  if (end - start !== word.length) return false
+  for (let i = 0; i < word.length; i++) {
+    const byte = bytes[start + i]!
+    if ((byte >= 65 && byte <= 90 ? byte | 32 : byte) !== word.charCodeAt(i)) return false
+  }
+  return true
+}
+
+const textOf = (bytes: Uint8Array, start: number, end: number): string => {
+  let text = ''
+  for (let at = start; at < Math.min(end, start + 60); at++) {
+    const byte = bytes[at]!
+    text += byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '?'
+  }
+  return text
+}
+
+export class ResponseParser {
+  /** Status of the answer being read, 0 before its status line. */
+  status = 0
+  /** After a complete answer: whether the connection may carry another request. */
+  reusable = false
+  /** What was wrong, once `failed`. */
+  fault = ''
+
+  #state: number = State.statusLine
+  #headRequest = false
+  #old = false
+  #close = false
+  #keep = false
+  #chunked = false
+  #encoded = false
+  #length = -1
+  #left = 0
+  #headBytes = 0
+  /** A line that began in an earlier piece. */
+  #spill: Uint8Array | undefined
+  #spilled = 0
+
+  /** Gets ready for the answer of a new request. */
+  start(headRequest: boolean): void {
+    this.#headRequest = headRequest
+    this.fault = ''
+    this.#spilled = 0
+    this.#expectStatusLine()
+  }
+
+  get complete(): boolean {
+    return this.#state === State.done
+  }
+
+  get failed(): boolean {
+    return this.#state === State.failed
+  }
+
+  /**
+   * Takes `bytes[start, end)`. Returns how many of them belong to this answer: fewer than given only when the answer
+   * is complete (the rest was not asked for) or broken.
+   */
+  read(bytes: Uint8Array, start: number, end: number): number {
+    let at = start
+    while (at < end) {
+      switch (this.#state) {
+        case State.statusLine:
+        case State.headers:
+        case State.chunkSize:
+        case State.chunkEnd:
+        case State.trailers:
+          at = this.#readLine(bytes, at, end)
+          break
+        case State.body:
+        case State.chunkData: {
+          const taken = Math.min(this.#left, end - at)
+          this.#left -= taken
+          at += taken
+          if (this.#left === 0) this.#state = this.#state === State.body ? State.done : State.chunkEnd
+          break
+        }
+        case State.bodyUntilClose:
+          at = end
+          break
+        default:
+          return at - start
+      }
+    }
+    return at - start
+  }
+
+  /** The peer closed its side. Completes an answer that lasts until close; leaves any other incomplete. */
+  end(): void {
+    if (this.#state === State.bodyUntilClose) this.#state = State.done
+  }
+
+  #expectStatusLine(): void {
+    this.#state = State.statusLine
+    this.status = 0
+    this.reusable = false
+    this.#old = false
+    this.#close = false
+    this.#keep = false
+    this.#chunked = false
+    this.#encoded = false
+    this.#length = -1
+    this.#left = 0
+    this.#headBytes = 0
+  }
+
+  #fail(fault: string): void {
+    this.#state = State.failed
+    this.fault = fault
+  }
+
+  /** Reads up to the end of the line or of the bytes; returns where it stopped. */
+  #readLine(bytes: Uint8Array, start: number, end: number): number {
+    let at = start
+    while (at < end && bytes[at] !== LF) at++
+    if (this.#spilled + at - start > LONGEST_LINE) {
+      this.#fail(`a line longer than ${LONGEST_LINE} bytes`)
+      return at
+    }
+    if (at === end) {
+      this.#keepForLater(bytes, start, end)
+      return end
+    }
+    if (this.#spilled > 0) {
+      this.#keepForLater(bytes, start, at + 1)
+      const length = this.#spilled
+      this.#spilled = 0
+      this.#line(this.#spill!, 0, length - 1)
+    } else {
+      this.#line(bytes, start, at)
+    }
+    return at + 1
+  }
+
+  #keepForLater(bytes: Uint8Array, start: number, end: number): void {
+    const needed = this.#spilled + end - start
+    if (this.#spill === undefined || this.#spill.length < needed) {
+      const larger = new Uint8Array(Math.max(256, 2 * needed))
+      if (this.#spill !== undefined) larger.set(this.#spill.subarray(0, this.#spilled))
+      this.#spill = larger
+    }
+    this.#spill.set(bytes.subarray(start, end), this.#spilled)
+    this.#spilled = needed
+  }
+
+  /** One line, its LF at `lf`. */
+  #line(bytes: Uint8Array, start: number, lf: number): void {
+    const end = lf - 1
+    if (end < start || bytes[end] !== CR) return this.#fail('a line that does not end in CR LF')
+    const state = this.#state
+    if (state === State.chunkSize) return this.#chunkSizeLine(bytes, start, end)
+    if (state === State.chunkEnd) {
+      if (end !== start) return this.#fail('a chunk longer than its size')
+      this.#state = State.chunkSize
+      return
+    }
+    this.#headBytes += lf + 1 - start
+    if (this.#headBytes > MOST_HEAD_BYTES) return this.#fail(`headers longer than ${MOST_HEAD_BYTES} bytes`)
+    if (state === State.statusLine) return this.#statusLine(bytes, start, end)
+    if (end === start) {
+      if (state === State.trailers) this.#state = State.done
+      else this.#headersEnd()
+      return
+    }
+    this.#headerLine(bytes, start, end, state === State.trailers)
+  }
+
+  /** `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing. */
+  #statusLine(bytes: Uint8Array, start: number, end: number): void {
+    const wellFormed =
+      end - start >= 12 &&
+      isWord(bytes, start, start + 4, 'http') &&
+      bytes[start] === 72 &&
+      bytes[start + 4] === 47 &&
+      bytes[start + 5] === 49 &&
+      bytes[start + 6] === 46 &&
+      (bytes[start + 7] === 49 || bytes[start + 7] === 48) &&
+      bytes[start + 8] === SPACE &&
+      isDigit(bytes[start + 9]!) &&
+      isDigit(bytes[start + 10]!) &&
+      isDigit(bytes[start + 11]!) &&
+      (end - start === 12 || bytes[start + 12] === SPACE)
+    if (!wellFormed) return this.#fail(`expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`)
+    const status = (bytes[start + 9]! - 48) * 100 + (bytes[start + 10]! - 48) * 10 + (bytes[start + 11]! - 48)
+    if (status < 100) return this.#fail(`status ${status} does not exist`)
+    this.status = status
+    this.#old = bytes[start + 7] === 48
+    this.#state = State.headers
+  }
+
+  #headerLine(bytes: Uint8Array, start: number, end: number, trailer: boolean): void {
+    let colon = start
+    while (colon < end && NAME_CHARACTER[bytes[colon]!] === 1) colon++
+    if (colon === start || colon === end || bytes[colon] !== COLON) {
+      return this.#fail(`expected a header, got "${textOf(bytes, start, end)}"`)
+    }
+    for (let at = colon + 1; at < end; at++) {
+      const byte = bytes[at]!
+      if (byte < 32 && byte !== TAB) return this.#fail('a control character in a header')
+    }
+    if (trailer) return
+    // Only three headers matter, and their names have three different lengths.
+    const length = colon - start
+    if (length !== 14 && length !== 17 && length !== 10) return
+    let from = colon + 1
+    let to = end
+    while (from < to && (bytes[from] === SPACE || bytes[from] === TAB)) from++
+    while (to > from && (bytes[to - 1] === SPACE || bytes[to - 1] === TAB)) to--
+    if (length === 14 && isWord(bytes, start, colon, 'content-length')) this.#contentLength(bytes, from, to)
+    else if (length === 17 && isWord(bytes, start, colon, 'transfer-encoding')) this.#transferEncoding(bytes, from, to)
+    else if (length === 10 && isWord(bytes, start, colon, 'connection')) this.#connection(bytes, from, to)
+  }
+
+  #contentLength(bytes: Uint8Array, from: number, to: number): void {
+    let value = 0
+    for (let at = from; at < to; at++) {
+      if (!isDigit(bytes[at]!)) return this.#fail(`Content-Length "${textOf(bytes, from, to)}" is not a number`)
+      value = value * 10 + bytes[at]! - 48
+    }
+    if (from === to || to - from > 15) {
+      return this.#fail(`Content-Length "${textOf(bytes, from, to)}" is not a number of at most 15 digits`)
+    }
+    if (this.#length >= 0 && this.#length !== value) return this.#fail('two Content-Length headers that differ')
+    this.#length = value
+  }
+
+  /** Chunked must be the last coding and come once; an answer whose last coding is another lasts until close. */
+  #transferEncoding(bytes: Uint8Array, from: number, to: number): void {
+    this.#encoded = true
+    eachToken(bytes, from, to, (start, end) => {
+      if (this.#chunked) this.#fail('a transfer coding after chunked')
+      else if (isWord(bytes, start, end, 'chunked')) this.#chunked = true
+    })
+  }
+
+  #connection(bytes: Uint8Array, from: number, to: number): void {
+    eachToken(bytes, from, to, (start, end) => {
+      if (isWord(bytes, start, end, 'close')) this.#close = true
+      else if (isWord(bytes, start, end, 'keep-alive')) this.#keep = true
+    })
+  }
+
+  #headersEnd(): void {
+    const { status } = this
+    // An interim answer (100 Continue, 103 Early Hints) precedes the one that counts.
+    if (status < 200 && status !== 101) return this.#expectStatusLine()
+    if (this.#encoded && this.#length >= 0) return this.#fail('both Transfer-Encoding and Content-Length')
+    this.reusable = status !== 101 && !this.#close && (!this.#old || (this.#keep && !this.#encoded))
+    if (this.#headRequest || status === 101 || status === 204 || status === 304) {
+      this.#state = State.done
+    } else if (this.#chunked) {
+      this.#state = State.chunkSize
+    } else if (this.#encoded || this.#length < 0) {
+      this.reusable = false
+      this.#state = State.bodyUntilClose
+    } else {
+      this.#left = this.#length
+      this.#state = this.#left === 0 ? State.done : State.body
+    }
+  }
+
+  /** `1f;name=value`: hexadecimal size, extensions ignored. */
+  #chunkSizeLine(bytes: Uint8Array, start: number, end: number): void {
+    let size = 0
+    let at = start
+    for (; at < end; at++) {
+      const digit = hexValue(bytes[at]!)
+      if (digit < 0) break
+      size = size * 16 + digit
+    }
+    const digits = at - start
+    while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at++
+    if (digits === 0 || digits > 12 || (at < end && bytes[at] !== 59)) {
+      return this.#fail(`expected the size of a chunk, got "${textOf(bytes, start, end)}"`)
+    }
+    this.#left = size
+    this.#state = size === 0 ? State.trailers : State.chunkData
+  }
+}
+
+/** Calls `visit` with the bounds of every token of a comma-separated list. */
+const eachToken = (bytes: Uint8Array, from: number, to: number, visit: (start: number, end: number) => void): void => {
+  let start = from
+  for (let at = from; at <= to; at++) {
+    if (at < to && bytes[at] !== 44) continue
+    let end = at
+    while (start < end && (bytes[start] === SPACE || bytes[start] === TAB)) start++
+    while (end > start && (bytes[end - 1] === SPACE || bytes[end - 1] === TAB)) end--
+    if (end > start) visit(start, end)
+    start = at + 1
+  }
+}

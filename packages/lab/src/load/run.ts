@@ -1,0 +1,210 @@
+/**
+ * `runLoad`: carries out a plan with worker threads and merges what they counted into one outcome.
+ *
+ * The workers open their standing connections, all report ready, and start at the same moment of one clock. Each owns
+ * a fixed share of the arrivals, so nothing is shared while the load runs but one word that says "stop".
+ */
+import { Worker } from 'node:worker_threads'
+import { doubts } from './certify.ts'
+import { checkPlan } from './check-plan.ts'
+import { nowMs } from './clock.ts'
+import type { EngineJob, EngineProgress, EngineReport } from './engine.ts'
+import { Histogram, type HistogramData } from './histogram.ts'
+import type { FailureCode, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond } from './plan.ts'
+import { requestBytes } from './request-bytes.ts'
+import { durationMs } from './schedule.ts'
+import type { Pair, TallyData } from './tally.ts'
+import { parseTarget, resolveAddress } from './target.ts'
+import type { FromWorker, ToWorker } from './worker.ts'
+
+/** Between "all ready" and the first arrival: long enough for the message to reach every worker. Milliseconds. */
+const LEAD_MS = 20
+const PROGRESS_EVERY_MS = 1000
+
+/** The file next to this one, as source or as built. */
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+/**
+ * Throws (RangeError, TypeError) when the plan is wrong, before anything is sent. Whatever the server does is part of
+ * the outcome and never throws.
+ */
+export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promise<LoadOutcome> => {
+  checkPlan(plan)
+  const target = parseTarget(plan.url)
+  const request = requestBytes(plan, target)
+  const address = await resolveAddress(target, plan.connectTimeoutMs)
+  const control = new Int32Array(new SharedArrayBuffer(4))
+  const workers = Array.from({ length: plan.threads }, (_, worker) => {
+    const job: EngineJob = {
+      plan,
+      peer:
+        address === undefined
+          ? undefined
+          : {
+              address,
+              port: target.port,
+              tlsName: target.secure ? target.hostname : undefined,
+              request,
+              headRequest: plan.method.toUpperCase() === 'HEAD',
+            },
+      worker,
+      workers: plan.threads,
+      control,
+    }
+    return new LoadWorker(job)
+  })
+  const stop = (): void => {
+    Atomics.store(control, 0, 1)
+    Atomics.notify(control, 0)
+    for (const worker of workers) worker.tell({ kind: 'stop' })
+  }
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted) stop()
+  const telling = { timer: undefined as NodeJS.Timeout | undefined }
+  try {
+    await Promise.all(workers.map(worker => worker.ready))
+    const startAt = nowMs() + LEAD_MS
+    for (const worker of workers) worker.tell({ kind: 'start', startAt })
+    const tellProgress = (): void => options.onProgress?.(progressOf(plan, nowMs() - startAt, workers))
+    telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
+    const reports = await Promise.all(workers.map(worker => worker.report))
+    tellProgress()
+    return outcomeOf(plan, reports)
+  } finally {
+    clearInterval(telling.timer)
+    options.signal?.removeEventListener('abort', stop)
+    await Promise.all(workers.map(worker => worker.end()))
+  }
+}
+
+class LoadWorker {
+  readonly ready: Promise<void>
+  readonly report: Promise<EngineReport>
+  progress: EngineProgress = { scheduled: 0, sent: 0, answered: {}, failed: {}, good: 0, inflight: 0 }
+  readonly #thread: Worker
+
+  constructor(job: EngineJob) {
+    this.#thread = new Worker(workerFile, { workerData: job, name: `meltlab load ${job.worker}` })
+    const ready = Promise.withResolvers<void>()
+    const report = Promise.withResolvers<EngineReport>()
+    const failed = (error: Error): void => {
+      ready.reject(error)
+      report.reject(error)
+    }
+    // Both may fail while only one is awaited.
+    report.promise.catch(() => {})
+    ready.promise.catch(() => {})
+    this.ready = ready.promise
+    this.report = report.promise
+    this.#thread
+      .on('message', (message: FromWorker) => {
+        if (message.kind === 'ready') ready.resolve()
+        else if (message.kind === 'progress') this.progress = message.progress
+        else report.resolve(message.report)
+      })
+      .on('error', failed)
+      .on('exit', code => failed(new Error(`a load worker ended unexpectedly with code ${code}`)))
+  }
+
+  tell(message: ToWorker): void {
+    this.#thread.postMessage(message)
+  }
+
+  async end(): Promise<void> {
+    await this.#thread.terminate()
+  }
+}
+
+const planMs = (plan: LoadPlan): number =>
+  plan.arrival.kind === 'open' ? durationMs(plan.arrival.schedule) : plan.arrival.durationMs
+
+/** Adds up counters that have the same names. */
+const addUp = (parts: readonly Readonly<Record<string, number>>[]): Record<string, number> => {
+  const sum: Record<string, number> = {}
+  for (const part of parts) for (const [key, value] of Object.entries(part)) sum[key] = (sum[key] ?? 0) + value
+  return sum
+}
+
+const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
+  parts.reduce((sum, part) => sum + read(part), 0)
+
+const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWorker[]): LoadProgress => {
+  const parts = workers.map(worker => worker.progress)
+  return {
+    elapsedMs,
+    totalMs: planMs(plan),
+    scheduled: sumOf(parts, part => part.scheduled),
+    sent: sumOf(parts, part => part.sent),
+    answered: addUp(parts.map(part => part.answered)),
+    failed: addUp(parts.map(part => part.failed)) as Partial<Record<FailureCode, number>>,
+    good: sumOf(parts, part => part.good),
+    inflight: sumOf(parts, part => part.inflight),
+  }
+}
+
+const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
+  const tallies = reports.map(report => report.tally)
+  const merged = (read: (tally: TallyData) => HistogramData): Histogram =>
+    Histogram.merged(tallies.map(tally => Histogram.fromJSON(read(tally))))
+  const pair = (read: (tally: TallyData) => Pair<HistogramData>): Pair<Histogram> => ({
+    measured: merged(tally => read(tally).measured),
+    clean: merged(tally => read(tally).clean),
+  })
+  const ok = pair(tally => tally.ok)
+  const shed = pair(tally => tally.shed)
+  const other = pair(tally => tally.other)
+  const sendLag = merged(tally => tally.sendLag)
+  const sent = sumOf(tallies, tally => tally.sent)
+  const good = sumOf(tallies, tally => tally.good)
+  const failed = addUp(tallies.map(tally => tally.failed))
+  const why = doubts({
+    plan,
+    workers: reports,
+    ok,
+    shed,
+    other,
+    sendLag,
+    connectionWait: merged(tally => tally.connectionWait),
+    good,
+    goodLost: sumOf(tallies, tally => tally.goodLost),
+    reasons: addUp(tallies.map(tally => tally.reasons)),
+    failed,
+    planMs: planMs(plan),
+  })
+  return {
+    scheduled: sumOf(tallies, tally => tally.scheduled),
+    sent,
+    unsent: sumOf(tallies, tally => tally.unsent),
+    answered: addUp(tallies.map(tally => tally.answered)),
+    failed,
+    good,
+    elapsedMs: Math.max(...reports.map(report => report.elapsedMs)),
+    bytesRead: sumOf(tallies, tally => tally.bytesRead),
+    okLatency: ok.measured,
+    shedLatency: shed.measured,
+    otherLatency: other.measured,
+    sendLag,
+    seconds: secondsOf(tallies),
+    cpuPerRequestUs: (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, sent),
+    certified: why.length === 0,
+    why,
+    incomplete: reports.some(report => report.aborted),
+  }
+}
+
+const secondsOf = (tallies: readonly TallyData[]): LoadSecond[] => {
+  const length = Math.max(...tallies.map(tally => tally.seconds.length))
+  return Array.from({ length }, (_, second) => {
+    const parts = tallies.flatMap(tally => tally.seconds[second] ?? [])
+    return {
+      second,
+      scheduled: sumOf(parts, part => part.scheduled),
+      sent: sumOf(parts, part => part.sent),
+      answered: addUp(parts.map(part => part.answered)),
+      failed: addUp(parts.map(part => part.failed)),
+      good: sumOf(parts, part => part.good),
+      okLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.okLatency))),
+      shedLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.shedLatency))),
+    }
+  })
+}

@@ -1,0 +1,169 @@
+/**
+ * When requests are due: a pure function of the schedule and its seed. Knows no clock and no thread.
+ *
+ * Let R(t) be the number of arrivals expected until t, the integral of the rate. In units of expected arrivals every
+ * schedule is the same schedule of rate 1, so arrivals are placed there and brought back to time by the inverse of R:
+ *
+ *   even:     arrival k is due at R^-1(k + 1/2)      k = 0, 1, ... while k + 1/2 <= R(end)
+ *   poisson:  arrival k is due at R^-1(E0 + ... + Ek), every Ei drawn from the exponential distribution of mean 1
+ *
+ * Within one phase that starts with R0 arrivals behind it, s = R - R0:
+ *
+ *   constant rate r:           s = r t                      t = s / r
+ *   ramp from a to b over T:   s = a t + (b - a) t^2 / 2T   t = 2 s / (a + sqrt(a^2 + 2 (b - a) s / T))
+ *
+ * (the second form of the root of the quadratic, which neither cancels when b is close to a nor divides by zero when
+ * a is 0). The half in the even case puts an arrival into the middle of its share of the integral, so the count is
+ * R(end) rounded, untouched by the last bit of the arithmetic.
+ *
+ * The k-th arrival belongs to worker k mod n: n workers partition the schedule exactly.
+ */
+import type { Phase, Schedule } from './plan.ts'
+import { seededRandom } from './random.ts'
+
+/** Above this a schedule is a typing error: no generator of ours gets near. Arrivals per second. */
+export const HIGHEST_RATE = 1_000_000
+/** One day, milliseconds. */
+export const LONGEST_MS = 86_400_000
+
+const check = (name: string, value: number, least: number, most: number, unit: string): void => {
+  if (!(typeof value === 'number' && value >= least && value <= most)) {
+    throw new RangeError(`${name} must be from ${least} to ${most} ${unit}, got ${String(value)}`)
+  }
+}
+
+/** Throws a RangeError that names the option, its range and the value received. */
+export const validateSchedule = (schedule: Schedule): void => {
+  if (schedule.phases.length === 0) throw new RangeError('schedule.phases must hold at least one phase, got none')
+  schedule.phases.forEach((phase, at) => {
+    const name = `schedule.phases[${at}]`
+    switch (phase.kind) {
+      case 'constant':
+        check(`${name}.rate`, phase.rate, 0, HIGHEST_RATE, 'arrivals/s')
+        check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
+        break
+      case 'ramp':
+        check(`${name}.fromRate`, phase.fromRate, 0, HIGHEST_RATE, 'arrivals/s')
+        check(`${name}.toRate`, phase.toRate, 0, HIGHEST_RATE, 'arrivals/s')
+        check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
+        break
+      case 'steps':
+        if (phase.rates.length === 0) throw new RangeError(`${name}.rates must hold at least one rate, got none`)
+        phase.rates.forEach((rate, step) => {
+          check(`${name}.rates[${step}]`, rate, 0, HIGHEST_RATE, 'arrivals/s')
+        })
+        check(`${name}.stepMs`, phase.stepMs, 1, LONGEST_MS, 'ms')
+        break
+      default:
+        throw new RangeError(`${name}.kind must be constant, ramp or steps, got ${String((phase as Phase).kind)}`)
+    }
+  })
+  if (schedule.spacing !== 'even' && schedule.spacing !== 'poisson') {
+    throw new RangeError(`schedule.spacing must be even or poisson, got ${String(schedule.spacing)}`)
+  }
+  if (!Number.isSafeInteger(schedule.seed)) {
+    throw new RangeError(`schedule.seed must be a whole number, got ${String(schedule.seed)}`)
+  }
+  const lengthMs = durationMs(schedule)
+  if (lengthMs > LONGEST_MS) throw new RangeError(`the schedule must last at most ${LONGEST_MS} ms, got ${lengthMs}`)
+}
+
+/** A stretch with a linear rate: what every phase is made of. */
+interface Piece {
+  readonly startMs: number
+  readonly lengthMs: number
+  /** Arrivals per millisecond at the start and the end of the piece. */
+  readonly from: number
+  readonly to: number
+  /** Arrivals expected before the piece, and in it. */
+  readonly before: number
+  readonly inside: number
+}
+
+const piecesOf = (phases: readonly Phase[]): readonly Piece[] => {
+  const pieces: Piece[] = []
+  let startMs = 0
+  let before = 0
+  const add = (fromRate: number, toRate: number, lengthMs: number): void => {
+    const inside = (((fromRate + toRate) / 2) * lengthMs) / 1000
+    pieces.push({ startMs, lengthMs, from: fromRate / 1000, to: toRate / 1000, before, inside })
+    startMs += lengthMs
+    before += inside
+  }
+  for (const phase of phases) {
+    if (phase.kind === 'constant') add(phase.rate, phase.rate, phase.durationMs)
+    else if (phase.kind === 'ramp') add(phase.fromRate, phase.toRate, phase.durationMs)
+    else for (const rate of phase.rates) add(rate, rate, phase.stepMs)
+  }
+  return pieces
+}
+
+/** Time, within the piece, by which `s` arrivals of the piece are expected. */
+const invert = (piece: Piece, s: number): number => {
+  if (s <= 0) return 0
+  const { from, to, lengthMs } = piece
+  const t =
+    from === to ? s / from : (2 * s) / (from + Math.sqrt(Math.max(0, from * from + (2 * (to - from) * s) / lengthMs)))
+  return Math.min(lengthMs, Math.max(0, t))
+}
+
+/** Length of the whole schedule, milliseconds. */
+export const durationMs = (schedule: Schedule): number =>
+  schedule.phases.reduce(
+    (sum, phase) => sum + (phase.kind === 'steps' ? phase.rates.length * phase.stepMs : phase.durationMs),
+    0,
+  )
+
+/** The integral of the rate over the whole schedule. */
+export const expectedArrivals = (schedule: Schedule): number =>
+  piecesOf(schedule.phases).reduce((sum, piece) => sum + piece.inside, 0)
+
+/** Due times of one worker, one at a time, in constant memory. */
+export interface Arrivals {
+  /** Due time of the next arrival, milliseconds from the start; Infinity when there is none left. Does not advance. */
+  peek(): number
+  /** Goes on to the next arrival. */
+  advance(): void
+}
+
+/** The arrivals of `worker` (0-based) out of `workers`. */
+export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrivals => {
+  validateSchedule(schedule)
+  check('workers', workers, 1, 1024, 'workers')
+  check('worker', worker, 0, workers - 1, '(0-based)')
+  const pieces = piecesOf(schedule.phases)
+  const last = pieces.at(-1)!
+  const end = last.before + last.inside
+  // One part in a billion: what summing the pieces may lose.
+  const evenEnd = end * (1 + 1e-9)
+  const random = seededRandom(schedule.seed)
+  const poisson = schedule.spacing === 'poisson'
+  let index = -1
+  let position = 0
+  let at = 0
+  let due = 0
+
+  const step = (): boolean => {
+    index++
+    position = poisson ? position - Math.log(1 - random()) : index + 0.5
+    return poisson ? position < end : position <= evenEnd
+  }
+  const advance = (): void => {
+    do {
+      if (!step()) {
+        due = Number.POSITIVE_INFINITY
+        return
+      }
+    } while (index % workers !== worker)
+    while (at < pieces.length - 1 && position > pieces[at]!.before + pieces[at]!.inside) at++
+    const piece = pieces[at]!
+    due = piece.startMs + invert(piece, position - piece.before)
+  }
+  advance()
+  return {
+    peek: () => due,
+    advance: () => {
+      if (due !== Number.POSITIVE_INFINITY) advance()
+    },
+  }
+}

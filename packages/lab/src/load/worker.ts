@@ -1,0 +1,30 @@
+/** Entry of a worker thread: one engine, driven by messages. Starts on `{ startAt }`, stops at once on `stop`. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { Engine, type EngineJob, type EngineProgress, type EngineReport } from './engine.ts'
+
+export type ToWorker = { readonly kind: 'start'; readonly startAt: number } | { readonly kind: 'stop' }
+export type FromWorker =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'progress'; readonly progress: EngineProgress }
+  | { readonly kind: 'done'; readonly report: EngineReport }
+
+/** How often a worker tells how far it is, milliseconds. */
+const TELL_EVERY_MS = 250
+
+const port = parentPort!
+const tell = (message: FromWorker): void => port.postMessage(message)
+const engine = new Engine(workerData as EngineJob)
+
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'stop') return engine.wake()
+  const telling = setInterval(() => tell({ kind: 'progress', progress: engine.progress() }), TELL_EVERY_MS)
+  void engine.run(message.startAt).then(report => {
+    clearInterval(telling)
+    tell({ kind: 'progress', progress: engine.progress() })
+    tell({ kind: 'done', report })
+    port.close()
+  })
+})
+
+await engine.open()
+tell({ kind: 'ready' })

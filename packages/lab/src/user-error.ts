@@ -1,0 +1,11 @@
+/** A mistake the user can mend: ends the command with one sentence on stderr and an exit code, never with a stack. */
+export class UserError extends Error {
+  override readonly name = 'UserError'
+  readonly exitCode: number
+
+  /** `exitCode`: 2 for bad input, 130 after Ctrl-C. */
+  constructor(message: string, exitCode = 2) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
