@@ -1,1 +1,50 @@
-export {}
+/**
+ * `node --import meltproof/register app.js`: every HTTP server the process creates is protected when it starts to
+ * listen, however its module got hold of `node:http`. Side effects only.
+ */
+import { Server as HttpServer } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
+import { isMeltproofError } from './errors.ts'
+import { optionsFromEnvironment } from './register-options.ts'
+import { isProtected, protect } from './server/protect.ts'
+import type { ProtectOptions } from './server/protect-options.ts'
+
+const options = readOptions()
+if (options !== undefined) {
+  for (const { prototype } of [HttpServer, HttpsServer]) protectWhenListening(prototype, options)
+}
+
+/** `listen` is inherited from net.Server; an own property on these two prototypes leaves every other server alone. */
+function protectWhenListening(prototype: HttpServer, options: ProtectOptions): void {
+  const listen = prototype.listen as (...args: unknown[]) => unknown
+  const protectThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
+    // On a server that listens already, listen() throws Node's own error.
+    if (!this.listening && !isProtected(this)) {
+      try {
+        protect(this, options)
+      } catch (error) {
+        warn(`could not protect a server; it runs unprotected. ${String(error)}`)
+      }
+    }
+    return listen.apply(this, args)
+  }
+  Object.defineProperty(prototype, 'listen', { value: protectThenListen, configurable: true, writable: true })
+}
+
+/** A variable that is wrong ends the process before the app starts: a typo must not run a service unprotected. */
+function readOptions(): ProtectOptions | undefined {
+  try {
+    return optionsFromEnvironment(process.env)
+  } catch (error) {
+    if (!isMeltproofError(error)) throw error
+    process.stderr.write(`meltproof/register: ${error.message}\n`)
+    process.exit(INVALID_ARGUMENT)
+  }
+}
+
+/** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
+const INVALID_ARGUMENT = 9
+
+function warn(text: string): void {
+  process.emitWarning(`meltproof/register ${text}`, { type: 'MeltproofWarning' })
+}

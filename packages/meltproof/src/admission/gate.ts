@@ -1,0 +1,313 @@
+/**
+ * The gate: decides for each request whether it starts now, waits, or is shed. Pure: it is told the time, and it
+ * reaches the outside only through the hooks it is given.
+ *
+ * Three rules, each with one job:
+ *
+ * 1. **The turn budget** protects the event loop. One poll batch can hold a thousand ready requests, and nothing a
+ *    sampled signal says can change inside it; so once this turn has spent its budget on starting handlers, further
+ *    requests wait for the next one.
+ * 2. **The limit** protects what lies behind the loop (a pool, a disk, a neighbour): a law learns how many requests in
+ *    service still raise throughput.
+ * 3. **The queue discipline** alone sheds. A queue that drains is a burst: first come, first served, nobody shed. A
+ *    queue that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's
+ *    distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
+ */
+import type { LimitLaw } from './limit.ts'
+import { type Waiting, WaitQueue } from './queue.ts'
+
+/** Why a request was shed. */
+export type ShedReason =
+  /** It waited in a standing queue longer than service could still make good. */
+  | 'stale'
+  /** It would have waited longer than anybody waits, even in first-come order. */
+  | 'late'
+  /** The queue held as many as it may. */
+  | 'full'
+  /** The guard is draining or the process is out of memory headroom. */
+  | 'closing'
+
+/** What the gate does to the outside. */
+export interface GateHooks<E extends Waiting> {
+  /** Start this request's handler now. */
+  readonly start: (entry: E) => void
+  /** Answer this request that it is shed. */
+  readonly shed: (entry: E, reason: ShedReason) => void
+  /** Call {@link Gate.pump} at the end of this turn of the loop. */
+  readonly wakeAtTurnEnd: () => void
+  /** Call {@link Gate.pump} after about this many milliseconds. */
+  readonly wakeAfter: (ms: number) => void
+  readonly now: () => number
+}
+
+/** Tuning of the discipline. Milliseconds unless the name says otherwise. Nobody should need to change these. */
+export interface GateTuning {
+  /** How long one turn may keep starting handlers. Longer delays every other event; shorter only adds turns. */
+  readonly turnBudgetMs: number
+  /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
+  readonly intervalMs: number
+  /** CoDel's target: a shortest wait below this is not congestion. */
+  readonly targetMs: number
+  /** Nobody waits longer than this, standing or not: half of the usual SLO of one second. */
+  readonly maxWaitMs: number
+  /** In a standing queue nobody waits longer than this, or than {@link staleDepartures} departures take. */
+  readonly staleMs: number
+  /** How many departures' worth of time a request may wait in a standing queue, so that slow services stay busy. */
+  readonly staleDepartures: number
+  /** Requests that may wait at once; each holds a socket and its parsed head. */
+  readonly maxQueued: number
+}
+
+export const GATE_TUNING: GateTuning = {
+  turnBudgetMs: 10,
+  intervalMs: 100,
+  targetMs: 10,
+  maxWaitMs: 600,
+  staleMs: 40,
+  staleDepartures: 8,
+  maxQueued: 4096,
+}
+
+export type Decision = 'start' | 'wait' | 'shed'
+
+export class Gate<E extends Waiting> {
+  readonly #law: LimitLaw
+  readonly #hooks: GateHooks<E>
+  readonly #tuning: GateTuning
+  readonly #queue = new WaitQueue<E>()
+  #inflight = 0
+  #bound = false
+  #pumpAtTurnEnd = false
+  #wakeAt = Number.POSITIVE_INFINITY
+  #closed = false
+
+  // Turn budget. A turn is recognised without a timer of its own: requests whose starts follow each other without a
+  // gap belong to one poll batch; the first one that does arms a wake-up at the end of the turn.
+  #turnStartedAt = Number.NEGATIVE_INFINITY
+  #lastHandlerEndedAt = Number.NEGATIVE_INFINITY
+  #turnKnown = false
+
+  // CoDel's observation interval: the shortest wait seen in it, and in the one before.
+  #intervalEndsAt = 0
+  #shortestWait = Number.POSITIVE_INFINITY
+  #previousShortest = 0
+  #intervalsStanding = 0
+  #standing = false
+
+  // Departures: an exponentially weighted mean of the time between them while anybody waits.
+  #lastDepartureAt = Number.NEGATIVE_INFINITY
+  #departureGapMs = 0
+
+  constructor(law: LimitLaw, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
+    this.#law = law
+    this.#hooks = hooks
+    this.#tuning = tuning
+  }
+
+  /** Requests in service. */
+  get inflight(): number {
+    return this.#inflight
+  }
+
+  /** Requests waiting. */
+  get queued(): number {
+    return this.#queue.size
+  }
+
+  get limit(): number {
+    return this.#law.limit
+  }
+
+  /** True while the queue is standing: the service is overloaded, not merely bursty. */
+  get standing(): boolean {
+    return this.#standing
+  }
+
+  /**
+   * A request arrived at `nowMs`. `start`: run its handler, then call {@link handlerReturned}. `wait`: the gate keeps
+   * the entry and later calls a hook with it. `shed`: answer it now.
+   */
+  offer(entry: E, nowMs: number): Decision {
+    if (this.#closed) return 'shed'
+    if (this.#queue.size === 0 && this.#inflight < this.#law.limit && !this.#turnSpent(nowMs)) {
+      this.#enter(nowMs)
+      return 'start'
+    }
+    entry.arrivedAt = nowMs
+    if (this.#queue.size === 0) this.#beginWaiting(nowMs)
+    else if (this.#queue.size >= this.#tuning.maxQueued) {
+      // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
+      if (!this.#standing) return 'shed'
+      this.#shed(this.#queue.takeOldest()!, 'full')
+    }
+    this.#queue.push(entry)
+    this.#wakeForOldest(nowMs)
+    // Recognise hopeless growth at once, without waiting for an interval to pass.
+    if (!this.#standing && this.#departureGapMs * this.#queue.size > this.#tuning.maxWaitMs) this.#standing = true
+    if (this.#standing) this.#expire(nowMs)
+    if (this.#inflight < this.#law.limit) this.#wakeAtTurnEnd()
+    else this.#setBound(nowMs)
+    return 'wait'
+  }
+
+  /** The synchronous part of a handler started by `offer` has returned; keeps the turn budget honest. */
+  handlerReturned(startedAtMs: number, nowMs: number): void {
+    this.#lastHandlerEndedAt = nowMs
+    if (!this.#turnKnown) this.#turnStartedAt = startedAtMs
+  }
+
+  /** A request that was in service has left it, `serviceMs` after it started. */
+  release(nowMs: number, serviceMs: number): void {
+    this.#inflight--
+    this.#law.completed(nowMs, serviceMs)
+    if (this.#queue.size === 0) return
+    this.#departed(nowMs)
+    this.#wakeAtTurnEnd()
+  }
+
+  /** Its client went away while it waited. False when it was not waiting any more. */
+  abandon(entry: E, nowMs: number): boolean {
+    if (!this.#queue.remove(entry)) return false
+    if (this.#queue.size === 0) this.#endWaiting(nowMs)
+    return true
+  }
+
+  /** Start whoever may start, shed whoever waited too long. Call when a hook asked for it. */
+  pump(nowMs: number): void {
+    this.#pumpAtTurnEnd = false
+    this.#turnKnown = false
+    this.#lastHandlerEndedAt = Number.NEGATIVE_INFINITY
+    if (nowMs >= this.#wakeAt) this.#wakeAt = Number.POSITIVE_INFINITY
+    if (this.#queue.size === 0) return
+    this.#observe(nowMs)
+    this.#expire(nowMs)
+    const until = nowMs + this.#tuning.turnBudgetMs
+    let now = nowMs
+    while (this.#inflight < this.#law.limit && now < until) {
+      const entry = this.#standing ? this.#queue.takeNewest() : this.#queue.takeOldest()
+      if (entry === undefined) break
+      const wait = now - entry.arrivedAt
+      if (wait < this.#shortestWait) this.#shortestWait = wait
+      this.#enter(now)
+      this.#hooks.start(entry)
+      now = this.#hooks.now()
+    }
+    if (this.#queue.size === 0) this.#endWaiting(now)
+    else if (this.#inflight < this.#law.limit) this.#wakeAtTurnEnd()
+    else this.#setBound(now)
+    this.#wakeForOldest(now)
+  }
+
+  /** Shed everybody who waits, and everybody who comes from now on. */
+  close(): void {
+    this.#closed = true
+    for (let entry = this.#queue.takeOldest(); entry !== undefined; entry = this.#queue.takeOldest()) {
+      this.#shed(entry, 'closing')
+    }
+    this.#endWaiting(this.#hooks.now())
+  }
+
+  #enter(nowMs: number): void {
+    this.#inflight++
+    this.#law.admitted(nowMs)
+  }
+
+  #shed(entry: E, reason: ShedReason): void {
+    this.#hooks.shed(entry, reason)
+  }
+
+  /** True when this turn has used its budget on handlers. */
+  #turnSpent(nowMs: number): boolean {
+    // Between two requests of one poll batch only microtasks and our own code run: well under 0.2 ms. Across turns
+    // there is at least a poll; when that too is shorter the loop is saturated and calling it one turn does no harm.
+    const sameBatch = nowMs - this.#lastHandlerEndedAt < SAME_BATCH_GAP_MS
+    if (!sameBatch) {
+      if (!this.#pumpAtTurnEnd) this.#turnKnown = false
+      return false
+    }
+    if (!this.#turnKnown) {
+      this.#turnKnown = true
+      this.#wakeAtTurnEnd()
+    }
+    return nowMs - this.#turnStartedAt >= this.#tuning.turnBudgetMs
+  }
+
+  #beginWaiting(nowMs: number): void {
+    this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+    this.#shortestWait = Number.POSITIVE_INFINITY
+    this.#previousShortest = 0
+    this.#intervalsStanding = 0
+    this.#lastDepartureAt = nowMs
+  }
+
+  #endWaiting(nowMs: number): void {
+    this.#standing = false
+    this.#intervalsStanding = 0
+    if (!this.#bound) return
+    this.#bound = false
+    this.#law.unbound(nowMs)
+  }
+
+  #setBound(nowMs: number): void {
+    if (this.#bound) return
+    this.#bound = true
+    this.#law.bound(nowMs)
+  }
+
+  #departed(nowMs: number): void {
+    const gap = nowMs - this.#lastDepartureAt
+    this.#lastDepartureAt = nowMs
+    this.#departureGapMs = this.#departureGapMs === 0 ? gap : this.#departureGapMs + (gap - this.#departureGapMs) * 0.05
+  }
+
+  /** Closes CoDel's interval when it is over: the queue stands when its shortest wait stays up and does not shrink. */
+  #observe(nowMs: number): void {
+    if (nowMs < this.#intervalEndsAt) return
+    const oldest = this.#queue.oldest()
+    const shortest =
+      this.#shortestWait === Number.POSITIVE_INFINITY && oldest !== undefined
+        ? nowMs - oldest.arrivedAt
+        : this.#shortestWait
+    const draining = shortest < this.#previousShortest * 0.98
+    if (shortest > this.#tuning.targetMs && !draining) this.#intervalsStanding++
+    else this.#intervalsStanding = 0
+    if (this.#intervalsStanding >= 2) this.#standing = true
+    this.#previousShortest = shortest
+    this.#shortestWait = Number.POSITIVE_INFINITY
+    this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+  }
+
+  #longestWait(): number {
+    const { maxWaitMs, staleMs, staleDepartures } = this.#tuning
+    if (!this.#standing) return maxWaitMs
+    return Math.min(maxWaitMs, Math.max(staleMs, staleDepartures * this.#departureGapMs))
+  }
+
+  #expire(nowMs: number): void {
+    const longest = this.#longestWait()
+    for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
+      if (nowMs - oldest.arrivedAt < longest) return
+      this.#queue.takeOldest()
+      this.#shed(oldest, this.#standing ? 'stale' : 'late')
+    }
+  }
+
+  #wakeAtTurnEnd(): void {
+    if (this.#pumpAtTurnEnd) return
+    this.#pumpAtTurnEnd = true
+    this.#hooks.wakeAtTurnEnd()
+  }
+
+  /** Somebody must be shed in time even when nothing else happens. */
+  #wakeForOldest(nowMs: number): void {
+    const oldest = this.#queue.oldest()
+    if (oldest === undefined) return
+    const due = Math.max(1, Math.min(this.#longestWait() - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
+    if (this.#wakeAt <= nowMs + due) return
+    this.#wakeAt = nowMs + due
+    this.#hooks.wakeAfter(due)
+  }
+}
+
+/** Two handlers that start within this of each other's end ran in one poll batch. Milliseconds. */
+const SAME_BATCH_GAP_MS = 0.2

@@ -1,0 +1,24 @@
+/**
+ * The seam between the gate and whatever decides how many requests may be in service at once.
+ * A law is pure: it is told what happened and when, and answers with a number.
+ */
+export interface LimitLaw {
+  /** How many requests may be in service at once: a whole number, at least 1. */
+  readonly limit: number
+  /** A request entered service. */
+  admitted(nowMs: number): void
+  /** A request left service after `serviceMs` in it. */
+  completed(nowMs: number, serviceMs: number): void
+  /** From now on the limit, and nothing else, keeps a waiting request waiting. */
+  bound(nowMs: number): void
+  /** Nobody waits on account of the limit any more. */
+  unbound(nowMs: number): void
+  /** The loop could not turn for so long that what is being measured says nothing about the limit. */
+  disturbed(nowMs: number): void
+}
+
+/** A law that never changes its mind. Useful in tests and for operators who know their number. */
+export function fixedLimit(limit: number): LimitLaw {
+  const nothing = (): void => {}
+  return { limit, admitted: nothing, completed: nothing, bound: nothing, unbound: nothing, disturbed: nothing }
+}

@@ -1,0 +1,23 @@
+/**
+ * The only place in meltproof that reads time. Everything pure takes a number of milliseconds instead.
+ */
+import { performance } from 'node:perf_hooks'
+
+/**
+ * Monotonic time in milliseconds, with microsecond resolution. Never steps when the wall clock is set,
+ * so no limit, wait or window can be stretched or cut by NTP or an operator.
+ */
+export const now: () => number = () => performance.now()
+
+let dateText = ''
+let dateUntilMs = Number.NEGATIVE_INFINITY
+
+/** The value of an HTTP `Date` header (RFC 9110 section 5.6.7) at monotonic time `nowMs`; made once a second. */
+export function httpDate(nowMs: number): string {
+  if (nowMs >= dateUntilMs) {
+    const date = new Date()
+    dateText = date.toUTCString()
+    dateUntilMs = nowMs + 1000 - date.getMilliseconds()
+  }
+  return dateText
+}

@@ -1,0 +1,42 @@
+/**
+ * Every error meltproof raises: one table, one class. Each has a stable `code`, says what was expected,
+ * what came and what to do.
+ */
+
+/** Every installed copy of meltproof marks its errors with the same symbol. */
+const BRAND = Symbol.for('meltproof.error')
+
+/** The stable codes; what each means is in {@link ERROR_CODES}. */
+export type ErrorCode =
+  | 'MELTPROOF_OPTION_UNKNOWN'
+  | 'MELTPROOF_OPTION_INVALID'
+  | 'MELTPROOF_SERVER_INVALID'
+  | 'MELTPROOF_SERVER_LISTENING'
+  | 'MELTPROOF_SERVER_PROTECTED'
+
+/** What each code means. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
+  MELTPROOF_OPTION_UNKNOWN: 'An option or variable has a name meltproof does not know.',
+  MELTPROOF_OPTION_INVALID: 'An option or variable has a value outside its range.',
+  MELTPROOF_SERVER_INVALID: 'protect() was given something that is not a node:http or node:https server.',
+  MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
+  MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
+}
+
+/** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
+export class MeltproofError extends Error {
+  override readonly name = 'MeltproofError'
+  /** Stable across versions; see {@link ERROR_CODES}. */
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+}
+
+/** True for an error raised by any installed copy of meltproof. */
+export function isMeltproofError(error: unknown): error is MeltproofError {
+  return typeof error === 'object' && error !== null && BRAND in error
+}

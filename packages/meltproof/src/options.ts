@@ -1,0 +1,85 @@
+/**
+ * Checks of what a user hands in: unknown names are errors that suggest the nearest one, values out of range are
+ * errors that name the option, the range and what came. Knows no option by name.
+ */
+import { MeltproofError } from './errors.ts'
+
+/** Throws when `given` has a key that is not in `known`; suggests the nearest known name. */
+export function rejectUnknown(what: string, given: object, known: readonly string[]): void {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue
+    const close = nearest(name, known)
+    throw new MeltproofError(
+      'MELTPROOF_OPTION_UNKNOWN',
+      `${what} does not know '${name}'.${close === undefined ? '' : ` Did you mean '${close}'?`} Known: ${known.join(', ')}.`,
+    )
+  }
+}
+
+/** Throws for a value that is not what `expected` describes. */
+export function invalidOption(name: string, expected: string, value: unknown): never {
+  throw new MeltproofError('MELTPROOF_OPTION_INVALID', `${name} must be ${expected}; got ${show(value)}.`)
+}
+
+/** A finite number within [min, max], whole when `whole`; otherwise an error that names the option. */
+export function checkNumber(
+  name: string,
+  value: unknown,
+  range: { readonly min: number; readonly max: number; readonly whole?: boolean; readonly unit?: string },
+): number {
+  const { min, max, whole = false, unit } = range
+  if (typeof value !== 'number' || !(value >= min && value <= max) || (whole && !Number.isInteger(value))) {
+    const kind = whole ? 'a whole number' : 'a number'
+    invalidOption(name, `${kind}${unit === undefined ? '' : ` of ${unit}`} from ${min} to ${max}`, value)
+  }
+  return value
+}
+
+/** `true` or `false`, nothing else. */
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') invalidOption(name, 'true or false', value)
+  return value
+}
+
+/** A function, or undefined. */
+export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
+  if (value !== undefined && typeof value !== 'function') invalidOption(name, 'a function', value)
+  return value
+}
+
+/** A value in words, short enough for a message. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}...'` : `'${value}'`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return String(value)
+}
+
+/** The known name within an edit distance of a third of its length (2 at least), if any. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  let best: string | undefined
+  let bestDistance = Number.POSITIVE_INFINITY
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
+    if (distance < bestDistance && distance <= Math.max(2, candidate.length / 3)) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Levenshtein distance, row by row. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(previous[j]! + 1, row[j - 1]! + 1, substitution))
+    }
+    previous = row
+  }
+  return previous[b.length]!
+}

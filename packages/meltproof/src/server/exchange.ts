@@ -1,0 +1,30 @@
+/**
+ * One request on its way through the door: where it waits, and what it holds while it is in service.
+ * A plain record; whoever changes it is in doorkeeper.ts.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Waiting } from '../admission/queue.ts'
+import type { Connection } from './connection.ts'
+
+export class Exchange implements Waiting {
+  arrivedAt: number
+  left = false
+  readonly request: IncomingMessage
+  /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
+  readonly connection: Connection | undefined
+  /** What llhttp says about the connection after this request. */
+  readonly keepAlive: boolean
+  response: ServerResponse | undefined
+  /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
+  event = 'request'
+  startedAt = 0
+  /** True from the start of its handler until its permit is given back. */
+  holdsPermit = false
+
+  constructor(request: IncomingMessage, connection: Connection | undefined, keepAlive: boolean, arrivedAt: number) {
+    this.request = request
+    this.connection = connection
+    this.keepAlive = keepAlive
+    this.arrivedAt = arrivedAt
+  }
+}
