@@ -1,0 +1,173 @@
+/** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
+import { existsSync, readFileSync } from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { armsOf } from '../melt/arms.ts'
+import { findProgram } from '../melt/app.ts'
+import { type MeltEnd, runMelt } from '../melt/experiment.ts'
+import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
+import { choosePinning } from '../melt/pinning.ts'
+import { type Progress, progressOn } from '../melt/progress.ts'
+import { terminalSummary } from '../report/table.ts'
+import { writeReport } from '../report/write.ts'
+import { UserError } from '../user-error.ts'
+import { accepts } from '../melt/readiness.ts'
+
+export function registerMelt(program: Command): void {
+  const { full, quick } = presets
+  program
+    .command('melt')
+    .summary('offer a command multiples of its capacity, bare and protected, and show the curves')
+    .description(
+      'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
+        'with meltproof, each time from a cold start. Ends with a table and the path of a report.',
+    )
+    .argument('<command...>', 'the command that starts the server, after --')
+    .option('--at <multiples>', `multiples of the capacity to offer (default: ${full.at}; quick: ${quick.at})`)
+    .option('--slo <duration>', 'an answer later than this is not goodput', '1s')
+    .option('--duration <duration>', `length of one step (default: ${full.duration}; quick: ${quick.duration})`)
+    .option('--rounds <n>', 'repeat every step and show medians', '1')
+    .option('--connections <n>', 'standing keep-alive connections (default: 200 to 1500, by rate)')
+    .option('--fresh', 'a new connection for every request')
+    .option('--timeout <duration>', `give up on an answer (default: ${full.timeout}; quick: ${quick.timeout})`)
+    .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
+    .option('--spacing <kind>', 'arrivals: even, or poisson (independent users)', 'even')
+    .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
+    .option('--url <url>', 'where the command listens (default: found by itself)')
+    .option('--path <path>', 'path to request (default: /)')
+    .option('--method <method>', 'request method', 'GET')
+    .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
+    .option('--body <text>', 'request body')
+    .option('--name <name>', 'name of the run (default: from the command)')
+    .option('--out <dir>', 'where to put the folder of the run', 'runs')
+    .option('--quick', 'fewer and shorter steps: under a minute')
+    .option('--strict', 'refuse to start on a busy machine')
+    .option('--json', 'print the result as one JSON document on stdout, and nothing else')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  meltlab melt -- node server.js
+  meltlab melt --quick --path /search?q=tide -- npm start
+  meltlab melt --also "toobusy=node with-toobusy.js" --also "--import ./my-shedder.js" -- node server.js`,
+    )
+    .action((command: string[], options: RawMeltOptions) => melt(command, options))
+}
+
+async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
+  const options = checkOptions(raw, typed)
+  const arms = armsOf({ command: options.command, also: raw.also, registerUrl: registerUrl() })
+  for (const arm of arms) {
+    if (findProgram(arm.command[0]!, process.env.PATH ?? '') === undefined) {
+      throw new UserError(`there is no program '${arm.command[0]}' to start (${arm.name})`)
+    }
+  }
+  await refuseTakenUrl(options.url)
+
+  const progress = progressOn(process.stderr)
+  const stop = stopOnSignals(progress)
+  let end: MeltEnd
+  try {
+    end = await runMelt(
+      {
+        ...options,
+        arms,
+        commandLine: shownCommandLine(process.argv.slice(2)),
+        labVersion: labVersion(),
+        request: { method: options.method, headers: options.headers, body: options.body },
+        target: options,
+        pinning: choosePinning(),
+        port: process.env.PORT === undefined ? await freePort() : undefined,
+        strict: raw.strict === true,
+      },
+      progress,
+      stop.signal,
+    )
+  } finally {
+    stop.release()
+  }
+  const { result, failure } = end
+
+  const something = result.steps.length > 0 || (result.capacity?.probes.length ?? 0) > 0
+  if (failure === undefined || something) {
+    const written = writeReport(result, raw.out)
+    if (raw.json === true) {
+      process.stdout.write(`${JSON.stringify(result)}\n`)
+      process.stderr.write(`${written.html}\n`)
+    } else {
+      process.stdout.write(`\n${terminalSummary(result)}\n\n${path.relative('', written.html)}\n`)
+    }
+  }
+  if (failure !== undefined) throw failure
+}
+
+/** Where meltproof's zero-code entry is; the lab depends on it, so it is there once it is built. */
+function registerUrl(): string {
+  const url = import.meta.resolve('meltproof/register')
+  if (!existsSync(fileURLToPath(url))) {
+    throw new UserError(`meltproof is not built: ${fileURLToPath(url)} is missing; in a checkout run npm run build`)
+  }
+  return url
+}
+
+/** With --url nobody looks up whose port it is, so whoever listens there already would be measured instead. */
+async function refuseTakenUrl(url: URL | undefined): Promise<void> {
+  if (url === undefined) return
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  if (await accepts(url.hostname, port)) {
+    throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
+  }
+}
+
+/** Ctrl-C ends the run and keeps what was measured; pressed again, it ends at once. */
+function stopOnSignals(progress: Progress): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController()
+  const on = (signal: NodeJS.Signals, exitCode: number) => (): void => {
+    if (controller.signal.aborted) process.exit(exitCode) // the exit handler of app.ts ends the processes we started
+    progress.status('stopping')
+    controller.abort(new UserError(`stopped by ${signal === 'SIGINT' ? 'Ctrl-C' : signal}`, exitCode))
+  }
+  const handlers = [
+    ['SIGINT', on('SIGINT', 130)],
+    ['SIGTERM', on('SIGTERM', 143)],
+    ['SIGHUP', on('SIGHUP', 129)],
+  ] as const
+  for (const [signal, handler] of handlers) process.on(signal, handler)
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const [signal, handler] of handlers) process.off(signal, handler)
+    },
+  }
+}
+
+/** A port that is free now, for commands that listen where PORT says. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(0, () => {
+      const { port } = server.address() as net.AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+function labVersion(): string {
+  const file = new URL('../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** As a shell would need it. */
+function shownCommandLine(argv: readonly string[]): string {
+  return [
+    'meltlab',
+    ...argv.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),
+  ].join(' ')
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

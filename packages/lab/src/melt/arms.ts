@@ -1,0 +1,112 @@
+/**
+ * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
+ * arms and decides how each is started, and starts nothing.
+ */
+import { UserError } from '../user-error.ts'
+
+export interface Arm {
+  readonly name: string
+  readonly kind: 'bare' | 'protected' | 'also'
+  readonly command: readonly string[]
+  /** Added to NODE_OPTIONS, so that it reaches Node through npm scripts, shells and cluster workers alike. */
+  readonly nodeOptions: string | undefined
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface ArmsInput {
+  readonly command: readonly string[]
+  readonly also: readonly string[]
+  /** URL of meltproof/register. */
+  readonly registerUrl: string
+}
+
+export function armsOf({ command, also, registerUrl }: ArmsInput): readonly Arm[] {
+  const arms: Arm[] = [
+    { name: 'bare', kind: 'bare', command, nodeOptions: undefined, env: {} },
+    { name: 'protected', kind: 'protected', command, nodeOptions: `--import ${registerUrl}`, env: {} },
+  ]
+  for (const text of also) {
+    const arm = parseAlso(text, command)
+    arms.push({ ...arm, name: freeName(arm.name, arms) })
+  }
+  return arms
+}
+
+/** `[name=]NODE OPTIONS` when it starts with a dash, else `[name=][VAR=value ...]COMMAND`. */
+export function parseAlso(text: string, command: readonly string[]): Arm {
+  // Names hold a lower-case letter; NODE_ENV=production is an environment variable of the command.
+  const named = /^(?=[^=]*[a-z])([\w .+-]*\w)=(.*)$/s.exec(text)
+  const isNamed = named !== null && !text.startsWith('-')
+  const rest = (isNamed ? named[2]! : text).trim()
+  if (rest === '') {
+    throw new UserError(
+      `--also needs Node options or a command, such as --also "--import ./shedder.js", but got '${text}'`,
+    )
+  }
+  if (rest.startsWith('-')) {
+    const name = isNamed ? named[1]! : baseName(splitWords(rest).at(-1)!)
+    return { name, kind: 'also', command, nodeOptions: rest, env: {} }
+  }
+  const words = splitWords(rest)
+  const env: Record<string, string> = {}
+  while (words.length > 1 && /^[A-Z_][A-Z0-9_]*=/.test(words[0]!)) {
+    const [variable, ...value] = words.shift()!.split('=')
+    env[variable!] = value.join('=')
+  }
+  // What differs from the base command is what distinguishes the arm: an app of its own, or a flag.
+  const different = words.find(word => !command.includes(word)) ?? words.at(-1)!
+  return { name: isNamed ? named[1]! : baseName(different), kind: 'also', command: words, nodeOptions: undefined, env }
+}
+
+/** `./a/shed.mjs`, `file:///x/shed.mjs` and `--import=./shed.mjs` are all `shed`. */
+function baseName(word: string): string {
+  const file = word.slice(word.lastIndexOf('=') + 1)
+  const base = file.slice(file.lastIndexOf('/') + 1)
+  return base.replace(/\.[cm]?[jt]s$/, '').replace(/^-+/, '') || word
+}
+
+function freeName(wanted: string, taken: readonly Arm[]): string {
+  let name = wanted
+  for (let n = 2; taken.some(arm => arm.name === name); n++) name = `${wanted}-${n}`
+  return name
+}
+
+/** Splits as a shell would, quotes and backslashes included; expands nothing. */
+export function splitWords(text: string): string[] {
+  const words: string[] = []
+  let word: string | undefined
+  let quote: string | undefined
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!
+    if (quote !== undefined) {
+      if (char === quote) quote = undefined
+      else if (char === '\\' && quote === '"' && /["\\$`]/.test(text[i + 1] ?? '')) word += text[++i]!
+      else word += char
+    } else if (char === '"' || char === "'") {
+      quote = char
+      word ??= ''
+    } else if (char === '\\' && i + 1 < text.length) {
+      word = (word ?? '') + text[++i]!
+    } else if (/\s/.test(char)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+    } else {
+      word = (word ?? '') + char
+    }
+  }
+  if (quote !== undefined) throw new UserError(`a ${quote} is never closed in: ${text}`)
+  if (word !== undefined) words.push(word)
+  return words
+}
+
+/** The environment of an arm: ours, what the arm adds, and NODE_OPTIONS joined. */
+export function armEnvironment(
+  arm: Arm,
+  base: Readonly<Record<string, string | undefined>>,
+  shared: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  const env: Record<string, string | undefined> = { ...base, ...shared, ...arm.env }
+  const options = [env.NODE_OPTIONS, arm.nodeOptions].filter(part => part !== undefined && part !== '')
+  if (options.length > 0) env.NODE_OPTIONS = options.join(' ')
+  return env
+}

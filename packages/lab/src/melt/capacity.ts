@@ -1,0 +1,92 @@
+/** Measures an app's capacity: drives the probes that capacity-search.ts asks for. */
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { UserError } from '../user-error.ts'
+import { nextProbe, type Probe } from './capacity-search.ts'
+import { probe, type Target } from './load-plans.ts'
+
+export interface CapacityTimes {
+  /** Unmeasured: lets the compiler find the hot code. */
+  readonly warmUpMs: number
+  readonly probeMs: number
+  /** The probe that gives the figure; its first second is not counted. */
+  readonly confirmMs: number
+}
+
+export interface CapacityContext {
+  readonly target: Target
+  readonly times: CapacityTimes
+  readonly run: (plan: LoadPlan) => Promise<LoadOutcome>
+  readonly onProbe: (probe: Probe & { readonly kind: string }) => void
+}
+
+export interface MeasuredCapacity {
+  readonly rate: number
+  readonly users: number
+  readonly latencyP50Ms: number | null
+}
+
+const warmUpUsers = 8
+/** A probe sees at least this many answers of each user, however slow the app. */
+const answersPerProbe = 20
+const longestProbeMs = 5000
+
+export async function searchCapacity(context: CapacityContext): Promise<MeasuredCapacity> {
+  const { target, times, run, onProbe } = context
+  requireAnswers(await run(probe(target, warmUpUsers, times.warmUpMs)), target)
+
+  const done: Parameters<typeof nextProbe>[0][number][] = []
+  let probeMs = times.probeMs
+  for (;;) {
+    const next = nextProbe(done)
+    if (next.kind === 'confirm') {
+      const confirmed = await confirm(context, next.users)
+      done.push({ kind: 'confirm', users: next.users, goodput: confirmed.rate })
+      onProbe(done.at(-1)!)
+      return confirmed
+    }
+    if (next.kind === 'done') throw new Error('the search ended without a confirmation')
+    const outcome = await run(probe(target, next.users, probeMs))
+    if (next.users === 1) {
+      requireGoodput(outcome, target)
+      const p50 = outcome.okLatency.percentile(50)
+      probeMs = Math.min(longestProbeMs, Math.max(probeMs, p50 * answersPerProbe))
+    }
+    done.push({ kind: next.kind, users: next.users, goodput: (outcome.good * 1000) / outcome.elapsedMs })
+    onProbe(done.at(-1)!)
+  }
+}
+
+/** Measures it once more, on a process started for it, with the users the search had settled on. */
+export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
+  const { target, times, run, onProbe } = context
+  await run(probe(target, warmUpUsers, times.warmUpMs))
+  const again = await confirm(context, users)
+  onProbe({ kind: 'after', users, goodput: again.rate })
+  return again
+}
+
+async function confirm({ target, times, run }: CapacityContext, users: number): Promise<MeasuredCapacity> {
+  const outcome = await run(probe(target, users, times.confirmMs))
+  // In the first second every user's first request has no predecessor, so more are scheduled than are answered.
+  const counted = outcome.seconds.filter(each => each.second >= 1 && (each.second + 1) * 1000 <= times.confirmMs)
+  const good = counted.reduce((sum, each) => sum + each.good, 0)
+  if (good === 0) throw new UserError(`the app stopped answering ${target.url} while its capacity was measured`)
+  return { rate: good / counted.length, users, latencyP50Ms: outcome.okLatency.percentile(50) }
+}
+
+function requireAnswers(outcome: LoadOutcome, target: Target): void {
+  if (outcome.okLatency.count > 0) return
+  const answers = Object.entries(outcome.answered).map(([status, count]) => `${status} (${count} times)`)
+  const failures = Object.entries(outcome.failed).map(([code, count]) => `${code} (${count} times)`)
+  const what = [...answers, ...failures].join(', ') || 'nothing'
+  throw new UserError(`the app answered only errors to ${target.method} ${target.url}: ${what}`)
+}
+
+function requireGoodput(outcome: LoadOutcome, target: Target): void {
+  if (outcome.good > 0) return
+  const p50 = (outcome.okLatency.percentile(50) / 1000).toFixed(2)
+  throw new UserError(
+    `one user alone waits ${p50}s for ${target.url}, longer than the SLO of ${target.sloMs / 1000}s, ` +
+      'so there is no goodput to measure; raise --slo',
+  )
+}

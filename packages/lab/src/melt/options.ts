@@ -1,0 +1,174 @@
+/** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
+import { parseDuration } from '../durations.ts'
+import type { Spacing } from '../load/plan.ts'
+import { UserError } from '../user-error.ts'
+import { splitWords } from './arms.ts'
+import type { CapacityTimes } from './capacity.ts'
+
+/** As commander hands them over: texts and switches. */
+export interface RawMeltOptions {
+  readonly at?: string
+  readonly slo: string
+  readonly duration?: string
+  readonly rounds: string
+  readonly connections?: string
+  readonly fresh?: boolean
+  readonly timeout?: string
+  readonly startTimeout: string
+  readonly spacing: string
+  readonly also: readonly string[]
+  readonly url?: string
+  readonly path?: string
+  readonly method: string
+  readonly header: readonly string[]
+  readonly body?: string
+  readonly name?: string
+  readonly out: string
+  readonly quick?: boolean
+  readonly strict?: boolean
+  readonly json?: boolean
+}
+
+export interface MeltOptions {
+  readonly command: readonly string[]
+  readonly name: string
+  readonly multiples: readonly number[]
+  readonly sloMs: number
+  readonly durationMs: number
+  readonly rounds: number
+  readonly connections: number | undefined
+  readonly fresh: boolean
+  readonly timeoutMs: number
+  readonly startTimeoutMs: number
+  readonly spacing: Spacing
+  readonly url: URL | undefined
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly capacityTimes: CapacityTimes
+}
+
+/** What --quick and its absence stand for; an option given by name wins over both. */
+export const presets = {
+  full: {
+    at: '0.5,1,2,6,10',
+    duration: '10s',
+    // Five times the usual SLO: whoever waits longer has gone.
+    timeout: '5s',
+    capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
+  },
+  quick: {
+    at: '0.5,2,6',
+    duration: '3s',
+    timeout: '2s',
+    capacityTimes: { warmUpMs: 800, probeMs: 600, confirmMs: 3000 },
+  },
+} as const
+
+/** A step has one second to get steady and at least one that counts. */
+const shortestStepMs = 2000
+
+export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): MeltOptions {
+  const preset = raw.quick === true ? presets.quick : presets.full
+  // `meltlab melt -- "npm start"`: one word with blanks is a command line too.
+  const command = typed.length === 1 ? splitWords(typed[0]!) : typed
+  if (command.length === 0) throw new UserError('a command is needed: meltlab melt [options] -- node server.js')
+  const sloMs = parseDuration(raw.slo, '--slo')
+  const durationMs = parseDuration(raw.duration ?? preset.duration, '--duration')
+  const timeoutMs = parseDuration(raw.timeout ?? preset.timeout, '--timeout')
+  if (durationMs < shortestStepMs) {
+    throw new UserError(`--duration must be at least 2s, one to get steady and one to count, got ${raw.duration}`)
+  }
+  if (timeoutMs < sloMs) {
+    throw new UserError(`--timeout (${timeoutMs / 1000}s) must not be shorter than --slo (${sloMs / 1000}s)`)
+  }
+  if (raw.spacing !== 'even' && raw.spacing !== 'poisson') {
+    throw new UserError(`--spacing must be even or poisson, got ${raw.spacing}`)
+  }
+  if (raw.fresh === true && raw.connections !== undefined) {
+    throw new UserError(
+      '--fresh opens a connection for every request, so --connections has nothing to say; leave one out',
+    )
+  }
+  const url = raw.url === undefined ? undefined : parseUrl(raw.url)
+  const fromUrl = url === undefined ? '/' : url.pathname + url.search
+  const path = raw.path ?? fromUrl
+  if (!path.startsWith('/')) throw new UserError(`--path must start with a slash, got ${path}`)
+  return {
+    command,
+    name: slug(raw.name ?? nameOf(command)),
+    multiples: parseMultiples(raw.at ?? preset.at),
+    sloMs,
+    durationMs,
+    rounds: wholeNumber(raw.rounds, '--rounds', 1, 100),
+    connections: raw.connections === undefined ? undefined : wholeNumber(raw.connections, '--connections', 1, 15_000),
+    fresh: raw.fresh === true,
+    timeoutMs,
+    startTimeoutMs: parseDuration(raw.startTimeout, '--start-timeout'),
+    spacing: raw.spacing,
+    url,
+    path,
+    method: raw.method.toUpperCase(),
+    headers: parseHeaders(raw.header),
+    body: raw.body,
+    capacityTimes: preset.capacityTimes,
+  }
+}
+
+export function parseMultiples(text: string): number[] {
+  const multiples = text.split(',').map(part => Number(part.trim().replace(/x$/i, '') || Number.NaN))
+  if (multiples.some(value => !(value > 0 && value <= 1000))) {
+    throw new UserError(
+      `--at must be multiples of the capacity from above 0 to 1000, such as 0.5,1,2,6,10, got ${text}`,
+    )
+  }
+  return [...new Set(multiples)].sort((a, b) => a - b)
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UserError(`--url must be an http or https address such as http://127.0.0.1:3000, got ${text}`)
+  }
+  return url
+}
+
+function parseHeaders(texts: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const text of texts) {
+    const found = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text)
+    if (found === null) throw new UserError(`--header must look like 'accept: text/html', got ${text}`)
+    headers[found[1]!.toLowerCase()] = found[2]!
+  }
+  return headers
+}
+
+function wholeNumber(text: string, name: string, least: number, most: number): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new UserError(`${name} must be a whole number from ${least} to ${most}, got ${text}`)
+  }
+  return value
+}
+
+/** The script's name says more than the program's: `node --flag src/server.js` is "server", `npm start` is "npm-start". */
+export function nameOf(command: readonly string[]): string {
+  const script = command.find(word => /\.[cm]?[jt]sx?$/.test(word))
+  if (script !== undefined) return script.slice(script.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '')
+  return command
+    .filter(word => !word.startsWith('-'))
+    .slice(0, 3)
+    .map(word => word.slice(word.lastIndexOf('/') + 1))
+    .join('-')
+}
+
+/** Safe as a folder's name. */
+export function slug(name: string): string {
+  return (
+    name
+      .replace(/[^\w.-]+/g, '-')
+      .replace(/^[-.]+|-+$/g, '')
+      .slice(0, 60) || 'app'
+  )
+}

@@ -1,0 +1,44 @@
+/**
+ * Gives the server one core and the lab another, so that neither can slow the other down and "one core's worth" means
+ * something. Linux's `taskset` does it; without it, or with a single core, nothing is pinned and the result says so.
+ */
+import { execFileSync, spawnSync } from 'node:child_process'
+
+export interface Pinning {
+  readonly server: number
+  readonly lab: number
+}
+
+/** The cores to use, or undefined when this machine can not keep the two apart. */
+export function choosePinning(): Pinning | undefined {
+  const shown = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
+  if (shown.status !== 0) return undefined
+  return pinningOf(parseCoreList(shown.stdout))
+}
+
+/** Pure. The last two cores allowed: the first ones tend to serve the machine's interrupts. */
+export function pinningOf(cores: readonly number[]): Pinning | undefined {
+  const server = cores.at(-1)
+  const lab = cores.at(-2)
+  return server === undefined || lab === undefined ? undefined : { server, lab }
+}
+
+/** Pure: `pid 12's current affinity list: 0,2-4` names cores 0, 2, 3 and 4. */
+export function parseCoreList(text: string): number[] {
+  const list = text.trim().split(/\s+/).at(-1) ?? ''
+  return list.split(',').flatMap(range => {
+    const [from, to] = range.split('-').map(Number)
+    if (from === undefined || !Number.isInteger(from)) return []
+    return Array.from({ length: (to ?? from) - from + 1 }, (_, i) => from + i)
+  })
+}
+
+/** Moves this process, its existing threads included, to `core`; threads made later inherit it. */
+export function pinSelf(core: number): void {
+  execFileSync('taskset', ['-acp', String(core), String(process.pid)], { stdio: 'ignore' })
+}
+
+/** The command line that runs `command` on `core`. */
+export function pinned(command: readonly string[], core: number | undefined): readonly string[] {
+  return core === undefined ? command : ['taskset', '-c', String(core), ...command]
+}

@@ -1,0 +1,163 @@
+/**
+ * Waits until a started command can be reached, and says in one sentence why when it can not: it ended, it never
+ * listened, its port was taken, or it answers nothing but errors.
+ */
+import http from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { UserError } from '../user-error.ts'
+import { type Listener, listeningPorts } from '../watch/listening-ports.ts'
+import type { App } from './app.ts'
+
+export interface ReadyOptions {
+  /** Where the user says it listens; then no port is looked for. */
+  readonly url: URL | undefined
+  /** The port we asked for through PORT: the one to take when it listens on several. */
+  readonly preferredPort: number | undefined
+  readonly startTimeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** How often to look. Reading /proc costs about 2 ms of our own core. */
+const pollMs = 25
+/** A server that opened one port may be about to open others; this long is waited when it is not the expected one. */
+const settleMs = 200
+
+/** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */
+export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
+  const { url, preferredPort, startTimeoutMs, signal } = options
+  const until = Date.now() + startTimeoutMs
+  let firstSeen: number | undefined
+  for (;;) {
+    signal.throwIfAborted()
+    if (app.exit !== undefined) throw endedEarly(app)
+    if (url !== undefined) {
+      if (await accepts(url.hostname, Number(url.port || (url.protocol === 'https:' ? 443 : 80)))) {
+        return { origin: url.origin }
+      }
+    } else {
+      const found = await listeningPorts(app.pid)
+      if (found.length > 0) firstSeen ??= Date.now()
+      const expected = found.find(listener => listener.port === preferredPort)
+      if (expected !== undefined) return { origin: originOf(expected) }
+      if (firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(found)
+    }
+    if (Date.now() >= until) throw await neverListened(app, options)
+    await sleep(pollMs)
+  }
+}
+
+async function choose(found: readonly Listener[]): Promise<{ origin: string; note?: string }> {
+  const [only] = found
+  if (found.length === 1) return { origin: originOf(only!) }
+  // Several ports: an inspector or a metrics port answers HTTP too, but seldom with a page at /.
+  for (const listener of found) {
+    const status = await ask(new URL(originOf(listener)), { method: 'GET', headers: {}, body: undefined }, 1000)
+    if (typeof status === 'number' && status < 400) return several(listener, found)
+  }
+  return several(only!, found)
+}
+
+function several(taken: Listener, found: readonly Listener[]): { origin: string; note: string } {
+  const ports = found.map(listener => listener.port).join(', ')
+  return {
+    origin: originOf(taken),
+    note: `the command listens on several ports (${ports}); using ${taken.port}, --url chooses another`,
+  }
+}
+
+function originOf({ host, port }: Listener): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** True when a TCP connection can be made. Used only where no port can be looked up. */
+export function accepts(hostname: string, port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = net.connect({ host: hostname.replace(/^\[|\]$/g, ''), port })
+    socket.setTimeout(1000, () => socket.destroy())
+    socket.once('connect', () => {
+      resolve(true)
+      socket.destroy()
+    })
+    socket.once('error', () => resolve(false))
+    socket.once('close', () => resolve(false))
+  })
+}
+
+function endedEarly(app: App): UserError {
+  const { code, signal } = app.exit!
+  const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+  const words = app.lastWords()
+  const taken = /EADDRINUSE\D*(?:[\d.:[\]a-f*]*:)?(\d+)?/.exec(words)
+  if (taken !== null) {
+    const port = taken[1] === undefined ? 'its port' : `port ${taken[1]}`
+    return new UserError(`the command ${how}: ${port} is taken by another process; end that one first${quote(words)}`)
+  }
+  return new UserError(`the command ${how} before it listened on a port${quote(words)}`)
+}
+
+async function neverListened(app: App, options: ReadyOptions): Promise<UserError> {
+  const waited = `${options.startTimeoutMs / 1000}s`
+  const words = quote(app.lastWords())
+  if (options.url === undefined) {
+    return new UserError(
+      `the command runs but listened on no TCP port within ${waited}; --start-timeout waits longer, --url names the address${words}`,
+    )
+  }
+  const found = await listeningPorts(app.pid).catch(() => [])
+  const where = found.length === 0 ? '' : ` (the command listens on ${found.map(each => each.port).join(', ')})`
+  return new UserError(`nothing accepted a connection at ${options.url.origin} within ${waited}${where}${words}`)
+}
+
+/** What the process said last, indented under the sentence. */
+export function quote(words: string): string {
+  return words === '' ? '' : `\nits last words:\n${words.replace(/^/gm, '  | ')}`
+}
+
+export interface Ask {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** One request on a connection of its own: the status of the answer, or a word for why there was none. */
+export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number | string> {
+  const transport = url.protocol === 'https:' ? https : http
+  return new Promise(resolve => {
+    const sent = transport.request(url, { method: request.method, headers: request.headers, agent: false })
+    // Not the socket's idle timeout: a peer that drips bytes must not be waited for either.
+    const timer = setTimeout(() => {
+      resolve(`no answer within ${timeoutMs / 1000}s`)
+      sent.destroy()
+    }, timeoutMs)
+    sent.once('response', response => {
+      response.resume()
+      response.once('end', () => settle(response.statusCode ?? 0))
+      response.once('error', error => settle(error.message))
+    })
+    sent.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message))
+    sent.end(request.body)
+    function settle(outcome: number | string): void {
+      clearTimeout(timer)
+      resolve(outcome)
+    }
+  })
+}
+
+/** Makes sure that the request the user wants measured is answered at all, before minutes are spent on it. */
+export async function checkAnswers(app: App, url: URL, request: Ask, arm: string, timeoutMs: number): Promise<void> {
+  let outcome: number | string = ''
+  // A server may listen a moment before it is ready; three tries over half a second forgive that.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    if (attempt > 0) await sleep(250)
+    outcome = await ask(url, request, timeoutMs)
+    if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return
+    if (app.exit !== undefined) throw endedEarly(app)
+  }
+  const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
+  throw new UserError(
+    `${arm}: ${request.method} ${url.href} ${what}, so there is no goodput to measure; ` +
+      `--path, --method, --header and --body choose another request${quote(app.lastWords())}`,
+  )
+}

@@ -1,0 +1,42 @@
+/** Numbers as people read them, the same in the terminal, the report and the picture. Pure. */
+
+/** 0.4, 19.5, 195, 1,950 */
+export function formatRate(rate: number): string {
+  const digits = rate !== 0 && Math.abs(rate) < 99.95 && Math.abs(rate - Math.round(rate)) > 0.049 ? 1 : 0
+  return grouped(rate.toFixed(digits))
+}
+
+export function formatCount(count: number): string {
+  return grouped(count.toFixed(0))
+}
+
+/** 0.12 ms, 8.4 ms, 104 ms, 1.93 s, 22.0 s */
+export function formatMs(ms: number | null): string {
+  if (ms === null) return '–'
+  if (ms < 1) return `${ms.toFixed(2)} ms`
+  if (ms < 9.95) return `${ms.toFixed(1)} ms`
+  if (ms < 999.5) return `${ms.toFixed(0)} ms`
+  return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`
+}
+
+/** Megabytes of 10^6 bytes. */
+export function formatMegabytes(bytes: number): string {
+  return `${grouped((bytes / 1e6).toFixed(0))} MB`
+}
+
+/** 97 %, 0.3 %, 0 % */
+export function formatPercent(share: number): string {
+  const percent = share * 100
+  return `${percent.toFixed(percent > 0.05 && percent < 9.95 ? 1 : 0)} %`
+}
+
+/** 0.5x, 10x */
+export function formatMultiple(multiple: number): string {
+  return `${Number(multiple.toFixed(2))}x`
+}
+
+function grouped(digits: string): string {
+  const [whole, fraction] = digits.split('.')
+  const withCommas = whole!.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? withCommas : `${withCommas}.${fraction}`
+}

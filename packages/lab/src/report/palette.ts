@@ -1,0 +1,31 @@
+/**
+ * Colours of the arms, from Okabe and Ito's set, which stays apart in all common kinds of colour blindness; each also has
+ * a mark and a dash of its own, so that nothing depends on colour alone. Pure.
+ */
+import type { ArmResult } from './result.ts'
+
+export interface ArmStyle {
+  readonly light: string
+  readonly dark: string
+  readonly mark: 'circle' | 'square' | 'triangle' | 'diamond'
+  /** Stroke lengths and gaps, px; empty is a solid line. */
+  readonly dash: readonly number[]
+}
+
+const bare: ArmStyle = { light: '#c44e00', dark: '#ff8a3d', mark: 'square', dash: [] }
+const guarded: ArmStyle = { light: '#0072b2', dark: '#56b4e9', mark: 'circle', dash: [] }
+const others: readonly ArmStyle[] = [
+  { light: '#8a5a9e', dark: '#d7a3e0', mark: 'triangle', dash: [8, 5] },
+  { light: '#00795a', dark: '#2fc79b', mark: 'diamond', dash: [3, 4] },
+  { light: '#8a6d00', dark: '#f0c53b', mark: 'triangle', dash: [12, 4, 3, 4] },
+]
+
+/** The style of each arm, in order. */
+export function stylesOf(arms: readonly Pick<ArmResult, 'kind'>[]): readonly ArmStyle[] {
+  let next = 0
+  return arms.map(arm => {
+    if (arm.kind === 'bare') return bare
+    if (arm.kind === 'protected') return guarded
+    return others[next++ % others.length]!
+  })
+}

@@ -1,0 +1,89 @@
+/**
+ * Reads the text of Linux's /proc files and of `ps` into numbers. Pure: text in, data out; it opens nothing.
+ */
+
+export interface ProcessRow {
+  readonly pid: number
+  readonly ppid: number
+  /** Process group. */
+  readonly pgid: number
+  /** One letter: R, S, D, Z (a zombie is dead but not yet collected), ... */
+  readonly state: string
+  /** CPU used so far, user and system together, milliseconds. */
+  readonly cpuMs: number
+}
+
+/** Clock ticks a second that /proc counts CPU in. USER_HZ has been 100 on every Linux architecture Node runs on. */
+const ticksPerSecond = 100
+
+/** One line of /proc/<pid>/stat. The command name may hold blanks and parentheses, so fields count from the last one. */
+export function parseStat(line: string): ProcessRow | undefined {
+  const nameEnd = line.lastIndexOf(')')
+  if (nameEnd < 0) return undefined
+  const pid = Number.parseInt(line, 10)
+  const fields = line.slice(nameEnd + 2).split(' ')
+  // Field 3 of proc(5), the state, is fields[0]; utime is field 14 and stime field 15.
+  const [state, ppid, pgid] = fields
+  const ticks = Number(fields[11]) + Number(fields[12])
+  if (!Number.isInteger(pid) || state === undefined || !Number.isFinite(ticks)) return undefined
+  return { pid, ppid: Number(ppid), pgid: Number(pgid), state, cpuMs: (ticks * 1000) / ticksPerSecond }
+}
+
+/** Resident memory in bytes, from /proc/<pid>/status; 0 for kernel threads and zombies, which have no VmRSS line. */
+export function parseRss(status: string): number {
+  const found = /^VmRSS:\s+(\d+) kB/m.exec(status)
+  return found === null ? 0 : Number(found[1]) * 1024
+}
+
+/** `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=` as macOS and the BSDs print it; rss in KiB, time as [[dd-]hh:]mm:ss[.cc]. */
+export function parsePs(text: string): (ProcessRow & { readonly rssBytes: number })[] {
+  const rows: (ProcessRow & { readonly rssBytes: number })[] = []
+  for (const line of text.split('\n')) {
+    const [pid, ppid, pgid, state, rss, time] = line.trim().split(/\s+/)
+    if (time === undefined) continue
+    rows.push({
+      pid: Number(pid),
+      ppid: Number(ppid),
+      pgid: Number(pgid),
+      state: (state ?? '?').charAt(0),
+      cpuMs: parsePsTime(time),
+      rssBytes: Number(rss) * 1024,
+    })
+  }
+  return rows
+}
+
+function parsePsTime(time: string): number {
+  const [clock, days] = time.split('-').reverse()
+  let seconds = 0
+  for (const part of (clock ?? '').split(':')) seconds = seconds * 60 + Number(part)
+  return Math.round((seconds + Number(days ?? 0) * 86_400) * 1000)
+}
+
+/** Milliseconds of work and of idling of each core since boot, from /proc/stat. */
+export function parseCores(stat: string): { readonly busyMs: number; readonly idleMs: number }[] {
+  const cores: { busyMs: number; idleMs: number }[] = []
+  for (const line of stat.split('\n')) {
+    const found = /^cpu(\d+) (.*)$/.exec(line)
+    if (found === null) continue
+    const ticks = found[2]!.trim().split(/\s+/).map(Number)
+    // user nice system idle iowait irq softirq steal; guest time is already inside user.
+    const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0)
+    const all = ticks.slice(0, 8).reduce((sum, value) => sum + value, 0)
+    cores[Number(found[1])] = {
+      busyMs: ((all - idle) * 1000) / ticksPerSecond,
+      idleMs: (idle * 1000) / ticksPerSecond,
+    }
+  }
+  return cores
+}
+
+/** The pids of `root` and everything that descends from it, root first. */
+export function descendants(rows: readonly ProcessRow[], root: number): number[] {
+  const children = Map.groupBy(rows, row => row.ppid)
+  const found = [root]
+  for (let i = 0; i < found.length; i++) {
+    for (const child of children.get(found[i]!) ?? []) if (!found.includes(child.pid)) found.push(child.pid)
+  }
+  return found
+}

@@ -1,0 +1,62 @@
+/**
+ * The processes of this machine, read from outside: /proc on Linux, `ps` elsewhere. It asks the watched process for
+ * nothing, so a process whose event loop stands still is read as well as any other.
+ */
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { descendants, type ProcessRow, parsePs, parseRss, parseStat } from './proc-stat.ts'
+
+const run = promisify(execFile)
+
+/** Every process there is. */
+export async function allProcesses(): Promise<ProcessRow[]> {
+  if (process.platform !== 'linux') return psRows()
+  const names = await readdir('/proc')
+  const rows = await Promise.all(names.filter(name => /^\d+$/.test(name)).map(readStat))
+  return rows.filter(row => row !== undefined)
+}
+
+/** `root` and its descendants; empty when root is gone. */
+export async function processTree(root: number): Promise<ProcessRow[]> {
+  const rows = await allProcesses()
+  const wanted = new Set(descendants(rows, root))
+  return rows.filter(row => wanted.has(row.pid))
+}
+
+/** What a process and its descendants use now. */
+export interface Usage {
+  readonly rssBytes: number
+  /** CPU used since each of them started, milliseconds. */
+  readonly cpuMs: number
+}
+
+export async function usage(root: number): Promise<Usage> {
+  if (process.platform !== 'linux') {
+    const rows = await psRows()
+    const wanted = new Set(descendants(rows, root))
+    const mine = rows.filter(row => wanted.has(row.pid))
+    return { rssBytes: sum(mine.map(row => row.rssBytes)), cpuMs: sum(mine.map(row => row.cpuMs)) }
+  }
+  const rows = await processTree(root)
+  const rss = await Promise.all(rows.map(row => readRss(row.pid)))
+  return { rssBytes: sum(rss), cpuMs: sum(rows.map(row => row.cpuMs)) }
+}
+
+async function psRows(): Promise<(ProcessRow & { readonly rssBytes: number })[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=,state=,rss=,time='])
+  return parsePs(stdout)
+}
+
+/** A process may end between being listed and being read; that is not an error, it is just gone. */
+async function readStat(pid: string): Promise<ProcessRow | undefined> {
+  return readFile(`/proc/${pid}/stat`, 'utf8').then(parseStat, () => undefined)
+}
+
+async function readRss(pid: number): Promise<number> {
+  return readFile(`/proc/${pid}/status`, 'utf8').then(parseRss, () => 0)
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
