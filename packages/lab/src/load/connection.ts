@@ -125,19 +125,21 @@ export class Connection {
 
   #ended(): void {
     if (this.state === 'gone') return
-    if (this.state === 'connecting') return this.#fail('reset', 'the connection closed before it was ready')
-    if (this.busy) {
+    if (this.busy && this.state !== 'connecting') {
       this.#parser.end()
       if (this.#parser.complete) this.#answered(false)
-      else return this.#fail('reset', 'the connection closed before the answer was complete')
     }
-    this.#leave()
+    if (this.busy || this.state === 'connecting') this.#fail('reset', 'the connection closed too early')
+    else this.#leave()
   }
 
   #broke(error: NodeJS.ErrnoException): void {
     if (this.state === 'gone') return
-    if (this.state === 'closing' || (this.state === 'open' && !this.busy)) return this.#leave()
-    this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error.code, error.message))
+    if (this.busy || this.state === 'connecting') {
+      this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error.code, error.message))
+    } else {
+      this.#leave()
+    }
   }
 
   #leave(): void {

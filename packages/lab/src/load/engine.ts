@@ -94,6 +94,8 @@ export class Engine implements ConnectionOwner {
   readonly #closing = new Set<Connection>()
   #open = 0
   #mostOpen = 0
+  /** Some request waits because the cap on connections is reached. */
+  #capped = false
   #toReplace = 0
   #lastReplace = 0
   #lastSweep = 0
@@ -170,6 +172,7 @@ export class Engine implements ConnectionOwner {
   /** Looks at the control word now, should the engine be asleep. */
   wake(): void {
     if (this.#running) this.#turn()
+    else if (this.#standingReady !== undefined) this.#standingDone()
   }
 
   progress(): EngineProgress {
@@ -185,15 +188,23 @@ export class Engine implements ConnectionOwner {
   #turn(): void {
     if (!this.#running) return
     const now = this.#pacer.turnBegins()
-    if (this.#job.control[0] === 1) return this.#finish(now, true)
+    if (this.#job.control[0] === 1) {
+      this.#finish(now, true)
+      return
+    }
+    this.#serveWaiting(now)
     this.#sendDue(now)
     if (now - this.#lastSweep >= SWEEP_MS) this.#sweep(now)
     const due = this.#source.peek()
     const nothingLeft = due === Number.POSITIVE_INFINITY && this.#inflight.size === 0 && this.#waiting.length === 0
-    if (nothingLeft && this.#closing.size === 0 && now >= this.#source.durationMs) return this.#finish(now, false)
+    if (nothingLeft && this.#closing.size === 0 && now >= this.#source.durationMs) {
+      this.#finish(now, false)
+      return
+    }
     this.#pacer.wait({
       due: nothingLeft && now < this.#source.durationMs ? this.#source.durationMs : due,
-      busy: this.#inflight.size > 0,
+      busy: this.#inflight.size > 0 || this.#waiting.length > 0,
+      urgent: this.#waiting.length > 0 && !this.#capped,
       // What an answer may be read late without anyone noticing: it follows how slow the answers are.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
       ratePerMs: this.#ratePerMs,
@@ -217,17 +228,17 @@ export class Engine implements ConnectionOwner {
     this.#pacer.did()
     if (at - due > this.#job.plan.timeoutMs) {
       this.#unsentForGenerator++
-      return this.#giveUp(at)
-    }
-    if (this.#job.peer === undefined) {
+      this.#giveUp(at)
+    } else if (this.#job.peer === undefined) {
       this.#tally.sent(due, at, false)
       this.#tally.fail(due, 'unresolved', '')
-      return this.#source.ended(at, false)
+      this.#source.ended(at, false)
+    } else {
+      const connection = this.#waiting.length > 0 ? undefined : this.#fresh ? this.#connect() : this.#takeFree()
+      // Before another connection is opened for it, the answers that lie unread get their chance to free one.
+      if (connection === undefined) this.#waiting.push(due)
+      else this.#send(connection, due, at, false)
     }
-    if (this.#waiting.length > 0) return this.#waiting.push(due)
-    const connection = this.#available()
-    if (connection === undefined) this.#waiting.push(due)
-    else this.#send(connection, due, at, false)
   }
 
   #giveUp(at: number): void {
@@ -235,16 +246,12 @@ export class Engine implements ConnectionOwner {
     this.#source.ended(at, true)
   }
 
-  /** A free connection, in rotation, or a new one where the cap allows it. */
-  #available(): Connection | undefined {
-    if (!this.#fresh) {
-      for (;;) {
-        const free = this.#free.shift()
-        if (free === undefined) break
-        if (free.state === 'open') return free
-      }
+  /** A free connection, the one that has been free the longest, so that all of them are used in turn. */
+  #takeFree(): Connection | undefined {
+    for (;;) {
+      const free = this.#free.shift()
+      if (free === undefined || free.state === 'open') return free
     }
-    return this.#open < this.#most ? this.#connect() : undefined
   }
 
   #connect(): Connection {
@@ -264,13 +271,18 @@ export class Engine implements ConnectionOwner {
     connection.send()
   }
 
-  /** A connection became free, or may be opened: the request that waits longest takes it. */
+  /** The requests that wait longest take what is free, or open more where the cap allows it. */
   #serveWaiting(now: number): void {
     while (this.#waiting.length > 0) {
-      const connection = this.#available()
-      if (connection === undefined) return
-      this.#send(connection, this.#waiting.shift()!, now, true)
+      const free = this.#takeFree()
+      const connection = free ?? (this.#open < this.#most ? this.#connect() : undefined)
+      if (connection === undefined) {
+        this.#capped = true
+        return
+      }
+      this.#send(connection, this.#waiting.shift()!, now, this.#capped)
     }
+    this.#capped = false
   }
 
   onBytes(count: number): void {
@@ -280,12 +292,12 @@ export class Engine implements ConnectionOwner {
   onConnected(connection: Connection): void {
     this.#connecting.delete(connection)
     if (!connection.busy) this.#free.push(connection)
-    if (!this.#running) this.#openMoreStanding()
-    else this.#serveWaiting(this.#now())
+    if (this.#running) this.#pacer.cameIn()
+    else this.#openMoreStanding()
   }
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
-    const readLag = this.#pacer.readLag()
+    const readLag = this.#pacer.cameIn()
     const now = this.#pacer.lastSeen
     const latency = now - connection.due
     this.#inflight.delete(connection)
@@ -301,7 +313,10 @@ export class Engine implements ConnectionOwner {
       this.#closing.add(connection)
     }
     this.#source.ended(now, true)
-    if (this.#waiting.length > 0) this.#serveWaiting(now)
+    if (this.#waiting.length > 0 && this.#free.length > 0) {
+      const next = this.#takeFree()
+      if (next !== undefined) this.#send(next, this.#waiting.shift()!, now, this.#capped)
+    }
     if (this.#source.peek() <= now) this.#sendDue(now)
   }
 
@@ -313,9 +328,8 @@ export class Engine implements ConnectionOwner {
       if (this.#connecting.size === 0) this.#standingDone()
       return
     }
-    this.#pacer.readLag()
+    this.#pacer.cameIn()
     if (connection.busy) this.#failRequest(connection, code, reason, connected)
-    this.#serveWaiting(this.#now())
   }
 
   #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean): void {
@@ -325,6 +339,7 @@ export class Engine implements ConnectionOwner {
   }
 
   onGone(connection: Connection): void {
+    this.#pacer.cameIn()
     if (this.#closing.delete(connection)) return
     this.#open--
     if (this.#running) this.#toReplace++
@@ -361,7 +376,6 @@ export class Engine implements ConnectionOwner {
       this.#toReplace--
       if (this.#open < this.#standing && now < this.#source.durationMs) this.#connect()
     }
-    this.#serveWaiting(now)
   }
 
   #drop(connection: Connection, code: FailureCode): void {

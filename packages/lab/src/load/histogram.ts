@@ -55,8 +55,8 @@ export class Histogram {
 
   /** Adds one duration. Not a number is a fault of the caller and is refused; below zero counts as zero. */
   record(ms: number): void {
-    if (ms !== ms) throw new RangeError('a histogram takes durations in milliseconds, got NaN')
-    const value = ms > 0 ? ms : 0
+    if (Number.isNaN(ms)) throw new RangeError('a histogram takes durations in milliseconds, got NaN')
+    const value = Math.max(0, ms)
     const index = bucketOf(value)
     this.#page(index >>> SUB_BITS)[index & (SUB - 1)]!++
     this.#count++

@@ -42,6 +42,8 @@ const MOST_FREEZES = 100
 export interface Outlook {
   /** When the next request is due. */
   readonly due: number
+  /** Something is to be done in the very next turn. */
+  readonly urgent: boolean
   /** Answers are to be expected. */
   readonly busy: boolean
   /** How long answers take at present. */
@@ -51,7 +53,7 @@ export interface Outlook {
 }
 
 export class Pacer {
-  /** Time of the latest sign of life, set by `turnBegins` and `readLag`. */
+  /** Time of the latest sign of life, set by `turnBegins` and `cameIn`. */
   lastSeen = 0
   /** Time spent turning with nothing to do. */
   idleMs = 0
@@ -105,8 +107,8 @@ export class Pacer {
     return now
   }
 
-  /** Called when something came in: at most how long it may have lain unread because of us. Sets `lastSeen`. */
-  readLag(): number {
+  /** Something came in: returns at most how long it may have lain unread because of us. A turn follows soon. */
+  cameIn(): number {
     const late = this.#asleepUntil > 0 ? nowMs() - this.#originMs - this.#asleepUntil : 0
     const now = this.#alive()
     this.#worked = true
@@ -114,6 +116,7 @@ export class Pacer {
       // The loop slept and woke for this: not late at all, unless it overslept its own timer.
       if (late <= TIMER_SLACK_MS) this.#readUntil = now
       this.#asleepUntil = 0
+      clearTimeout(this.#timer)
       setImmediate(this.#turn)
     }
     return now - this.#readUntil
@@ -123,7 +126,7 @@ export class Pacer {
   wait(outlook: Outlook): void {
     if (this.#stopped) return
     let now = nowMs() - this.#originMs
-    const gap = outlook.due - now
+    const gap = outlook.urgent ? 0 : outlook.due - now
     if (gap > TIMER_FROM_MS) {
       const ms = Math.floor(Math.min(gap - TIMER_EARLY_MS, outlook.busy ? TIMER_BUSY_MS : TIMER_IDLE_MS))
       this.#asleepUntil = now + ms

@@ -153,7 +153,9 @@ export class ResponseParser {
     this.#headBytes = 0
   }
 
-  #fail(fault: string): void {
+  /** The methods below that take a line return what is wrong with it, or '' when nothing is. */
+  #judge(fault: string): void {
+    if (fault === '') return
     this.#state = State.failed
     this.fault = fault
   }
@@ -163,7 +165,7 @@ export class ResponseParser {
     let at = start
     while (at < end && bytes[at] !== LF) at++
     if (this.#spilled + at - start > LONGEST_LINE) {
-      this.#fail(`a line longer than ${LONGEST_LINE} bytes`)
+      this.#judge(`a line longer than ${LONGEST_LINE} bytes`)
       return at
     }
     if (at === end) {
@@ -174,9 +176,9 @@ export class ResponseParser {
       this.#keepForLater(bytes, start, at + 1)
       const length = this.#spilled
       this.#spilled = 0
-      this.#line(this.#spill!, 0, length - 1)
+      this.#judge(this.#line(this.#spill!, 0, length - 1))
     } else {
-      this.#line(bytes, start, at)
+      this.#judge(this.#line(bytes, start, at))
     }
     return at + 1
   }
@@ -193,29 +195,29 @@ export class ResponseParser {
   }
 
   /** One line, its LF at `lf`. */
-  #line(bytes: Uint8Array, start: number, lf: number): void {
+  #line(bytes: Uint8Array, start: number, lf: number): string {
     const end = lf - 1
-    if (end < start || bytes[end] !== CR) return this.#fail('a line that does not end in CR LF')
+    if (end < start || bytes[end] !== CR) return 'a line that does not end in CR LF'
     const state = this.#state
     if (state === State.chunkSize) return this.#chunkSizeLine(bytes, start, end)
     if (state === State.chunkEnd) {
-      if (end !== start) return this.#fail('a chunk longer than its size')
+      if (end !== start) return 'a chunk longer than its size'
       this.#state = State.chunkSize
-      return
+      return ''
     }
     this.#headBytes += lf + 1 - start
-    if (this.#headBytes > MOST_HEAD_BYTES) return this.#fail(`headers longer than ${MOST_HEAD_BYTES} bytes`)
+    if (this.#headBytes > MOST_HEAD_BYTES) return `headers longer than ${MOST_HEAD_BYTES} bytes`
     if (state === State.statusLine) return this.#statusLine(bytes, start, end)
     if (end === start) {
-      if (state === State.trailers) this.#state = State.done
-      else this.#headersEnd()
-      return
+      if (state === State.headers) return this.#headersEnd()
+      this.#state = State.done
+      return ''
     }
-    this.#headerLine(bytes, start, end, state === State.trailers)
+    return this.#headerLine(bytes, start, end, state === State.trailers)
   }
 
   /** `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing. */
-  #statusLine(bytes: Uint8Array, start: number, end: number): void {
+  #statusLine(bytes: Uint8Array, start: number, end: number): string {
     const wellFormed =
       end - start >= 12 &&
       isWord(bytes, start, start + 4, 'http') &&
@@ -229,57 +231,63 @@ export class ResponseParser {
       isDigit(bytes[start + 10]!) &&
       isDigit(bytes[start + 11]!) &&
       (end - start === 12 || bytes[start + 12] === SPACE)
-    if (!wellFormed) return this.#fail(`expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`)
+    if (!wellFormed) return `expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`
     const status = (bytes[start + 9]! - 48) * 100 + (bytes[start + 10]! - 48) * 10 + (bytes[start + 11]! - 48)
-    if (status < 100) return this.#fail(`status ${status} does not exist`)
+    if (status < 100) return `status ${status} does not exist`
     this.status = status
     this.#old = bytes[start + 7] === 48
     this.#state = State.headers
+    return ''
   }
 
-  #headerLine(bytes: Uint8Array, start: number, end: number, trailer: boolean): void {
+  #headerLine(bytes: Uint8Array, start: number, end: number, trailer: boolean): string {
     let colon = start
     while (colon < end && NAME_CHARACTER[bytes[colon]!] === 1) colon++
     if (colon === start || colon === end || bytes[colon] !== COLON) {
-      return this.#fail(`expected a header, got "${textOf(bytes, start, end)}"`)
+      return `expected a header, got "${textOf(bytes, start, end)}"`
     }
     for (let at = colon + 1; at < end; at++) {
       const byte = bytes[at]!
-      if (byte < 32 && byte !== TAB) return this.#fail('a control character in a header')
+      if (byte < 32 && byte !== TAB) return 'a control character in a header'
     }
-    if (trailer) return
+    if (trailer) return ''
     // Only three headers matter, and their names have three different lengths.
     const length = colon - start
-    if (length !== 14 && length !== 17 && length !== 10) return
+    if (length !== 14 && length !== 17 && length !== 10) return ''
     let from = colon + 1
     let to = end
     while (from < to && (bytes[from] === SPACE || bytes[from] === TAB)) from++
     while (to > from && (bytes[to - 1] === SPACE || bytes[to - 1] === TAB)) to--
-    if (length === 14 && isWord(bytes, start, colon, 'content-length')) this.#contentLength(bytes, from, to)
-    else if (length === 17 && isWord(bytes, start, colon, 'transfer-encoding')) this.#transferEncoding(bytes, from, to)
-    else if (length === 10 && isWord(bytes, start, colon, 'connection')) this.#connection(bytes, from, to)
+    if (length === 14 && isWord(bytes, start, colon, 'content-length')) return this.#contentLength(bytes, from, to)
+    if (length === 17 && isWord(bytes, start, colon, 'transfer-encoding'))
+      return this.#transferEncoding(bytes, from, to)
+    if (length === 10 && isWord(bytes, start, colon, 'connection')) this.#connection(bytes, from, to)
+    return ''
   }
 
-  #contentLength(bytes: Uint8Array, from: number, to: number): void {
+  #contentLength(bytes: Uint8Array, from: number, to: number): string {
     let value = 0
     for (let at = from; at < to; at++) {
-      if (!isDigit(bytes[at]!)) return this.#fail(`Content-Length "${textOf(bytes, from, to)}" is not a number`)
+      if (!isDigit(bytes[at]!)) return `Content-Length "${textOf(bytes, from, to)}" is not a number`
       value = value * 10 + bytes[at]! - 48
     }
     if (from === to || to - from > 15) {
-      return this.#fail(`Content-Length "${textOf(bytes, from, to)}" is not a number of at most 15 digits`)
+      return `Content-Length "${textOf(bytes, from, to)}" is not a number of at most 15 digits`
     }
-    if (this.#length >= 0 && this.#length !== value) return this.#fail('two Content-Length headers that differ')
+    if (this.#length >= 0 && this.#length !== value) return 'two Content-Length headers that differ'
     this.#length = value
+    return ''
   }
 
   /** Chunked must be the last coding and come once; an answer whose last coding is another lasts until close. */
-  #transferEncoding(bytes: Uint8Array, from: number, to: number): void {
+  #transferEncoding(bytes: Uint8Array, from: number, to: number): string {
     this.#encoded = true
+    let fault = ''
     eachToken(bytes, from, to, (start, end) => {
-      if (this.#chunked) this.#fail('a transfer coding after chunked')
+      if (this.#chunked) fault = 'a transfer coding after chunked'
       else if (isWord(bytes, start, end, 'chunked')) this.#chunked = true
     })
+    return fault
   }
 
   #connection(bytes: Uint8Array, from: number, to: number): void {
@@ -289,11 +297,14 @@ export class ResponseParser {
     })
   }
 
-  #headersEnd(): void {
+  #headersEnd(): string {
     const { status } = this
     // An interim answer (100 Continue, 103 Early Hints) precedes the one that counts.
-    if (status < 200 && status !== 101) return this.#expectStatusLine()
-    if (this.#encoded && this.#length >= 0) return this.#fail('both Transfer-Encoding and Content-Length')
+    if (status < 200 && status !== 101) {
+      this.#expectStatusLine()
+      return ''
+    }
+    if (this.#encoded && this.#length >= 0) return 'both Transfer-Encoding and Content-Length'
     this.reusable = status !== 101 && !this.#close && (!this.#old || (this.#keep && !this.#encoded))
     if (this.#headRequest || status === 101 || status === 204 || status === 304) {
       this.#state = State.done
@@ -306,10 +317,11 @@ export class ResponseParser {
       this.#left = this.#length
       this.#state = this.#left === 0 ? State.done : State.body
     }
+    return ''
   }
 
   /** `1f;name=value`: hexadecimal size, extensions ignored. */
-  #chunkSizeLine(bytes: Uint8Array, start: number, end: number): void {
+  #chunkSizeLine(bytes: Uint8Array, start: number, end: number): string {
     let size = 0
     let at = start
     for (; at < end; at++) {
@@ -320,10 +332,11 @@ export class ResponseParser {
     const digits = at - start
     while (at < end && (bytes[at] === SPACE || bytes[at] === TAB)) at++
     if (digits === 0 || digits > 12 || (at < end && bytes[at] !== 59)) {
-      return this.#fail(`expected the size of a chunk, got "${textOf(bytes, start, end)}"`)
+      return `expected the size of a chunk, got "${textOf(bytes, start, end)}"`
     }
     this.#left = size
     this.#state = size === 0 ? State.trailers : State.chunkData
+    return ''
   }
 }
 
