@@ -46,7 +46,7 @@
     ctx.fill()
   }
 
-  /** Marks on every point, and the arm's name at the end of its line, moved apart where they would touch. */
+  /** Marks on every point, and the arm's name where its line ends, moved apart where they would touch. */
   const marksAndNames = options => u => {
     const { ctx } = u
     const ratio = devicePixelRatio
@@ -62,7 +62,7 @@
         const x = u.valToPos(u.data[0][i], 'x', true)
         const y = u.valToPos(value, 'y', true)
         if (options.marks) drawMark(ctx, arms[at].mark, x, y, 5 * ratio)
-        end = { at, x, y }
+        end = { at, y, x: i === u.data[0].length - 1 ? u.bbox.left + u.bbox.width : x }
       })
       if (end) ends.push(end)
     }
@@ -70,12 +70,16 @@
       ctx.font = bold.replace('13px', `${13 * ratio}px`)
       ctx.textAlign = 'left'
       ctx.textBaseline = 'middle'
-      let lowest = u.bbox.top + u.bbox.height
-      for (const end of ends.sort((a, b) => b.y - a.y)) {
-        const y = Math.min(end.y, lowest)
-        lowest = y - 17 * ratio
+      const gap = 17 * ratio
+      const bottom = u.bbox.top + u.bbox.height
+      const names = ends.sort((a, b) => b.y - a.y)
+      // Upwards from the bottom, then back down whatever was pushed out at the top.
+      names.forEach((end, i) => (end.y = Math.min(end.y, i === 0 ? bottom : names[i - 1].y - gap)))
+      names.reverse()
+      names.forEach((end, i) => (end.y = Math.max(end.y, i === 0 ? u.bbox.top : names[i - 1].y + gap)))
+      for (const end of names) {
         ctx.fillStyle = armColour(end.at)
-        ctx.fillText(arms[end.at].name, u.bbox.left + u.bbox.width + 12 * ratio, y)
+        ctx.fillText(arms[end.at].name, end.x + 12 * ratio, end.y)
       }
     }
     ctx.restore()
@@ -227,6 +231,11 @@
     if (min == null || max == null) return [1, 1000]
     return [10 ** Math.floor(Math.log10(Math.max(min, 0.01))), 10 ** Math.ceil(Math.log10(Math.max(max, sloMs) * 1.05))]
   }
+  const decades = () => ({
+    ...yAxis(ms, 62),
+    filter: decadesOnly,
+    grid: { stroke: () => colour('--grid'), width: 1, filter: decadesOnly },
+  })
   const decadesOnly = (_u, splits) =>
     splits.map(value => (Number.isInteger(+Math.log10(value).toFixed(6)) ? value : null))
 
@@ -237,7 +246,7 @@
       padding: [12, nameRoom, 0, 0],
       scales: { x: loadScale, y: { distr: 3, range: logRange } },
       series: [loadLabel, ...armSeries(ms)],
-      axes: [loadAxis(), { ...yAxis(ms, 62), filter: decadesOnly }],
+      axes: [loadAxis(), decades()],
       hooks: { drawAxes: [level(sloMs, 'SLO')], draw: [marksAndNames({ marks: true, names: true })] },
     },
     [loads, ...arms.map((_, at) => forArm(at, row => row.admittedMs.p99))],
@@ -258,7 +267,7 @@
   )
 
   // Over time, for one load at a time.
-  const lengthS = Math.max(...steps.flatMap(step => step.seconds.map(each => each.second + 1)))
+  const lengthS = result.window.to
   const stepOf = (at, multiple) => steps.find(step => step.arm === arms[at].name && step.multiple === multiple)
   const seconds = Array.from({ length: lengthS }, (_, second) => second)
   function perSecond(multiple, of) {
@@ -313,7 +322,7 @@
       'time-latency',
       ms,
       { distr: 3, range: logRange },
-      { ...yAxis(ms, 62), filter: decadesOnly },
+      decades(),
       { drawAxes: [level(sloMs, 'SLO')] },
       multiple => perSecond(multiple, each => each.admittedP99Ms),
     ),

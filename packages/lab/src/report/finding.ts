@@ -21,13 +21,16 @@ export function finding(result: MeltResult): string {
   const right = result.rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded
   const load = `At ${formatMultiple(multiple)} its capacity`
   if (left.ofCapacity < meltedBelow && right.ofCapacity >= heldAbove) {
-    return `${load}, the bare app melts to ${kept(left)}; protected, it holds ${kept(right)}.`
+    return (
+      `${load}, the bare app melts to ${formatRate(left.goodput)} good answers a second; ` +
+      `protected, it keeps ${formatRate(right.goodput)}, ${formatPercent(right.ofCapacity)} of what it can do.`
+    )
   }
   return `${load}, the bare app keeps ${kept(left)} and the protected one ${kept(right)}.`
 }
 
 function kept(row: Row): string {
-  return `${formatRate(row.goodput)} good answers/s (${formatPercent(row.ofCapacity)})`
+  return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
 }
 
 function kindNames(result: MeltResult, kind: string): readonly string[] {

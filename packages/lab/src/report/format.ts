@@ -19,6 +19,11 @@ export function formatMs(ms: number | null): string {
   return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`
 }
 
+/** A duration somebody chose, exactly: 500 ms, 1 s, 2.5 s */
+export function formatChosen(ms: number): string {
+  return ms < 1000 ? `${Number(ms.toFixed(3))} ms` : `${Number((ms / 1000).toFixed(3))} s`
+}
+
 /** Megabytes of 10^6 bytes. */
 export function formatMegabytes(bytes: number): string {
   return `${grouped((bytes / 1e6).toFixed(0))} MB`

@@ -5,7 +5,15 @@
  */
 import { escapeText, scriptJson } from './escape.ts'
 import { finding } from './finding.ts'
-import { formatCount, formatMegabytes, formatMs, formatMultiple, formatPercent, formatRate } from './format.ts'
+import {
+  formatChosen,
+  formatCount,
+  formatMegabytes,
+  formatMs,
+  formatMultiple,
+  formatPercent,
+  formatRate,
+} from './format.ts'
 import { stylesOf } from './palette.ts'
 import type { MeltResult, Row } from './result.ts'
 import { curveSvg } from './svg.ts'
@@ -17,6 +25,10 @@ export interface ReportAssets {
   readonly pageJs: string
   readonly pageCss: string
 }
+
+/** uPlot asks Intl for the browser's language as it loads, and a headless browser under LANG=C names one Intl refuses. */
+const languageGuard =
+  "try{new Intl.NumberFormat(navigator.language)}catch{Object.defineProperty(navigator,'language',{value:'en'})}"
 
 export function htmlReport(result: MeltResult, assets: ReportAssets): string {
   const styles = stylesOf(result.arms)
@@ -49,6 +61,7 @@ ${measured ? cards(result) + plots(result) + table(result) : ''}
 ${conditions(result)}
 </main>
 <script type="application/json" id="result">${scriptJson(forThePage(result))}</script>
+<script>${languageGuard}</script>
 <script>${assets.uplotJs}</script>
 <script>${assets.pageJs}</script>
 </body>
@@ -81,7 +94,7 @@ function lede(result: MeltResult): string {
   const { rate } = result.capacity!
   return (
     `<p class="lede">The app can do ${formatRate(rate)} requests a second. Each arm was started cold and offered multiples of that, ` +
-    `whatever it did. <b>Goodput</b> is what users get: answers 2xx/3xx complete within ${formatMs(sloMs)}, counted from ` +
+    `whatever it did. <b>Goodput</b> is what users get: answers 2xx/3xx complete within ${formatChosen(sloMs)}, counted from ` +
     `the moment each request was due, in seconds ${window.from} to ${window.to} of each step.</p>`
   )
 }
@@ -100,7 +113,7 @@ function cards(result: MeltResult): string {
     if (row === undefined) return ''
     return `<article style="--arm:var(--arm${at})">
 <h2>${swatch(at)}${escapeText(arm.name)}<small>at ${formatMultiple(highest)}, ${formatRate(row.offered)}/s</small></h2>
-<p class="figure">${formatRate(row.goodput)}<small>/s good, ${formatPercent(row.ofCapacity)} of capacity</small></p>
+<p class="figure">${formatRate(row.goodput)}<small>good/s, ${formatPercent(row.ofCapacity)} of capacity</small></p>
 <p class="aside">${cardAside(row, result.conditions.sloMs)}</p>
 </article>`
   })
@@ -113,7 +126,7 @@ function cardAside(row: Row, sloMs: number): string {
   const unserved = row.late + row.failed + row.unsent + row.otherStatus
   parts.push(
     unserved < 0.05
-      ? `every request answered within ${formatMs(sloMs)}`
+      ? `every request answered within ${formatChosen(sloMs)}`
       : `${formatRate(unserved)}/s late, failed or without an answer`,
   )
   return parts.map(escapeText).join('<br>')
@@ -130,7 +143,7 @@ function plots(result: MeltResult): string {
     .join('')
   return `
 <section class="plot hero"><h2>Goodput against offered load</h2>
-<p>Answers per second within ${formatMs(result.conditions.sloMs)}. The dotted line is the ideal: all of the load up to the capacity, and the capacity beyond.</p>
+<p>Answers per second within ${formatChosen(result.conditions.sloMs)}. The dotted line is the ideal: all of the load up to the capacity, and the capacity beyond.</p>
 <div class="chart" id="goodput"><noscript>${curveSvg(result)}</noscript></div></section>
 <div class="pair">
 <section class="plot"><h2>Latency of admitted requests</h2>
@@ -209,10 +222,10 @@ function conditions(result: MeltResult): string {
       'Request',
       `${escapeText(c.request)}; ${c.spacing === 'even' ? 'evenly spaced arrivals' : 'Poisson arrivals'}, open loop`,
     ],
-    ['Connections', `${escapeText(c.connections)}; a request times out after ${formatMs(c.timeoutMs)}`],
+    ['Connections', `${escapeText(c.connections)}; a request times out after ${formatChosen(c.timeoutMs)}`],
     [
       'Steps',
-      `${formatMs(c.durationMs)} each from a cold start, figures of seconds ${c.window.from} to ${c.window.to}`,
+      `${formatChosen(c.durationMs)} each from a cold start, figures of seconds ${c.window.from} to ${c.window.to}`,
     ],
     [
       'Cores',
@@ -223,7 +236,10 @@ function conditions(result: MeltResult): string {
             ? ''
             : `; ${formatPercent(c.busyBefore.server)} and ${formatPercent(c.busyBefore.lab)} busy in the second before the run`),
     ],
-    ['Machine', `${escapeText(c.cpu)}, ${c.cores} cores, ${formatMegabytes(c.memoryBytes)}, ${escapeText(c.platform)}`],
+    [
+      'Machine',
+      `${escapeText(c.cpu)}, ${c.cores} cores, ${Math.round(c.memoryBytes / 1e9)} GB, ${escapeText(c.platform)}`,
+    ],
     ['Software', `Node ${escapeText(c.node)}, meltlab ${escapeText(c.labVersion)}`],
     ['Date', `${escapeText(result.startedAt)}, ${formatMs(result.elapsedMs)} in all`],
     [

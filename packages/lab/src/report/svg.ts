@@ -130,13 +130,20 @@ function style(styles: readonly ArmStyle[]): string {
   ].join('')
 }
 
-/** Moves labels apart, keeping their order from top to bottom and inside the plot. */
+/** Moves labels apart, keeping their order, upwards from the bottom of the plot and back down from its top. */
 export function spread<T extends { readonly y: number }>(labels: readonly T[]): T[] {
-  const sorted = labels.toSorted((a, b) => b.y - a.y)
-  let ceiling = plot.bottom
-  return sorted.map(label => {
-    const y = Math.min(label.y, ceiling)
-    ceiling = y - labelGap
+  let limit = plot.bottom
+  const upwards = labels
+    .toSorted((a, b) => b.y - a.y)
+    .map(label => {
+      const y = Math.min(label.y, limit)
+      limit = y - labelGap
+      return { ...label, y }
+    })
+  limit = plot.top
+  return upwards.toReversed().map(label => {
+    const y = Math.max(label.y, limit)
+    limit = y + labelGap
     return { ...label, y }
   })
 }

@@ -1,6 +1,14 @@
 /** The table at the end of a run, as text. Pure. */
 import { capacitySentence, finding } from './finding.ts'
-import { formatCount, formatMegabytes, formatMs, formatMultiple, formatPercent, formatRate } from './format.ts'
+import {
+  formatChosen,
+  formatCount,
+  formatMegabytes,
+  formatMs,
+  formatMultiple,
+  formatPercent,
+  formatRate,
+} from './format.ts'
 import type { MeltResult, Row } from './result.ts'
 
 interface Column {
@@ -55,7 +63,7 @@ export function terminalSummary(result: MeltResult): string {
   parts.push(
     [
       capacitySentence(result),
-      `Goodput: 2xx/3xx within ${formatMs(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
+      `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
         `in seconds ${window.from} to ${window.to} after a cold start. Errors: connection errors and timeouts of the whole step.`,
     ].join('\n'),
   )
