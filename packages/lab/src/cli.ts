@@ -2,7 +2,8 @@
 /** The `meltlab` command: knows the commands' names and what becomes of their errors, nothing else. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { register as attack } from './commands/attack.ts'
+import { registerAttack } from './commands/attack.ts'
+import { registerMelt } from './commands/melt.ts'
 import { UserError } from './user-error.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -15,7 +16,8 @@ const program = new Command('meltlab')
   .configureOutput({ writeErr: () => {} })
   .showSuggestionAfterError(true)
 
-attack(program)
+registerAttack(program)
+registerMelt(program)
 
 for (const command of program.commands) command.copyInheritedSettings(program)
 

@@ -77,7 +77,7 @@ const lasting = (name: string, description: string, fallback: string): Option =>
 
 const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]
 
-export const register = (program: Command): void => {
+export const registerAttack = (program: Command): void => {
   program
     .command('attack')
     .description('send load to a URL, at a rate that does not wait (--rate) or from users who do (--users)')

@@ -84,7 +84,12 @@ class LoadWorker {
   readonly #thread: Worker
 
   constructor(job: EngineJob) {
-    this.#thread = new Worker(workerFile, { workerData: job, name: `meltlab load ${job.worker}` })
+    this.#thread = new Worker(workerFile, {
+      workerData: job,
+      name: `meltlab load ${job.worker}`,
+      // Requests die young but not that young: a larger nursery keeps them from being copied again and again.
+      resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    })
     const ready = Promise.withResolvers<void>()
     const report = Promise.withResolvers<EngineReport>()
     const failed = (error: Error): void => {

@@ -1,6 +1,7 @@
 /** Entry of a worker thread: one engine, driven by messages. Starts on `{ startAt }`, stops at once on `stop`. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Engine, type EngineJob, type EngineProgress, type EngineReport } from './engine.ts'
+import { warmUp } from './warm-up.ts'
 
 export type ToWorker = { readonly kind: 'start'; readonly startAt: number } | { readonly kind: 'stop' }
 export type FromWorker =
@@ -13,7 +14,8 @@ const TELL_EVERY_MS = 250
 
 const port = parentPort!
 const tell = (message: FromWorker): void => port.postMessage(message)
-const engine = new Engine(workerData as EngineJob)
+const job = workerData as EngineJob
+const engine = new Engine(job)
 
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'stop') return engine.wake()
@@ -26,5 +28,6 @@ port.on('message', (message: ToWorker) => {
   })
 })
 
-await engine.open()
+await warmUp(job.plan.arrival.kind)
+if (job.control[0] === 0) await engine.open()
 tell({ kind: 'ready' })

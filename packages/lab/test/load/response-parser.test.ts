@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ResponseParser } from '../../src/load/response-parser.ts'
+
+interface Verdict {
+  readonly status: number
+  readonly complete: boolean
+  readonly failed: boolean
+  readonly reusable: boolean
+  /** Bytes beyond the answer. */
+  readonly extra: number
+}
+
+/** Feeds the pieces in turn, then the end when the peer closes. */
+const parse = (pieces: readonly Uint8Array[], { head = false, ends = false } = {}): Verdict => {
+  const parser = new ResponseParser()
+  parser.start(head)
+  let given = 0
+  let taken = 0
+  for (const piece of pieces) {
+    given += piece.length
+    if (!parser.complete && !parser.failed) taken += parser.read(piece, 0, piece.length)
+  }
+  if (ends) parser.end()
+  const { status, complete, failed } = parser
+  return { status, complete, failed, reusable: complete && parser.reusable, extra: complete ? given - taken : 0 }
+}
+
+const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+const one = (text: string, options = {}): Verdict => parse([bytes(text)], options)
+
+const COMPLETE: readonly [name: string, text: string, status: number, reusable: boolean, options?: object][] = [
+  ['a length', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', 200, true],
+  ['a length of zero', 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n', 503, true],
+  ['the same length twice', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok', 200, true],
+  ['no reason', 'HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n', 200, true],
+  [
+    'chunks',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n',
+    200,
+    true,
+  ],
+  [
+    'trailers',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n1\r\n\n\r\n000\r\nExpires: never\r\n\r\n',
+    200,
+    true,
+  ],
+  ['204', 'HTTP/1.1 204 No Content\r\n\r\n', 204, true],
+  ['304 with the length of what it would be', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n', 304, true],
+  ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n', 200, true, { head: true }],
+  ['HEAD, chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', 200, true, { head: true }],
+  ['connection: close', 'HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 2\r\n\r\nok', 200, false],
+  ['close in a list', 'HTTP/1.1 200 OK\r\nConnection: foo ,\t close\r\nContent-Length: 2\r\n\r\nok', 200, false],
+  ['until close', 'HTTP/1.1 200 OK\r\n\r\nwhatever comes', 200, false, { ends: true }],
+  [
+    'another coding lasts until close',
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n..',
+    200,
+    false,
+    { ends: true },
+  ],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 200, false],
+  ['HTTP/1.0 keep-alive', 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok', 200, true],
+  ['100 before it', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n', 201, true],
+  [
+    '103 twice',
+    'HTTP/1.1 103 E\r\nLink: a\r\n\r\nHTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',
+    200,
+    true,
+  ],
+  ['101 ends HTTP', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', 101, false],
+]
+
+const BROKEN: readonly [name: string, text: string][] = [
+  ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ['HTTP/2', 'HTTP/2.0 200 OK\r\n\r\n'],
+  ['lower case', 'http/1.1 200 OK\r\n\r\n'],
+  ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
+  ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n'],
+  ['a status below 100', 'HTTP/1.1 099 No\r\n\r\n'],
+  ['bare LF', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
+  ['a folded header', 'HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n'],
+  ['a space before the colon', 'HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n'],
+  ['a header without colon', 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n'],
+  ['a header without name', 'HTTP/1.1 200 OK\r\n: x\r\n\r\n'],
+  ['a NUL in a header', 'HTTP/1.1 200 OK\r\nA: \0\r\n\r\n'],
+  ['lengths that differ', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'],
+  ['a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n'],
+  ['an empty length', 'HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n'],
+  ['a length beyond all numbers', 'HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n'],
+  ['length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['chunked not last', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n'],
+  ['a chunk without size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n'],
+  ['a chunk of size x', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n'],
+  ['a huge chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffff\r\n'],
+  ['a chunk longer than its size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n'],
+  ['a line without end', `HTTP/1.1 200 OK\r\nA: ${'x'.repeat(70_000)}`],
+  ['headers without end', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(50_000)}`],
+]
+
+describe('response parser', () => {
+  for (const [name, text, status, reusable, options] of COMPLETE) {
+    it(`completes: ${name}`, () => {
+      assert.deepEqual(one(text, options), { status, complete: true, failed: false, reusable, extra: 0 })
+    })
+  }
+
+  for (const [name, text] of BROKEN) {
+    it(`fails: ${name}`, () => {
+      const verdict = one(text)
+      assert.equal(verdict.failed, true)
+      assert.equal(verdict.complete, false)
+    })
+  }
+
+  it('is incomplete, not failed, when cut anywhere before the end', () => {
+    for (const [, text, , , options] of COMPLETE) {
+      if (options !== undefined) continue
+      for (let cut = 0; cut < text.length; cut++) {
+        const verdict = one(text.slice(0, cut), { ends: true })
+        assert.equal(verdict.complete, false, JSON.stringify(text.slice(0, cut)))
+        assert.equal(verdict.failed, false, JSON.stringify(text.slice(0, cut)))
+      }
+    }
+  })
+
+  it('leaves bytes beyond the answer alone', () => {
+    assert.equal(one('HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\n').extra, 17)
+  })
+
+  it('comes to the same verdict wherever the bytes are split', () => {
+    const texts = [
+      ...COMPLETE.map(([, text, , , options]) => ({ text, options })),
+      ...BROKEN.map(([, text]) => ({ text, options: {} })),
+    ]
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...texts),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 }),
+        fc.string({ maxLength: 5 }),
+        ({ text, options }, cuts, tail) => {
+          const whole = bytes(text + tail)
+          const at = [0, ...cuts.map(cut => Math.floor(cut * Math.min(whole.length, 300))), whole.length].sort(
+            (a, b) => a - b,
+          )
+          const pieces = at.slice(1).map((end, k) => whole.subarray(at[k], end))
+          assert.deepEqual(parse(pieces, options), parse([whole], options))
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('comes to the same verdict byte by byte', () => {
+    for (const [, text, , , options] of COMPLETE) {
+      const single = [...bytes(text)].map(byte => Uint8Array.of(byte))
+      assert.deepEqual(parse(single, options), one(text, options))
+    }
+  })
+
+  it('never throws, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.boolean(), (noise, head) => void parse([noise], { head })),
+    )
+  })
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Phase, Schedule } from '../../src/load/plan.ts'
+import { arrivalsOf, durationMs, expectedArrivals } from '../../src/load/schedule.ts'
+
+const all = (schedule: Schedule, worker = 0, workers = 1): number[] => {
+  const times: number[] = []
+  const arrivals = arrivalsOf(schedule, worker, workers)
+  for (; arrivals.peek() !== Number.POSITIVE_INFINITY; arrivals.advance()) times.push(arrivals.peek())
+  return times
+}
+
+const rate = fc.double({ min: 0, max: 2000, noNaN: true })
+const lengthMs = fc.double({ min: 1, max: 3000, noNaN: true })
+const phase: fc.Arbitrary<Phase> = fc.oneof(
+  fc.record({ kind: fc.constant('constant' as const), rate, durationMs: lengthMs }),
+  fc.record({ kind: fc.constant('ramp' as const), fromRate: rate, toRate: rate, durationMs: lengthMs }),
+  fc.record({
+    kind: fc.constant('steps' as const),
+    rates: fc.array(rate, { minLength: 1, maxLength: 4 }),
+    stepMs: lengthMs,
+  }),
+)
+const schedule: fc.Arbitrary<Schedule> = fc.record({
+  phases: fc.array(phase, { minLength: 1, maxLength: 3 }),
+  spacing: fc.constantFrom('even' as const, 'poisson' as const),
+  seed: fc.nat(),
+})
+
+describe('schedule', () => {
+  it('places a constant rate evenly', () => {
+    const times = all({ phases: [{ kind: 'constant', rate: 1000, durationMs: 10_000 }], spacing: 'even', seed: 1 })
+    assert.equal(times.length, 10_000)
+    times.forEach((time, k) => {
+      assert.ok(Math.abs(time - (k + 0.5)) < 1e-6, `arrival ${k} at ${time}`)
+    })
+  })
+
+  it('counts right where the arithmetic does not', () => {
+    // 0.1 * 30 is 3.0000000000000004
+    const times = all({ phases: [{ kind: 'constant', rate: 0.1, durationMs: 30_000 }], spacing: 'even', seed: 1 })
+    assert.equal(times.length, 3)
+  })
+
+  it('follows the parabola of a ramp from zero', () => {
+    // R(t) = 50 t^2 for t in seconds, so arrival k is due at sqrt((k + 1/2) / 50) s
+    const times = all({
+      phases: [{ kind: 'ramp', fromRate: 0, toRate: 100, durationMs: 1000 }],
+      spacing: 'even',
+      seed: 1,
+    })
+    assert.equal(times.length, 50)
+    times.forEach((time, k) => {
+      assert.ok(Math.abs(time - 1000 * Math.sqrt((k + 0.5) / 50)) < 1e-6)
+    })
+  })
+
+  it('is monotonic and within its duration', () => {
+    fc.assert(
+      fc.property(schedule, given => {
+        const times = all(given)
+        const end = durationMs(given) * (1 + 1e-9)
+        for (let k = 0; k < times.length; k++) {
+          assert.ok(times[k]! >= (times[k - 1] ?? 0) && times[k]! <= end, `arrival ${k} at ${times[k]}`)
+        }
+      }),
+    )
+  })
+
+  it('counts the integral of the rate when spaced evenly', () => {
+    fc.assert(
+      fc.property(schedule, given => {
+        const count = all({ ...given, spacing: 'even' }).length
+        assert.ok(Math.abs(count - expectedArrivals(given)) <= 0.5 + 1e-6)
+      }),
+    )
+  })
+
+  it('has, up to every arrival, the integral of the rate behind it', () => {
+    fc.assert(
+      fc.property(rate, rate, lengthMs, (fromRate, toRate, ms) => {
+        const times = all({ phases: [{ kind: 'ramp', fromRate, toRate, durationMs: ms }], spacing: 'even', seed: 1 })
+        times.forEach((t, k) => {
+          const before = (fromRate * t + ((toRate - fromRate) * t * t) / (2 * ms)) / 1000
+          assert.ok(Math.abs(before - (k + 0.5)) < 1e-5, `${before} expected before arrival ${k}`)
+        })
+      }),
+    )
+  })
+
+  it('is partitioned exactly among workers', () => {
+    fc.assert(
+      fc.property(schedule, fc.integer({ min: 1, max: 7 }), (given, workers) => {
+        const parts = Array.from({ length: workers }, (_, worker) => all(given, worker, workers))
+        assert.deepEqual(
+          parts.flat().sort((a, b) => a - b),
+          all(given),
+        )
+        const sizes = parts.map(part => part.length)
+        assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1)
+      }),
+    )
+  })
+
+  it('repeats with its seed and differs with another', () => {
+    const poisson = (seed: number): Schedule => ({
+      phases: [{ kind: 'constant', rate: 100, durationMs: 1000 }],
+      spacing: 'poisson',
+      seed,
+    })
+    assert.deepEqual(all(poisson(7)), all(poisson(7)))
+    assert.notDeepEqual(all(poisson(7)), all(poisson(8)))
+    assert.notDeepEqual(all(poisson(7)), all(poisson(7 + 2 ** 32)))
+  })
+
+  it('is Poisson: mean and variance of counts agree, gaps are exponential', () => {
+    const times = all({
+      phases: [{ kind: 'constant', rate: 1000, durationMs: 200_000 }],
+      spacing: 'poisson',
+      seed: 42,
+    })
+    // 20,000 windows of 10 ms, 10 arrivals expected in each. Margins are over five standard errors.
+    const counts = new Array<number>(20_000).fill(0)
+    for (const time of times) counts[Math.min(19_999, Math.floor(time / 10))]!++
+    const mean = counts.reduce((sum, n) => sum + n, 0) / counts.length
+    const variance = counts.reduce((sum, n) => sum + (n - mean) ** 2, 0) / counts.length
+    assert.ok(Math.abs(mean - 10) < 0.12, `mean ${mean}`)
+    assert.ok(Math.abs(variance - 10) < 0.6, `variance ${variance}`)
+    const long = times.filter((time, k) => k > 0 && time - times[k - 1]! > 1).length / times.length
+    assert.ok(Math.abs(long - Math.exp(-1)) < 0.006, `share of gaps over the mean ${long}`)
+  })
+
+  it('names the option, the range and the value of what is wrong', () => {
+    const bad = (phases: readonly Phase[], more: Partial<Schedule> = {}) =>
+      assert.throws(() => all({ phases, spacing: 'even', seed: 1, ...more }), RangeError)
+    bad([])
+    bad([{ kind: 'constant', rate: -1, durationMs: 1000 }])
+    bad([{ kind: 'constant', rate: Number.NaN, durationMs: 1000 }])
+    bad([{ kind: 'constant', rate: 1, durationMs: 0 }])
+    bad([{ kind: 'ramp', fromRate: 1, toRate: Number.POSITIVE_INFINITY, durationMs: 1000 }])
+    bad([{ kind: 'steps', rates: [], stepMs: 1000 }])
+    bad([{ kind: 'constant', rate: 1, durationMs: 1000 }], { seed: 0.5 })
+    assert.throws(
+      () => all({ phases: [{ kind: 'constant', rate: 2e6, durationMs: 1 }], spacing: 'even', seed: 1 }),
+      /schedule\.phases\[0\]\.rate must be from 0 to 1000000 arrivals\/s, got 2000000/,
+    )
+  })
+
+  it('passes through phases in which nothing is due', () => {
+    const times = all({ phases: [{ kind: 'steps', rates: [0, 10, 0, 10], stepMs: 100 }], spacing: 'even', seed: 1 })
+    assert.deepEqual(times.map(Math.round), [150, 350])
+  })
+})
