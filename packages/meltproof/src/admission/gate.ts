@@ -33,9 +33,9 @@ export interface GateHooks<E extends Waiting> {
   readonly start: (entry: E) => void
   /** Answer this request that it is shed. */
   readonly shed: (entry: E, reason: ShedReason) => void
-  /** Call {@link Gate.pump} at the end of this turn of the loop. */
+  /** Call {@link Gate.turnEnded} at the end of this turn of the loop. */
   readonly wakeAtTurnEnd: () => void
-  /** Call {@link Gate.pump} after about this many milliseconds. */
+  /** Call {@link Gate.timeCame} after about this many milliseconds, instead of any time asked for before. */
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
 }
@@ -46,9 +46,9 @@ export interface GateTuning {
   readonly turnBudgetMs: number
   /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
   readonly intervalMs: number
-  /** CoDel's target: a shortest wait below this is not congestion. */
+  /** A backlog below this is not congestion, ms of waiting. */
   readonly targetMs: number
-  /** Nobody waits longer than this, standing or not: half of the usual SLO of one second. */
+  /** Nobody waits longer than this, standing or not: most of the usual SLO of one second. */
   readonly maxWaitMs: number
   /** In a standing queue nobody waits longer than this, or than {@link staleDepartures} departures take. */
   readonly staleMs: number
@@ -61,8 +61,8 @@ export interface GateTuning {
 export const GATE_TUNING: GateTuning = {
   turnBudgetMs: 10,
   intervalMs: 100,
-  targetMs: 10,
-  maxWaitMs: 600,
+  targetMs: 50,
+  maxWaitMs: 800,
   staleMs: 40,
   staleDepartures: 8,
   maxQueued: 4096,
@@ -87,16 +87,16 @@ export class Gate<E extends Waiting> {
   #lastHandlerEndedAt = Number.NEGATIVE_INFINITY
   #turnKnown = false
 
-  // CoDel's observation interval: the shortest wait seen in it, and in the one before.
+  // The observation interval, after CoDel's.
   #intervalEndsAt = 0
-  #shortestWait = Number.POSITIVE_INFINITY
-  #previousShortest = 0
+  #previousBacklogMs = 0
   #intervalsStanding = 0
   #standing = false
 
   // Departures: an exponentially weighted mean of the time between them while anybody waits.
   #lastDepartureAt = Number.NEGATIVE_INFINITY
   #departureGapMs = 0
+  #departures = 0
 
   constructor(law: LimitLaw, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
     this.#law = law
@@ -143,7 +143,7 @@ export class Gate<E extends Waiting> {
     this.#queue.push(entry)
     this.#wakeForOldest(nowMs)
     // Recognise hopeless growth at once, without waiting for an interval to pass.
-    if (!this.#standing && this.#departureGapMs * this.#queue.size > this.#tuning.maxWaitMs) this.#standing = true
+    if (!this.#standing && !this.#law.searching && this.#backlogMs() > this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     if (this.#inflight < this.#law.limit) this.#wakeAtTurnEnd()
     else this.#setBound(nowMs)
@@ -172,13 +172,24 @@ export class Gate<E extends Waiting> {
     return true
   }
 
-  /** Start whoever may start, shed whoever waited too long. Call when a hook asked for it. */
-  pump(nowMs: number): void {
+  /** The turn that {@link GateHooks.wakeAtTurnEnd} asked about is over. */
+  turnEnded(nowMs: number): void {
     this.#pumpAtTurnEnd = false
     this.#turnKnown = false
     this.#lastHandlerEndedAt = Number.NEGATIVE_INFINITY
-    if (nowMs >= this.#wakeAt) this.#wakeAt = Number.POSITIVE_INFINITY
+    this.#pump(nowMs)
+  }
+
+  /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
+  timeCame(nowMs: number): void {
+    this.#wakeAt = Number.POSITIVE_INFINITY
+    this.#pump(nowMs)
+  }
+
+  /** Starts whoever may start, sheds whoever waited too long. */
+  #pump(nowMs: number): void {
     if (this.#queue.size === 0) return
+    this.#law.tick(nowMs)
     this.#observe(nowMs)
     this.#expire(nowMs)
     const until = nowMs + this.#tuning.turnBudgetMs
@@ -186,8 +197,6 @@ export class Gate<E extends Waiting> {
     while (this.#inflight < this.#law.limit && now < until) {
       const entry = this.#standing ? this.#queue.takeNewest() : this.#queue.takeOldest()
       if (entry === undefined) break
-      const wait = now - entry.arrivedAt
-      if (wait < this.#shortestWait) this.#shortestWait = wait
       this.#enter(now)
       this.#hooks.start(entry)
       now = this.#hooks.now()
@@ -234,8 +243,7 @@ export class Gate<E extends Waiting> {
 
   #beginWaiting(nowMs: number): void {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
-    this.#shortestWait = Number.POSITIVE_INFINITY
-    this.#previousShortest = 0
+    this.#previousBacklogMs = 0
     this.#intervalsStanding = 0
     this.#lastDepartureAt = nowMs
   }
@@ -257,23 +265,31 @@ export class Gate<E extends Waiting> {
   #departed(nowMs: number): void {
     const gap = nowMs - this.#lastDepartureAt
     this.#lastDepartureAt = nowMs
-    this.#departureGapMs = this.#departureGapMs === 0 ? gap : this.#departureGapMs + (gap - this.#departureGapMs) * 0.05
+    const mean = this.#departureGapMs
+    this.#departures++
+    // One stall must not look like a slow service: a single gap counts for four at most.
+    const counted = this.#departures <= FIRST_DEPARTURES ? gap : Math.min(gap, 4 * mean)
+    this.#departureGapMs = mean + (counted - mean) / Math.min(this.#departures, DEPARTURES_AVERAGED)
   }
 
-  /** Closes CoDel's interval when it is over: the queue stands when its shortest wait stays up and does not shrink. */
+  /** How long a request that arrives now would wait if everybody before it is served first, ms. */
+  #backlogMs(): number {
+    return this.#departures < FIRST_DEPARTURES ? 0 : this.#queue.size * this.#departureGapMs
+  }
+
+  /**
+   * Closes the observation interval when it is over: the queue stands when its backlog stays up and does not shrink.
+   * CoDel watches the shortest wait instead; but after a stall all requests arrive at one instant, and their waits
+   * grow one by one while the queue in truth drains.
+   */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
-    const oldest = this.#queue.oldest()
-    const shortest =
-      this.#shortestWait === Number.POSITIVE_INFINITY && oldest !== undefined
-        ? nowMs - oldest.arrivedAt
-        : this.#shortestWait
-    const draining = shortest < this.#previousShortest * 0.98
-    if (shortest > this.#tuning.targetMs && !draining) this.#intervalsStanding++
+    const backlog = this.#backlogMs()
+    if (!this.#law.searching && backlog > this.#tuning.targetMs && backlog >= this.#previousBacklogMs)
+      this.#intervalsStanding++
     else this.#intervalsStanding = 0
-    if (this.#intervalsStanding >= 2) this.#standing = true
-    this.#previousShortest = shortest
-    this.#shortestWait = Number.POSITIVE_INFINITY
+    if (this.#intervalsStanding >= INTERVALS_TO_STAND) this.#standing = true
+    this.#previousBacklogMs = backlog
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
@@ -308,6 +324,14 @@ export class Gate<E extends Waiting> {
     this.#hooks.wakeAfter(due)
   }
 }
+
+/** Before so many departures were seen nothing is said about how fast they come. */
+const FIRST_DEPARTURES = 8
+/** Over how many departures their gap is averaged. */
+const DEPARTURES_AVERAGED = 20
+
+/** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
+const INTERVALS_TO_STAND = 3
 
 /** Two handlers that start within this of each other's end ran in one poll batch. Milliseconds. */
 const SAME_BATCH_GAP_MS = 0.2

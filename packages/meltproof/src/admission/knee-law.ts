@@ -11,9 +11,11 @@
  * about its limit, and a baseline latency learned long ago can drift or lie when the mix of routes changes. Because a
  * queue stands in front, lowering L for a moment to look costs little throughput and sheds nobody.
  *
- * - grow: loop idle, X rises with L: double.
+ * - grow: the loop is idle and service does not get slower: one more with every completion, which doubles L in each
+ *   service time (TCP's slow start; leaving it when delay rises is HyStart, Ha & Rhee 2008).
  * - descend: X does not fall when L is halved: halve again. Where it falls, K is known.
- * - steady: stay at K times the headroom; look below, and above, from time to time, and at once when X changes.
+ * - steady: stay at K times the headroom; look below from time to time, above whenever the limit starts to bind, and
+ *   at once when X changes.
  */
 import type { LimitLaw } from './limit.ts'
 
@@ -36,7 +38,7 @@ export interface KneeTuning {
 }
 
 export const KNEE_TUNING: KneeTuning = {
-  initial: 8,
+  initial: 16,
   max: 10_000,
   headroom: 2,
   samples: 24,
@@ -45,14 +47,31 @@ export const KNEE_TUNING: KneeTuning = {
   lookEveryMs: 4000,
 }
 
-type Phase = 'grow' | 'descend' | 'steady' | 'look-down' | 'look-up'
+type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 
 /** Above this share of busy time the loop itself is the scarce resource, and more concurrency can not help. */
 const LOOP_BUSY = 0.9
+/** The loop's business is judged over no less than this, ms. */
+const BUSY_WINDOW_MS = 20
 /** X lower than this share of the reference means that L is below the knee. */
 const FELL = 0.85
-/** X must rise by this share of what proportionality promises for a larger L to be worth it. */
-const WORTH = 0.4
+/** A limit larger by less than this is the same. */
+const SAME = 1.05
+/** A limit this much larger than the last one judged is judged by how service times took it. */
+const LARGER = 1.3
+/** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
+const SLOWER = 0.6
+/** A knee looked at this recently, ms, is not doubted because growth fails. */
+const LOOK_AGAIN_MS = 1000
+/** So many measurements in a row make a change; one is noise. */
+const CHANGES = 2
+/** Mean service time is compared over at least this many completions. */
+const GROWTH_BATCH = 8
+/** Up to this limit growth ends as soon as the loop is busy; a larger one waits until it was so this often in a row. */
+const SEARCH_AT_ONCE = 48
+const BUSY_STREAK = 15
+/** A lower limit may keep everybody out for this long, ms, or two mean service times, before the look is given up. */
+const LEAST_PATIENCE_MS = 100
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -61,26 +80,45 @@ export class KneeLaw implements LimitLaw {
   #limit: number
   #phase: Phase = 'grow'
   #bound = false
+  #unboundAt = Number.NEGATIVE_INFINITY
+  /** 0 before it was learned. */
+  #knee = 0
+  /** The throughput, per ms, that a lower limit is compared with. */
+  #referenceRate = 0
+  #referenceLimit = 0
+  #steadyRate = 0
+  /** Measurements in a row that differ from the steady rate. */
+  #changes = 0
+  #lookAt = 0
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #meanServiceMs = 0
+
   #inflight = 0
 
-  /** The best throughput seen at the reference limit, per ms. */
-  #reference = { limit: 0, rate: 0 }
-  #steadyRate = 0
-  #knee = 0
-  #lookAt = Number.POSITIVE_INFINITY
-  #lookUpNext = true
-
-  // The measurement under way.
-  #settleUntil = 0
+  // The measurement under way: completions since windowStart, once service has settled under a changed limit.
+  #settling = false
+  #changedAt = 0
   #windowStart = 0
-  #windowCount = 0
+  #count = 0
+  #serviceSum = 0
   #busyAtStart = 0
-  #meanServiceMs = 0
+
+  // Growth.
+  /** The limit and mean service time that growth is judged by; 0 before there is one. */
+  #growthBase = { limit: 0, serviceMs: 0 }
+  /** The limit under which those who complete now were admitted. */
+  #limitOfBatch: number
+  #loopBusy = true
+  #busyStreak = 0
+  #loopJudgedAt = 0
+  #busyAtJudgement = 0
 
   constructor(busyMs: () => number, tuning: KneeTuning = KNEE_TUNING) {
     this.#busyMs = busyMs
     this.#tuning = tuning
     this.#limit = tuning.initial
+    this.#limitOfBatch = tuning.initial
+    this.#growthBase = { limit: tuning.initial, serviceMs: 0 }
   }
 
   get limit(): number {
@@ -96,6 +134,10 @@ export class KneeLaw implements LimitLaw {
     return this.#phase
   }
 
+  get searching(): boolean {
+    return this.#phase === 'grow' && this.#bound && !this.#loopBusy
+  }
+
   admitted(_nowMs: number): void {
     this.#inflight++
   }
@@ -103,120 +145,191 @@ export class KneeLaw implements LimitLaw {
   completed(nowMs: number, serviceMs: number): void {
     this.#inflight--
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
-    if (!this.#bound) return
-    if (nowMs < this.#settleUntil) return
-    if (this.#windowCount === 0 && this.#windowStart < this.#settleUntil) this.#openWindow(nowMs)
-    else this.#windowCount++
-    const elapsed = nowMs - this.#windowStart
-    const { samples, minWindowMs, maxWindowMs } = this.#tuning
-    if (elapsed < minWindowMs) return
-    if (this.#windowCount < samples && elapsed < Math.max(maxWindowMs, 4 * this.#meanServiceMs)) return
-    const busy = (this.#busyMs() - this.#busyAtStart) / elapsed
-    this.#learn(nowMs, this.#windowCount / elapsed, busy)
+    if (this.#phase === 'grow') this.#grow(nowMs, serviceMs)
+    else if (this.#bound && this.#settled(nowMs)) {
+      this.#count++
+      if (this.#measured(nowMs)) this.#learn(nowMs, this.#count / (nowMs - this.#windowStart), this.#busyShare(nowMs))
+    }
   }
 
   bound(nowMs: number): void {
     this.#bound = true
-    if (this.#phase === 'look-down' || this.#phase === 'look-up' || this.#phase === 'descend') this.#resume(nowMs)
-    else this.#openWindow(nowMs)
-    if (this.#lookAt === Number.POSITIVE_INFINITY) this.#lookAt = nowMs + this.#tuning.lookEveryMs
+    // A limit that binds on and off is one growth: what it made slower must not become the new measure.
+    if (this.#phase === 'grow' && nowMs - this.#unboundAt < this.#tuning.maxWindowMs) return
+    // A look or a search cut short by the queue running empty starts again from what is known.
+    if (this.#knee > 0) this.#limit = this.#steadyLimit()
+    this.#beginGrowth(nowMs)
   }
 
-  unbound(_nowMs: number): void {
+  tick(nowMs: number): void {
+    if (this.#bound && this.#phase !== 'grow') this.#settled(nowMs)
+  }
+
+  unbound(nowMs: number): void {
     this.#bound = false
+    this.#unboundAt = nowMs
   }
 
   disturbed(nowMs: number): void {
     if (this.#bound) this.#openWindow(nowMs)
   }
 
-  /** A look that was cut short by the queue running empty: go back to where it started from. */
-  #resume(nowMs: number): void {
-    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs)
-    else this.#openWindow(nowMs)
-  }
-
   #openWindow(nowMs: number): void {
     this.#windowStart = nowMs
-    this.#windowCount = 0
+    this.#count = 0
+    this.#serviceSum = 0
     this.#busyAtStart = this.#busyMs()
   }
 
-  /** Changes the limit and starts measuring once those admitted under the old one have left. */
-  #try(limit: number, phase: Phase, nowMs: number): void {
-    this.#phase = phase
-    this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.round(limit)))
-    this.#settleUntil = nowMs + Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)
-    this.#windowCount = 0
-    this.#windowStart = Number.NEGATIVE_INFINITY
+  #busyShare(nowMs: number): number {
+    return (this.#busyMs() - this.#busyAtStart) / (nowMs - this.#windowStart)
   }
 
-  #settleAt(knee: number, nowMs: number): void {
+  /** True when the window holds enough to compare throughputs. */
+  #measured(nowMs: number): boolean {
+    const { samples, minWindowMs, maxWindowMs } = this.#tuning
+    const elapsed = nowMs - this.#windowStart
+    // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
+    if (elapsed < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
+    return this.#count >= samples || elapsed >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
+  }
+
+  #steadyLimit(): number {
+    return Math.min(this.#tuning.max, Math.ceil(this.#knee * this.#tuning.headroom))
+  }
+
+  /** Changes the limit and measures once service has settled under it. */
+  #measureAt(limit: number, phase: Phase, nowMs: number): void {
+    this.#phase = phase
+    this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.round(limit)))
+    this.#changedAt = nowMs
+    this.#settling = true
+  }
+
+  /**
+   * True once those admitted under the old limit have left, so that what is measured belongs to the new one. Where a
+   * lower limit means that nobody is admitted for long (some requests take many seconds), looking costs more than it
+   * can teach: back to where we came from.
+   */
+  #settled(nowMs: number): boolean {
+    if (!this.#settling) return true
+    const since = nowMs - this.#changedAt
+    const patience = Math.min(Math.max(2 * this.#meanServiceMs, LEAST_PATIENCE_MS), this.#tuning.maxWindowMs)
+    if (this.#inflight > this.#limit) {
+      if (since < patience) return false
+      if (this.#phase !== 'steady') {
+        this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs)
+        return false
+      }
+    } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
+    this.#settling = false
+    this.#openWindow(nowMs)
+    return true
+  }
+
+  #settleAt(knee: number, nowMs: number, lookSoon = false): void {
     this.#knee = Math.max(1, knee)
     this.#steadyRate = 0
-    this.#lookAt = nowMs + this.#tuning.lookEveryMs
-    this.#try(Math.ceil(this.#knee * this.#tuning.headroom), 'steady', nowMs)
+    this.#changes = 0
+    this.#lookAt = lookSoon ? nowMs : nowMs + this.#tuning.lookEveryMs
+    this.#measureAt(this.#steadyLimit(), 'steady', nowMs)
+  }
+
+  #beginGrowth(nowMs: number): void {
+    this.#phase = 'grow'
+    this.#settling = false
+    this.#growthBase = { limit: this.#limit, serviceMs: 0 }
+    this.#limitOfBatch = this.#limit
+    this.#loopBusy = true // until shown otherwise
+    this.#loopJudgedAt = nowMs
+    this.#busyAtJudgement = this.#busyMs()
+    this.#openWindow(nowMs)
+  }
+
+  /** Whether the loop had no time left, over the last stretch long enough to tell. */
+  #judgeLoop(nowMs: number): void {
+    const elapsed = nowMs - this.#loopJudgedAt
+    if (elapsed < BUSY_WINDOW_MS) return
+    const busyMs = this.#busyMs()
+    this.#loopBusy = busyMs - this.#busyAtJudgement >= LOOP_BUSY * elapsed
+    this.#busyStreak = this.#loopBusy ? this.#busyStreak + 1 : 0
+    this.#loopJudgedAt = nowMs
+    this.#busyAtJudgement = busyMs
+    if (!this.#bound) return
+    // Many in service take long to leave and to come back: a short burst of work is no reason to send them away.
+    if (this.#busyStreak < (this.#limit <= SEARCH_AT_ONCE ? 1 : BUSY_STREAK)) return
+    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs)
+    else this.#search(this.#limit, nowMs)
+  }
+
+  /** Looks for the knee from a limit downwards. */
+  #search(from: number, nowMs: number): void {
+    this.#referenceLimit = from
+    this.#measureAt(from, 'top', nowMs)
+  }
+
+  #grow(nowMs: number, serviceMs: number): void {
+    this.#judgeLoop(nowMs)
+    if (this.#phase !== 'grow') return
+    this.#count++
+    this.#serviceSum += serviceMs
+    if (this.#bound && !this.#loopBusy && this.#limit < this.#tuning.max) this.#limit++
+    if (this.#count < GROWTH_BATCH || this.#count < this.#limit / 3) return
+    const mean = this.#serviceSum / this.#count
+    // Those who completed now were admitted under the limit of a batch ago.
+    const limit = this.#limitOfBatch
+    this.#limitOfBatch = this.#limit
+    this.#openWindow(nowMs)
+    const base = this.#growthBase
+    const larger = limit / base.limit
+    if (base.serviceMs === 0 || larger < SAME) {
+      // Whatever changed, it was not the limit: the traffic did.
+      this.#growthBase = { limit, serviceMs: mean }
+      return
+    }
+    if (larger < LARGER) return
+    if (mean <= base.serviceMs * (1 + SLOWER * (larger - 1))) {
+      this.#growthBase = { limit, serviceMs: mean }
+      return
+    }
+    // Requests now wait for each other behind the limit; that began, at the most, in proportion to how much slower.
+    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, nowMs - this.#lookedAt > LOOK_AGAIN_MS)
+    else this.#search(Math.max((limit * base.serviceMs) / mean, limit / 2), nowMs)
   }
 
   #learn(nowMs: number, rate: number, busy: number): void {
-    const limit = this.#limit
     switch (this.#phase) {
-      case 'grow': {
-        const { limit: before, rate: rateBefore } = this.#reference
-        const worth = before === 0 || rate / rateBefore - 1 >= WORTH * (limit / before - 1)
-        if (worth && busy < LOOP_BUSY && limit < this.#tuning.max) {
-          this.#reference = { limit, rate }
-          this.#try(limit * 2, 'grow', nowMs)
+      case 'top':
+        this.#referenceRate = rate
+        this.#referenceLimit = this.#limit
+        this.#measureAt(this.#limit / 2, 'descend', nowMs)
+        return
+      case 'descend':
+      case 'look-down':
+        this.#referenceRate = Math.max(rate, this.#referenceRate)
+        if (rate >= FELL * this.#referenceRate && this.#limit > 1) {
+          this.#measureAt(this.#limit / 2, 'descend', nowMs)
           return
         }
-        this.#reference = { limit, rate }
-        this.#try(limit / 2, 'descend', nowMs)
-        return
-      }
-      case 'descend': {
-        const best = Math.max(rate, this.#reference.rate)
-        if (rate >= FELL * best && limit > 1) {
-          this.#reference = { limit, rate: best }
-          this.#try(limit / 2, 'descend', nowMs)
-          return
+        this.#settleAt((this.#limit * this.#referenceRate) / rate, nowMs)
+        this.#lookedAt = nowMs
+        // Throughput is in proportion all the way up to where we came from: there may be more above.
+        if (this.#knee >= this.#referenceLimit * 0.8 && busy < LOOP_BUSY) {
+          this.#beginGrowth(nowMs)
         }
-        this.#settleAt((limit * best) / rate, nowMs)
         return
-      }
-      case 'look-down': {
-        if (rate >= FELL * this.#reference.rate && limit > 1) {
-          this.#try(limit / 2, 'descend', nowMs)
-          return
-        }
-        this.#settleAt((limit * Math.max(rate, this.#reference.rate)) / rate, nowMs)
-        return
-      }
-      case 'look-up': {
-        const { limit: before, rate: rateBefore } = this.#reference
-        if (rate / rateBefore - 1 >= WORTH * (limit / before - 1)) {
-          this.#reference = { limit, rate }
-          this.#try(limit * 2, 'grow', nowMs)
-          return
-        }
-        this.#settleAt(this.#knee, nowMs)
-        return
-      }
       case 'steady': {
-        const changed = this.#steadyRate > 0 && (rate < this.#steadyRate * 0.7 || rate > this.#steadyRate * 1.4)
-        this.#steadyRate = this.#steadyRate === 0 ? rate : this.#steadyRate + (rate - this.#steadyRate) * 0.2
-        if (changed || nowMs >= this.#lookAt) {
-          this.#reference = { limit, rate: changed ? rate : this.#steadyRate }
-          const idle = busy < LOOP_BUSY
-          if (idle && (changed || this.#lookUpNext)) {
-            this.#lookUpNext = false
-            this.#try(Math.max(limit + 1, limit * 1.5), 'look-up', nowMs)
-          } else {
-            this.#lookUpNext = true
-            this.#try(Math.max(1, this.#knee * 0.7), 'look-down', nowMs)
-          }
+        const before = this.#steadyRate
+        const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
+        this.#changes = changed ? this.#changes + 1 : 0
+        this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
+        if (this.#changes < CHANGES && nowMs < this.#lookAt) {
+          this.#openWindow(nowMs)
           return
         }
-        this.#openWindow(nowMs)
+        this.#referenceRate = changed ? rate : this.#steadyRate
+        this.#referenceLimit = this.#limit
+        this.#measureAt(this.#knee * 0.7, 'look-down', nowMs)
         return
       }
     }

@@ -5,12 +5,16 @@
 export interface LimitLaw {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
+  /** True while the limit is being raised because nothing speaks against it: overload is not established yet. */
+  readonly searching: boolean
   /** A request entered service. */
   admitted(nowMs: number): void
   /** A request left service after `serviceMs` in it. */
   completed(nowMs: number, serviceMs: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   bound(nowMs: number): void
+  /** Somebody still waits. Called from time to time meanwhile, at least every tenth of a second. */
+  tick(nowMs: number): void
   /** Nobody waits on account of the limit any more. */
   unbound(nowMs: number): void
   /** The loop could not turn for so long that what is being measured says nothing about the limit. */
@@ -20,5 +24,14 @@ export interface LimitLaw {
 /** A law that never changes its mind. Useful in tests and for operators who know their number. */
 export function fixedLimit(limit: number): LimitLaw {
   const nothing = (): void => {}
-  return { limit, admitted: nothing, completed: nothing, bound: nothing, unbound: nothing, disturbed: nothing }
+  return {
+    limit,
+    searching: false,
+    admitted: nothing,
+    completed: nothing,
+    bound: nothing,
+    tick: nothing,
+    unbound: nothing,
+    disturbed: nothing,
+  }
 }

@@ -64,15 +64,16 @@ export class Doorkeeper {
     this.#emit = server.emit as (event: string, ...args: unknown[]) => boolean
     this.#answers = answers
     this.#hooks = hooks
-    const pump = (): void => this.#pump()
+    const turnEnded = (): void => this.#wake('turnEnded')
+    const timeCame = (): void => this.#wake('timeCame')
     this.#gate = new Gate<Exchange>(law, {
       now,
       start: exchange => this.#startWaited(exchange),
       shed: (exchange, reason) => this.#shedWaited(exchange, reason),
-      wakeAtTurnEnd: () => setImmediate(pump),
+      wakeAtTurnEnd: () => setImmediate(turnEnded),
       wakeAfter: ms => {
         clearTimeout(this.#timer)
-        this.#timer = setTimeout(pump, ms)
+        this.#timer = setTimeout(timeCame, ms)
         this.#timer.unref()
       },
     })
@@ -292,11 +293,11 @@ export class Doorkeeper {
 
   // What the gate decides later -----------------------------------------------------------------------------------
 
-  #pump(): void {
+  #wake(occasion: 'turnEnded' | 'timeCame'): void {
     try {
       const nowMs = now()
       if (this.#gate.queued > 0 && nowMs - this.#flowCheckedAt >= FLOW_CHECK_MS) this.#releaseFlowing(nowMs)
-      this.#gate.pump(now())
+      this.#gate[occasion](now())
     } catch (error) {
       this.#fail(error)
     }

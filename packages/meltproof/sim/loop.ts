@@ -1,0 +1,57 @@
+/**
+ * A Node event loop on a virtual clock: timers, then one poll batch, then immediates, over and over. Work takes
+ * virtual CPU time; whatever becomes ready meanwhile is seen in the next batch, as in libuv.
+ */
+import { EventHeap } from './event-heap.ts'
+
+/** libuv asks epoll for at most this many events at a time. */
+const POLL_BATCH = 1024
+
+type Task = () => void
+
+export class Loop {
+  nowMs = 0
+  /** Cumulative time spent running tasks. */
+  busyMs = 0
+  /** Share of the core that is ours, as a function of time: 1 alone, 0.5 beside a neighbour or under a quota. */
+  speed: (nowMs: number) => number = () => 1
+  readonly #timers = new EventHeap<Task>()
+  readonly #external = new EventHeap<Task>()
+  #immediates: Task[] = []
+
+  setTimer(ms: number, task: Task): void {
+    this.#timers.push(this.nowMs + ms, task)
+  }
+
+  setImmediate(task: Task): void {
+    this.#immediates.push(task)
+  }
+
+  /** Something outside (a socket, a dependency) becomes ready at a time, and is polled when the loop gets there. */
+  readyAt(atMs: number, task: Task): void {
+    this.#external.push(atMs, task)
+  }
+
+  /** Uses `ms` of CPU. */
+  burn(ms: number): void {
+    const wall = ms / this.speed(this.nowMs)
+    this.nowMs += wall
+    this.busyMs += wall
+  }
+
+  run(untilMs: number): void {
+    while (this.nowMs < untilMs) {
+      while (this.#timers.nextAt <= this.nowMs) this.#timers.pop()!()
+      if (this.#immediates.length === 0) {
+        const next = Math.min(this.#timers.nextAt, this.#external.nextAt)
+        if (next === Number.POSITIVE_INFINITY) return
+        if (next > this.nowMs) this.nowMs = next
+      }
+      const polledAt = this.nowMs
+      for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#external.pop()!()
+      const immediates = this.#immediates
+      this.#immediates = []
+      for (const task of immediates) task()
+    }
+  }
+}
