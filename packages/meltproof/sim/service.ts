@@ -216,7 +216,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           if (next === undefined) pool.free++
           else {
             pool.head++
-            if (pool.head > 4096) pool.waiting.splice(0, pool.head), (pool.head = 0)
+            if (pool.head > 4096) {
+              pool.waiting.splice(0, pool.head)
+              pool.head = 0
+            }
             next()
           }
           proceed(request)

@@ -293,16 +293,17 @@ export class Gate<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
+  /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
   #longestWait(): number {
     const { maxWaitMs, staleMs, staleDepartures } = this.#tuning
-    if (!this.#standing) return maxWaitMs
+    // The newest few are kept for the permits that come free next: shedding them too would leave the service idle.
+    if (!this.#standing || this.#queue.size <= this.#law.limit) return maxWaitMs
     return Math.min(maxWaitMs, Math.max(staleMs, staleDepartures * this.#departureGapMs))
   }
 
   #expire(nowMs: number): void {
-    const longest = this.#longestWait()
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
-      if (nowMs - oldest.arrivedAt < longest) return
+      if (nowMs - oldest.arrivedAt < this.#longestWait()) return
       this.#queue.takeOldest()
       this.#shed(oldest, this.#standing ? 'stale' : 'late')
     }

@@ -410,7 +410,7 @@ export class Doorkeeper {
     const needs = describeHead(exchange.request)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
     if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
-      headers['connection'] = 'close'
+      headers.connection = 'close'
     }
     response.writeHead(503, headers)
     response.end(body)

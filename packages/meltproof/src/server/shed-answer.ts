@@ -38,6 +38,11 @@ export interface AnswerChoice {
   readonly keepAlive: boolean
 }
 
+/** Header fields of a shed answer; `connection` only where it must close. */
+export interface ShedHeaders extends Record<string, string | undefined> {
+  connection?: string
+}
+
 /** How many `Retry-After` values are prepared at most; a wider range is sampled evenly. */
 const MOST_VARIANTS = 16
 
@@ -47,7 +52,8 @@ export class ShedAnswers {
   readonly #ready: readonly (readonly string[])[]
   readonly #options: ShedAnswerOptions
   #date = ''
-  #dated: string[][] = []
+  /** Messages that carry that date, by kind and variant. */
+  #dated: string[] = []
 
   constructor(options: ShedAnswerOptions) {
     this.#options = options
@@ -69,13 +75,17 @@ export class ShedAnswers {
       this.#dated = []
     }
     const kind = (choice.html ? 4 : 0) + (choice.head ? 2 : 0) + (choice.keepAlive ? 1 : 0)
-    const dated = (this.#dated[kind] ??= [])
     const variant = this.#anyVariant()
-    return (dated[variant] ??= this.#ready[kind]![variant]!.replace('\0', date))
+    const index = kind * this.seconds.length + variant
+    const known = this.#dated[index]
+    if (known !== undefined) return known
+    const message = this.#ready[kind]![variant]!.replace('\0', date)
+    this.#dated[index] = message
+    return message
   }
 
   /** Head and body for writing through a ServerResponse, where a ready message can not be used. */
-  parts(html: boolean): { readonly headers: Record<string, string>; readonly body: string } {
+  parts(html: boolean): { readonly headers: ShedHeaders; readonly body: string } {
     const { type, text } = bodyOf(this.#options, html)
     return {
       headers: {
