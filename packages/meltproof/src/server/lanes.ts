@@ -29,13 +29,15 @@ import {
 } from './listen-socket.ts'
 
 /**
- * Listening sockets per server. Sixteen is where the curve of bench/results/accept-lanes.txt is flat; more only costs
- * file descriptors.
+ * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
+ * connection, k / (1 - k c / S) must be accepted per turn. For 10 times the capacity of 5 ms handlers that is 14 to 17
+ * (c = 0.15 to 0.2 ms): sixteen just hold, with twice the latency of thirty-two, and starve beyond. From sixty-four on
+ * shedding itself eats the goodput. No cost per request or when idle was measurable; see bench/results/accept-lanes.txt.
  */
-export const DEFAULT_LANES = 16
+export const DEFAULT_LANES = 32
 
 export interface LaneOptions {
-  /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 16 (DEFAULT_LANES) */
+  /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 32 (DEFAULT_LANES) */
   readonly lanes: number
   /**
    * Called once per listen() that ends with fewer listeners than wanted although the platform could, with a sentence
