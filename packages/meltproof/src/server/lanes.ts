@@ -31,8 +31,8 @@ import {
 /**
  * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
  * connection, k / (1 - k c / S) must be accepted per turn. For 10 times the capacity of 5 ms handlers that is 14 to 17
- * (c = 0.15 to 0.2 ms): sixteen just hold, with twice the latency of thirty-two, and starve beyond. From sixty-four on
- * shedding itself eats the goodput. No cost per request or when idle was measurable; see bench/results/accept-lanes.txt.
+ * (c = 0.15 to 0.2 ms): sixteen just hold, with twice the latency of thirty-two, and starve beyond. Sixty-four
+ * gained nothing in goodput. No cost per request or when idle was measurable; see bench/results/accept-lanes.txt.
  */
 export const DEFAULT_LANES = 32
 
