@@ -24,7 +24,8 @@ export function registerMelt(program: Command): void {
       'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
         'with meltproof, each time from a cold start. Ends with a table and the path of a report.',
     )
-    .argument('<command...>', 'the command that starts the server, after --')
+    .argument('[command...]', 'the command that starts the server, after --')
+    .usage('[options] -- command...')
     .option('--at <multiples>', `multiples of the capacity to offer (default: ${full.at}; quick: ${quick.at})`)
     .option('--slo <duration>', 'an answer later than this is not goodput', '1s')
     .option('--duration <duration>', `length of one step (default: ${full.duration}; quick: ${quick.duration})`)

@@ -130,9 +130,10 @@ function tail(stream: NodeJS.ReadableStream): () => string {
   return () => lastLines(text, 12)
 }
 
-/** Pure. */
+/** Pure. The frames of a stack would push the message out of sight. */
 export function lastLines(text: string, count: number): string {
-  return text.trimEnd().split('\n').slice(-count).join('\n').trim()
+  const lines = text.split('\n').filter(line => !/^\s+at /.test(line) && line.trim() !== '')
+  return lines.slice(-count).join('\n').trim()
 }
 
 /** The file that `program` names, looked up as a shell does; undefined when there is none. */

@@ -78,7 +78,7 @@ class MeltRun {
   #busyBefore: Conditions['busyBefore'] = null
   #spinBefore: number | null = null
   #spinAfter: number | null = null
-  #noted = new Set<string>()
+  readonly #noted = new Set<string>()
 
   constructor(plan: MeltPlan, progress: Progress, signal: AbortSignal) {
     this.#plan = plan
@@ -93,7 +93,7 @@ class MeltRun {
     this.#spinBefore = await calibrateSpin(pinning?.server)
 
     const bare = arms[0]!
-    for (const arm of arms.slice(1)) await this.#withApp(arm, async () => {})
+    for (const arm of arms) await this.#withApp(arm, async () => {})
     await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
 
     for (let round = 1; round <= rounds; round++) {
@@ -124,19 +124,19 @@ class MeltRun {
     this.#progress.status(`starting ${arm.name}`)
     const { app, url } = await this.#start(arm)
     try {
-      await checkAnswers(app, url, this.#plan.request, arm.name, this.#plan.target.timeoutMs)
+      await checkAnswers(app, url, this.#plan.request, this.#plan.target.timeoutMs)
       await use(app, url)
     } catch (error) {
-      // An app that has ended explains errors better than the refused connections that followed.
-      throw app.exit === undefined || this.#signal.aborted ? error : this.#ended(arm, app, error)
+      throw this.#toldAs(arm, error)
     } finally {
       await app.stop()
     }
   }
 
-  #ended(arm: Arm, app: App, error: unknown): unknown {
-    const alreadyTold = error instanceof UserError && error.message.startsWith('the command ')
-    return alreadyTold ? error : new UserError(`${arm.name}: the command ${howItEnded(app)}${quote(app.lastWords())}`)
+  /** Errors of the user's own command need no name; those of another arm do. */
+  #toldAs(arm: Arm, error: unknown): unknown {
+    if (!(error instanceof UserError) || arm.kind === 'bare' || this.#signal.aborted) return error
+    return new UserError(`${arm.name}: ${error.message}`, error.exitCode)
   }
 
   async #start(arm: Arm): Promise<{ app: App; url: URL }> {
@@ -152,12 +152,11 @@ class MeltRun {
     try {
       const preferredPort = port ?? (Number(process.env.PORT) || undefined)
       const ready = await waitUntilListening(app, { url, preferredPort, startTimeoutMs, signal: this.#signal })
-      if (ready.note !== undefined) this.#noteOnce(ready.note)
+      if (ready.note !== undefined) this.#noteOnce('ports', ready.note)
       return { app, url: new URL(path, ready.origin) }
     } catch (error) {
       await app.stop()
-      if (error instanceof UserError && arm.kind !== 'bare') throw new UserError(`${arm.name}: ${error.message}`)
-      throw error
+      throw this.#toldAs(arm, error)
     }
   }
 
@@ -196,7 +195,10 @@ class MeltRun {
       times: this.#plan.capacityTimes,
       run: async plan => {
         const outcome = await this.#load(plan)
-        if (app.exit !== undefined) throw new UserError(`the command ${howItEnded(app)}${quote(app.lastWords())}`)
+        if (app.exit !== undefined) {
+          const words = quote(app.lastWords())
+          throw new UserError(`the command ${howItEnded(app)} while its capacity was measured${words}`)
+        }
         return outcome
       },
       onProbe: probe => {
@@ -260,9 +262,10 @@ class MeltRun {
     return Math.max(...this.#plan.arms.map(arm => arm.name.length))
   }
 
-  #noteOnce(note: string): void {
-    if (this.#noted.has(note)) return
-    this.#noted.add(note)
+  /** The same thing is noticed at every start, with other figures in it. */
+  #noteOnce(topic: string, note: string): void {
+    if (this.#noted.has(topic)) return
+    this.#noted.add(topic)
     this.#progress.line(`note: ${note}`)
   }
 

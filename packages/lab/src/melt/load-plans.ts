@@ -18,8 +18,11 @@ export interface Target {
 const fewestConnections = 200
 /** As in the burst bar: enough that their requests alone fill several seconds of a melting server. */
 const mostConnections = 1500
-/** Connections one process can hold open: below the usual range of ephemeral ports (28,000) and of open files. */
-const connectionCeiling = 15_000
+/**
+ * No more than this, whatever a melting server holds: opening a connection costs the lab some 50 us of its core, and a
+ * lab busy opening connections is late with requests. Far below the ephemeral ports (28,000) and usual file limits.
+ */
+const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
 export function offer(target: Target, rate: number, durationMs: number): LoadPlan {

@@ -102,7 +102,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     sloMs,
     durationMs,
     rounds: wholeNumber(raw.rounds, '--rounds', 1, 100),
-    connections: raw.connections === undefined ? undefined : wholeNumber(raw.connections, '--connections', 1, 15_000),
+    connections: raw.connections === undefined ? undefined : wholeNumber(raw.connections, '--connections', 1, 8_000),
     fresh: raw.fresh === true,
     timeoutMs,
     startTimeoutMs: parseDuration(raw.startTimeout, '--start-timeout'),

@@ -23,6 +23,8 @@ export interface ReadyOptions {
 const pollMs = 25
 /** A server that opened one port may be about to open others; this long is waited when it is not the expected one. */
 const settleMs = 200
+/** A command that has listened this long on other ports than --url names will not come to that one either. */
+const elsewhereMs = 1000
 
 /** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
@@ -36,9 +38,13 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
       if (await accepts(url.hostname, Number(url.port || (url.protocol === 'https:' ? 443 : 80)))) {
         return { origin: url.origin }
       }
+    }
+    const found = await listeningPorts(app.pid)
+    if (found.length > 0) firstSeen ??= Date.now()
+    if (url !== undefined) {
+      const elsewhere = firstSeen !== undefined && Date.now() - firstSeen >= elsewhereMs
+      if (elsewhere) throw await neverListened(app, { ...options, startTimeoutMs: elsewhereMs })
     } else {
-      const found = await listeningPorts(app.pid)
-      if (found.length > 0) firstSeen ??= Date.now()
       const expected = found.find(listener => listener.port === preferredPort)
       if (expected !== undefined) return { origin: originOf(expected) }
       if (firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(found)
@@ -89,12 +95,18 @@ function endedEarly(app: App): UserError {
   const { code, signal } = app.exit!
   const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
   const words = app.lastWords()
-  const taken = /EADDRINUSE\D*(?:[\d.:[\]a-f*]*:)?(\d+)?/.exec(words)
-  if (taken !== null) {
-    const port = taken[1] === undefined ? 'its port' : `port ${taken[1]}`
-    return new UserError(`the command ${how}: ${port} is taken by another process; end that one first${quote(words)}`)
+  if (words.includes('EADDRINUSE')) {
+    const port = takenPort(words)
+    const what = port === undefined ? 'its port' : `port ${port}`
+    return new UserError(`the command ${how}: ${what} is taken by another process; end that one first${quote(words)}`)
   }
   return new UserError(`the command ${how} before it listened on a port${quote(words)}`)
+}
+
+/** Pure: Node says `address already in use 127.0.0.1:3000`, and prints `port: 3000` below. */
+export function takenPort(words: string): number | undefined {
+  const found = /address already in use \S*?(\d+)$/m.exec(words) ?? /\bport: (\d+)/.exec(words)
+  return found === null ? undefined : Number(found[1])
 }
 
 async function neverListened(app: App, options: ReadyOptions): Promise<UserError> {
@@ -146,7 +158,7 @@ export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number |
 }
 
 /** Makes sure that the request the user wants measured is answered at all, before minutes are spent on it. */
-export async function checkAnswers(app: App, url: URL, request: Ask, arm: string, timeoutMs: number): Promise<void> {
+export async function checkAnswers(app: App, url: URL, request: Ask, timeoutMs: number): Promise<void> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready; three tries over half a second forgive that.
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -157,7 +169,7 @@ export async function checkAnswers(app: App, url: URL, request: Ask, arm: string
   }
   const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
   throw new UserError(
-    `${arm}: ${request.method} ${url.href} ${what}, so there is no goodput to measure; ` +
+    `${request.method} ${url.href} ${what}, so there is no goodput to measure; ` +
       `--path, --method, --header and --body choose another request${quote(app.lastWords())}`,
   )
 }

@@ -101,8 +101,14 @@ function lede(result: MeltResult): string {
 
 function doubts(result: MeltResult): string {
   if (result.why.length === 0) return ''
-  const items = result.why.map(reason => `<li>${escapeText(reason)}</li>`).join('')
-  return `<section class="doubts"><h2>${result.incomplete ? 'Why this run is incomplete' : 'Why this run is not certified'}</h2><ul>${items}</ul></section>`
+  const items = (reasons: readonly string[]): string =>
+    `<ul>${reasons.map(reason => `<li>${escapeText(reason)}</li>`).join('')}</ul>`
+  // A lab that could not keep up has much to say, and the finding should stay in sight.
+  const most = 4
+  const rest = result.why.slice(most)
+  const more = rest.length === 0 ? '' : `<details><summary>${rest.length} more</summary>${items(rest)}</details>`
+  const title = result.incomplete ? 'Why this run is incomplete' : 'Why this run is not certified'
+  return `<section class="doubts"><h2>${title}</h2>${items(result.why.slice(0, most))}${more}</section>`
 }
 
 /** One card per arm, at the highest load: the legend and the punch line in one. */

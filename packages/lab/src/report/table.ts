@@ -68,6 +68,15 @@ export function terminalSummary(result: MeltResult): string {
     ].join('\n'),
   )
   if (result.incomplete) parts.push('INCOMPLETE: the run was cut short.')
-  if (!result.certified) parts.push(['Not certified:', ...result.why.map(reason => `  - ${reason}`)].join('\n'))
+  if (!result.certified)
+    parts.push(['Not certified:', ...shortened(result.why).map(reason => `  - ${reason}`)].join('\n'))
   return parts.join('\n\n')
+}
+
+/** A terminal has room for the gist; the report has every word. */
+function shortened(why: readonly string[]): string[] {
+  const most = 6
+  const widest = 180
+  const gist = why.slice(0, most).map(reason => (reason.length > widest ? `${reason.slice(0, widest - 1)}…` : reason))
+  return why.length > most ? [...gist, `and ${why.length - most} more, in the report`] : gist
 }
