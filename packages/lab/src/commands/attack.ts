@@ -2,11 +2,14 @@
  * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine, prints; what a figure
  * means is decided in load/, how the report reads in attack-report.ts.
  */
-import { connect } from 'node:net'
+import { connect, isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { connect as connectTls } from 'node:tls'
 import { type Command, Option } from 'commander'
 import { parseDuration } from '../durations.ts'
+import { checkPlan } from '../load/check-plan.ts'
 import type { Arrival, LoadOutcome, LoadPlan, Spacing } from '../load/plan.ts'
+import { requestBytes } from '../load/request-bytes.ts'
 import { runLoad } from '../load/run.ts'
 import { parseTarget, resolveAddress } from '../load/target.ts'
 import { UserError } from '../user-error.ts'
@@ -119,6 +122,12 @@ const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.
 
 const attack = async (url: string, flags: Flags): Promise<number> => {
   const plan = planOf(url, flags)
+  try {
+    requestBytes(plan, parseTarget(url))
+    checkPlan(plan)
+  } catch (error) {
+    throw new UserError(sentence((error as Error).message))
+  }
   await preflight(plan)
   const abort = new AbortController()
   const interrupted = (): void => abort.abort()
@@ -131,9 +140,6 @@ const attack = async (url: string, flags: Flags): Promise<number> => {
       signal: abort.signal,
       ...(view === undefined ? {} : { onProgress: view.show }),
     })
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof TypeError) throw new UserError(sentence(error.message))
-    throw error
   } finally {
     view?.end()
     process.off('SIGINT', interrupted)
@@ -177,11 +183,6 @@ const planOf = (url: string, flags: Flags): LoadPlan => {
   const needed = Math.ceil(Math.max(fromRate, flags.rampTo ?? 0) / RATE_PER_THREAD)
   const threads =
     flags.threads ?? (open ? Math.min(Math.max(1, needed), Math.max(1, availableParallelism() - 1), max) : 1)
-  try {
-    parseTarget(url)
-  } catch (error) {
-    throw new UserError(sentence((error as Error).message))
-  }
   return {
     url,
     method: flags.method ?? (flags.body === undefined ? 'GET' : 'POST'),
@@ -215,24 +216,30 @@ const preflight = async (plan: LoadPlan): Promise<void> => {
   const address = await resolveAddress(target, plan.connectTimeoutMs)
   if (address === undefined) throw new UserError(`The name ${target.hostname} has no address: is it spelt right?`)
   await new Promise<void>((resolve, reject) => {
-    const socket = connect({ host: address, port: target.port })
+    let connected = false
     const end = (problem?: string): void => {
       clearTimeout(timer)
       socket.destroy()
       if (problem === undefined) resolve()
       else reject(new UserError(problem))
     }
+    const socket = target.secure
+      ? connectTls({
+          host: address,
+          port: target.port,
+          servername: isIP(target.hostname) === 0 ? target.hostname : '',
+        }).on('secureConnect', () => end())
+      : connect({ host: address, port: target.port }).on('connect', () => end())
     const timer = setTimeout(
       () => end(`${where} does not answer: no connection within ${plan.connectTimeoutMs} ms.`),
       plan.connectTimeoutMs,
     )
-    socket.once('connect', () => end())
-    socket.once('error', (error: NodeJS.ErrnoException) =>
-      end(
-        error.code === 'ECONNREFUSED'
-          ? `${where} refuses connections: is the server running?`
-          : `${where} can not be reached: ${error.message}.`,
-      ),
-    )
+    // Registered last: over TLS this one is not yet the end.
+    if (target.secure) socket.on('connect', () => (connected = true))
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
+      else if (connected) end(`${where} does not speak TLS as asked: ${sentence(error.message.trim())}`)
+      else end(`${where} can not be reached: ${sentence(error.message)}`)
+    })
   })
 }

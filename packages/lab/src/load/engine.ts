@@ -271,18 +271,20 @@ export class Engine implements ConnectionOwner {
     connection.send()
   }
 
-  /** The requests that wait longest take what is free, or open more where the cap allows it. */
+  /**
+   * The requests that wait longest take what is free; then one more connection is opened where the cap allows it. One a
+   * turn, so that answers are read in between and free what is there: a generator that catches up after a pause would
+   * otherwise open hundreds at once, and measure them.
+   */
   #serveWaiting(now: number): void {
     while (this.#waiting.length > 0) {
       const free = this.#takeFree()
-      const connection = free ?? (this.#open < this.#most ? this.#connect() : undefined)
-      if (connection === undefined) {
-        this.#capped = true
-        return
-      }
-      this.#send(connection, this.#waiting.shift()!, now, this.#capped)
+      if (free === undefined) break
+      this.#send(free, this.#waiting.shift()!, now, this.#capped)
     }
-    this.#capped = false
+    const more = this.#waiting.length > 0 && this.#open < this.#most
+    if (more) this.#send(this.#connect(), this.#waiting.shift()!, now, this.#capped)
+    this.#capped = this.#waiting.length > 0 && !more
   }
 
   onBytes(count: number): void {

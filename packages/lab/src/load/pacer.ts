@@ -125,7 +125,8 @@ export class Pacer {
   /** Arranges for the next turn. */
   wait(outlook: Outlook): void {
     if (this.#stopped) return
-    let now = nowMs() - this.#originMs
+    // The turn itself may have been frozen, too.
+    let now = this.#alive()
     const gap = outlook.urgent ? 0 : outlook.due - now
     if (gap > TIMER_FROM_MS) {
       const ms = Math.floor(Math.min(gap - TIMER_EARLY_MS, outlook.busy ? TIMER_BUSY_MS : TIMER_IDLE_MS))

@@ -1,0 +1,383 @@
+/** The engine against real sockets: accounting, failures, connections, both loops, abort. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import { explain, failureOf } from '../../src/load/failure.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { blackhole } from './blackhole.ts'
+import { booksBalance, closedPort, constant, httpServer, planFor, rawServer, type TestServer } from './servers.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+
+/** Runs a plan against a server, balances the books and closes the server. */
+const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
+  try {
+    const outcome = await runLoad(planFor(server.url, plan))
+    booksBalance(outcome)
+    return outcome
+  } finally {
+    await server.close()
+  }
+}
+
+const KEEP_ALIVE = { kind: 'keep-alive', count: 10, max: 500 } as const
+const FRESH = { kind: 'fresh' } as const
+
+describe('runLoad: answers', () => {
+  it('counts by status and keeps sheds and errors out of the latency of successes', async () => {
+    let n = 0
+    const statuses = [200, 301, 404, 500, 503]
+    const server = await httpServer((_, res) => {
+      res.statusCode = statuses[n++ % 5]!
+      res.end('x')
+    })
+    const outcome = await against(server)
+    assert.deepEqual(outcome.answered, { 200: 20, 301: 20, 404: 20, 500: 20, 503: 20 })
+    assert.deepEqual(outcome.failed, {})
+    assert.equal(outcome.scheduled, 100)
+    assert.equal(outcome.good, 40)
+    assert.equal(outcome.okLatency.count, 40)
+    assert.equal(outcome.shedLatency.count, 20)
+    assert.equal(outcome.otherLatency.count, 40)
+    assert.ok(outcome.bytesRead > 100 * 50)
+  })
+
+  it('sends method, headers and body', async () => {
+    const seen: string[] = []
+    const server = await httpServer((req, res) => {
+      let body = ''
+      req.setEncoding('utf8').on('data', text => {
+        body += text
+      })
+      req.on('end', () => {
+        seen.push(`${req.method} ${req.url} ${req.headers['x-tide']} ${req.headers.host} ${body}`)
+        res.end()
+      })
+    })
+    const { port } = server
+    await against(server, {
+      url: `${server.url}a?b=c`,
+      method: 'PUT',
+      headers: { 'X-Tide': 'high' },
+      body: 'größe',
+      arrival: constant(10, 200),
+    })
+    assert.deepEqual(seen, Array(2).fill(`PUT /a?b=c high 127.0.0.1:${port} größe`))
+  })
+
+  it('splits the load over threads without losing a request', async () => {
+    const server = await httpServer((_, res) => res.end('ok'))
+    const outcome = await against(server, { threads: 3, arrival: constant(501, 1000) })
+    assert.equal(outcome.scheduled, 501)
+    assert.deepEqual(outcome.answered, { 200: 501 })
+    assert.equal(outcome.seconds.length, 1)
+  })
+
+  it('counts an answer later than the SLO as answered but not good', async () => {
+    const server = await httpServer((_, res) => void setTimeout(() => res.end(), 60))
+    const outcome = await against(server, { sloMs: 50, arrival: constant(50, 200) })
+    assert.deepEqual(outcome.answered, { 200: 10 })
+    assert.equal(outcome.good, 0)
+  })
+})
+
+describe('runLoad: failures', () => {
+  for (const connections of [KEEP_ALIVE, FRESH]) {
+    const kind = connections.kind
+    it(`refused (${kind})`, async () => {
+      const outcome = await runLoad(planFor(`http://127.0.0.1:${await closedPort()}/`, { connections }))
+      booksBalance(outcome)
+      assert.deepEqual(outcome.failed, { refused: 100 })
+      assert.equal(outcome.okLatency.count, 0)
+    })
+
+    it(`reset (${kind})`, async () => {
+      const server = await rawServer(socket => socket.on('data', () => socket.resetAndDestroy()))
+      const outcome = await against(server, { connections })
+      assert.deepEqual(outcome.failed, { reset: 100 })
+    })
+
+    it(`closed without an answer (${kind})`, async () => {
+      const server = await rawServer(socket => socket.on('data', () => socket.end()))
+      assert.deepEqual((await against(server, { connections })).failed, { reset: 100 })
+    })
+
+    it(`closed in the middle of an answer (${kind})`, async () => {
+      const server = await rawServer(socket =>
+        socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal')),
+      )
+      assert.deepEqual((await against(server, { connections })).failed, { reset: 100 })
+    })
+
+    it(`silent (${kind})`, async () => {
+      const server = await rawServer(() => {})
+      const outcome = await against(server, { connections, timeoutMs: 300 })
+      assert.deepEqual(outcome.failed, { 'response-timeout': 100 })
+      assert.ok(outcome.elapsedMs < 2000)
+    })
+
+    it(`drips a byte at a time, for ever (${kind})`, async () => {
+      const server = await rawServer(socket => {
+        let timer: NodeJS.Timeout | undefined
+        socket.on('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')
+          timer ??= setInterval(() => socket.write('x'), 20)
+        })
+        socket.on('close', () => clearInterval(timer))
+      })
+      const outcome = await against(server, { connections, timeoutMs: 300, arrival: constant(50, 200) })
+      assert.deepEqual(outcome.failed, { 'response-timeout': 10 })
+    })
+
+    it(`malformed (${kind})`, async () => {
+      const server = await rawServer(socket => socket.on('data', () => socket.write('SSH-2.0-tide\r\n')))
+      const outcome = await against(server, { connections })
+      assert.deepEqual(outcome.failed, { malformed: 100 })
+      assert.equal(outcome.certified, false)
+      assert.match(
+        outcome.why.join(' '),
+        /100 answers broke HTTP: expected an HTTP\/1\.1 status line, got "SSH-2\.0-tide"/,
+      )
+    })
+
+    it(`accepts nothing: a backlog that is full drops every packet (${kind})`, async () => {
+      const hole = await blackhole()
+      try {
+        const outcome = await runLoad(
+          planFor(`http://127.0.0.1:${hole.port}/`, { connections, connectTimeoutMs: 250, arrival: constant(40, 500) }),
+        )
+        booksBalance(outcome)
+        assert.deepEqual(outcome.failed, { 'connect-timeout': 20 })
+      } finally {
+        hole.close()
+      }
+    })
+  }
+
+  it('unresolved', async () => {
+    const outcome = await runLoad(planFor('http://no-such-host.invalid/'))
+    booksBalance(outcome)
+    assert.deepEqual(outcome.failed, { unresolved: 100 })
+  })
+
+  it('says in words when this machine has no local port left', () => {
+    assert.equal(failureOf('EADDRNOTAVAIL', false), 'other')
+    assert.match(explain('EADDRNOTAVAIL', 'connect EADDRNOTAVAIL'), /ran out of local ports/)
+  })
+})
+
+describe('runLoad: connections', () => {
+  it('rotates over the whole standing set', async () => {
+    let connections = 0
+    const used = new Map<number, number>()
+    const server = await rawServer(socket => {
+      const id = connections++
+      socket.on('data', () => {
+        used.set(id, (used.get(id) ?? 0) + 1)
+        socket.write(OK)
+      })
+    })
+    const outcome = await against(server, {
+      connections: { kind: 'keep-alive', count: 50, max: 50 },
+      arrival: constant(400, 500),
+    })
+    assert.deepEqual(outcome.answered, { 200: 200 })
+    assert.equal(connections, 50)
+    assert.deepEqual([...used.values()], Array(50).fill(4))
+  })
+
+  it('opens a standing set of 1,500 gently', async () => {
+    let connections = 0
+    const server = await rawServer(socket => {
+      connections++
+      socket.on('data', () => socket.write(OK))
+    })
+    const outcome = await against(server, {
+      connections: { kind: 'keep-alive', count: 1500, max: 1500 },
+      arrival: constant(100, 200),
+    })
+    assert.equal(connections, 1500)
+    assert.deepEqual(outcome.failed, {})
+  })
+
+  it('opens more when all are busy, up to the cap; then requests wait, which is told', async () => {
+    let open = 0
+    let most = 0
+    const server = await httpServer((_, res) => {
+      open++
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open--
+        res.end('ok')
+      }, 100)
+    })
+    const outcome = await against(server, {
+      connections: { kind: 'keep-alive', count: 2, max: 8 },
+      arrival: constant(200, 500),
+    })
+    assert.equal(most, 8)
+    assert.deepEqual(outcome.answered, { 200: 100 })
+    assert.equal(outcome.certified, false)
+    assert.match(outcome.why.join(' '), /requests waited for one of 8 connections/)
+  })
+
+  it('counts as unsent what found no free connection within the timeout', async () => {
+    const server = await rawServer(() => {})
+    const outcome = await against(server, {
+      connections: { kind: 'keep-alive', count: 4, max: 4 },
+      arrival: constant(3000, 300),
+      timeoutMs: 200,
+    })
+    assert.ok(outcome.unsent > 300, `${outcome.unsent} unsent`)
+    assert.deepEqual(outcome.failed, { 'response-timeout': outcome.sent })
+    assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never left/)
+  })
+
+  it('uses a new connection for every fresh request and lets the server close it', async () => {
+    let connections = 0
+    let closedFirst = 0
+    const server = await rawServer(socket => {
+      connections++
+      let ended = false
+      socket.on('end', () => {
+        if (!ended) closedFirst++
+      })
+      socket.on('data', data => {
+        assert.match(data.toString(), /\r\nConnection: close\r\n/)
+        setTimeout(() => {
+          ended = true
+          socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
+        }, 5)
+      })
+    })
+    const outcome = await against(server, { connections: FRESH })
+    assert.deepEqual(outcome.answered, { 200: 100 })
+    assert.equal(connections, 100)
+    assert.equal(closedFirst, 0)
+  })
+
+  it('replaces connections that the server closed while idle', async () => {
+    let connections = 0
+    const server = await rawServer(socket => {
+      connections++
+      socket.on('data', () => socket.write(OK))
+      setTimeout(() => socket.end(), 100)
+    })
+    const outcome = await against(server, {
+      connections: { kind: 'keep-alive', count: 5, max: 50 },
+      arrival: constant(10, 1000),
+    })
+    assert.deepEqual(outcome.answered, { 200: 10 })
+    assert.ok(connections > 20, `${connections} connections`)
+  })
+
+  it('does not trust a connection on which bytes came unasked', async () => {
+    const server = await rawServer(socket =>
+      socket.on('data', () => socket.write(`${OK}HTTP/1.1 408 Request Timeout\r\n\r\n`)),
+    )
+    const outcome = await against(server, { arrival: constant(100, 300) })
+    assert.deepEqual(outcome.answered, { 200: 30 })
+  })
+})
+
+describe('runLoad: closed loop', () => {
+  it('keeps every user waiting for the answer', async () => {
+    let open = 0
+    let most = 0
+    const server = await httpServer((_, res) => {
+      open++
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open--
+        res.end('ok')
+      }, 20)
+    })
+    const outcome = await against(server, {
+      arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
+      connections: { kind: 'keep-alive', count: 6, max: 6 },
+    })
+    assert.equal(most, 6)
+    assert.ok(outcome.sent > 150 && outcome.sent <= 300, `${outcome.sent} sent`)
+    assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
+  })
+
+  it('lets users think', async () => {
+    const server = await httpServer((_, res) => res.end('ok'))
+    const outcome = await against(server, { arrival: { kind: 'closed', users: 4, durationMs: 1000, thinkMs: 100 } })
+    assert.ok(outcome.sent >= 32 && outcome.sent <= 40, `${outcome.sent} sent`)
+  })
+
+  it('does not storm a closed port', async () => {
+    const outcome = await runLoad(
+      planFor(`http://127.0.0.1:${await closedPort()}/`, {
+        arrival: { kind: 'closed', users: 3, durationMs: 1000, thinkMs: 0 },
+      }),
+    )
+    booksBalance(outcome)
+    assert.ok(outcome.sent >= 24 && outcome.sent <= 30, `${outcome.sent} sent`)
+  })
+})
+
+describe('runLoad: abort and mistakes', () => {
+  it('ends at once when aborted and keeps what was measured', async () => {
+    const server = await rawServer(socket => {
+      let n = 0
+      // The first answer comes, the second never does.
+      socket.on('data', () => n++ === 0 && socket.write(OK))
+    })
+    const abort = new AbortController()
+    const begun = Date.now()
+    const outcome = await runLoad(planFor(server.url, { arrival: constant(100, 60_000), timeoutMs: 30_000 }), {
+      signal: abort.signal,
+      onProgress: () => abort.abort(),
+    })
+    await server.close()
+    booksBalance(outcome)
+    assert.ok(Date.now() - begun < 5000)
+    assert.equal(outcome.incomplete, true)
+    assert.equal(outcome.certified, false)
+    assert.match(outcome.why[0]!, /stopped after \d\.\d s of 60\.0 s/)
+    assert.ok(outcome.answered['200']! >= 10)
+    assert.ok(outcome.failed.aborted! > 0)
+  })
+
+  it('ends at once when aborted before it began', async () => {
+    const server = await rawServer(() => {})
+    const outcome = await runLoad(planFor(server.url), { signal: AbortSignal.abort() })
+    await server.close()
+    booksBalance(outcome)
+    assert.equal(outcome.incomplete, true)
+  })
+
+  it('reports progress', async () => {
+    const server = await httpServer((_, res) => res.end('ok'))
+    const seen: number[] = []
+    await runLoad(planFor(server.url, { arrival: constant(100, 1500) }), {
+      onProgress: progress => seen.push(progress.scheduled),
+    })
+    await server.close()
+    assert.ok(seen.length >= 2)
+    assert.equal(seen.at(-1), 150)
+  })
+
+  it('refuses a wrong plan before anything is sent', async () => {
+    const wrong: Partial<LoadPlan>[] = [
+      { timeoutMs: 0 },
+      { timeoutMs: Number.NaN },
+      { sloMs: Number.POSITIVE_INFINITY },
+      { threads: 1.5 },
+      { connections: { kind: 'keep-alive', count: 5, max: 4 } },
+      { connections: { kind: 'keep-alive', count: 0, max: 0 } },
+      { arrival: { kind: 'closed', users: 0, durationMs: 1000, thinkMs: 0 } },
+      { arrival: constant(-1, 1000) },
+      { headers: { 'content-length': '3' } },
+      { headers: { 'x y': '3' } },
+      { headers: { x: 'a\r\nb' } },
+      { method: 'GE T' },
+    ]
+    for (const plan of wrong) {
+      await assert.rejects(runLoad(planFor('http://127.0.0.1:1/', plan)), RangeError, JSON.stringify(plan))
+    }
+    await assert.rejects(runLoad(planFor('ftp://127.0.0.1/')), TypeError)
+  })
+})

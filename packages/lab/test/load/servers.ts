@@ -1,0 +1,109 @@
+/** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
+import { createServer as createHttp, type RequestListener } from 'node:http'
+import { createServer, type Server, type Socket } from 'node:net'
+import type { LoadOutcome, LoadPlan, Phase } from '../../src/load/plan.ts'
+
+export interface TestServer {
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+const listening = async (server: Server, sockets: Set<Socket>): Promise<TestServer> => {
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    port,
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      return new Promise(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+/** A server of raw sockets: `onSocket` decides everything. */
+export const rawServer = (onSocket: (socket: Socket) => void): Promise<TestServer> =>
+  listening(createServer({ noDelay: true }, onSocket), new Set())
+
+export const httpServer = (listener: RequestListener): Promise<TestServer> => {
+  const server = createHttp({ keepAliveTimeout: 0 }, listener)
+  return listening(server, new Set())
+}
+
+/** A port on which nothing listens. */
+export const closedPort = async (): Promise<number> => {
+  const server = await rawServer(() => {})
+  await server.close()
+  return server.port
+}
+
+export const constant = (rate: number, durationMs: number): LoadPlan['arrival'] => {
+  const phases: Phase[] = [{ kind: 'constant', rate, durationMs }]
+  return { kind: 'open', schedule: { phases, spacing: 'even', seed: 1 } }
+}
+
+export const planFor = (url: string, plan: Partial<LoadPlan> = {}): LoadPlan => ({
+  url,
+  method: 'GET',
+  headers: {},
+  body: undefined,
+  arrival: constant(200, 500),
+  connections: { kind: 'keep-alive', count: 10, max: 500 },
+  timeoutMs: 2000,
+  connectTimeoutMs: 1000,
+  sloMs: 1000,
+  threads: 1,
+  ...plan,
+})
+
+export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
+  Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)
+
+/** What must hold for every outcome whatever happened. */
+export const booksBalance = (outcome: LoadOutcome): void => {
+  const { scheduled, sent, unsent, answered, failed, seconds } = outcome
+  const books = JSON.stringify({ scheduled, sent, unsent, answered, failed })
+  const check = (what: string, left: number, right: number): void => {
+    if (left !== right) throw new Error(`${what}: ${left} is not ${right} in ${books}`)
+  }
+  check('scheduled = sent + unsent', scheduled, sent + unsent)
+  check('sent = answered + failed', sent, total(answered) + total(failed))
+  check(
+    'latencies = answers',
+    outcome.okLatency.count + outcome.shedLatency.count + outcome.otherLatency.count,
+    total(answered),
+  )
+  check('send lags = sent', outcome.sendLag.count, sent)
+  const sum = (read: (second: (typeof seconds)[number]) => number): number =>
+    seconds.reduce((all, one) => all + read(one), 0)
+  check(
+    'scheduled by second',
+    sum(second => second.scheduled),
+    scheduled,
+  )
+  check(
+    'sent by second',
+    sum(second => second.sent),
+    sent,
+  )
+  check(
+    'answered by second',
+    sum(second => total(second.answered)),
+    total(answered),
+  )
+  check(
+    'failed by second',
+    sum(second => total(second.failed)),
+    total(failed),
+  )
+  check(
+    'good by second',
+    sum(second => second.good),
+    outcome.good,
+  )
+}
