@@ -5,7 +5,7 @@ import type { ProtectOptions } from './server/protect-options.ts'
 /** Every variable meltproof/register knows, with what it does. */
 export const VARIABLES = {
   MELTPROOF: '`off` makes meltproof/register do nothing; `on` is the default.',
-  MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 16.',
+  MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 32.',
   MELTPROOF_RETRY_AFTER: 'Retry-After of a shed answer: `3s`, or a range such as `1s-5s`, the default.',
 } as const
 

@@ -93,10 +93,12 @@ export class Gate<E extends Waiting> {
   #intervalsStanding = 0
   #standing = false
 
-  // Departures: an exponentially weighted mean of the time between them while anybody waits.
-  #lastDepartureAt = Number.NEGATIVE_INFINITY
+  // Departures while anybody waits: the usual time between two, and the count under way. 0: not known yet.
   #departureGapMs = 0
+  #lastDepartureAt = 0
+  #countingSince = 0
   #departures = 0
+  #stalls = 0
 
   constructor(law: LimitLaw, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
     this.#law = law
@@ -246,6 +248,7 @@ export class Gate<E extends Waiting> {
     this.#previousBacklogMs = 0
     this.#intervalsStanding = 0
     this.#lastDepartureAt = nowMs
+    this.#countDeparturesFrom(nowMs)
   }
 
   #endWaiting(nowMs: number): void {
@@ -262,19 +265,32 @@ export class Gate<E extends Waiting> {
     this.#law.bound(nowMs)
   }
 
+  /** Counts a departure while somebody waits; from enough of them comes the time between two. */
   #departed(nowMs: number): void {
-    const gap = nowMs - this.#lastDepartureAt
+    const stalled = nowMs - this.#lastDepartureAt > STALL_GAPS * this.#departureGapMs
     this.#lastDepartureAt = nowMs
-    const mean = this.#departureGapMs
+    // One long gap is a stall of the loop and says nothing of the pace; several in a row are the new pace.
+    this.#stalls = stalled ? this.#stalls + 1 : 0
+    if (stalled && this.#stalls === 1) {
+      this.#countDeparturesFrom(nowMs)
+      return
+    }
     this.#departures++
-    // One stall must not look like a slow service: a single gap counts for four at most.
-    const counted = this.#departures <= FIRST_DEPARTURES ? gap : Math.min(gap, 4 * mean)
-    this.#departureGapMs = mean + (counted - mean) / Math.min(this.#departures, DEPARTURES_AVERAGED)
+    const elapsed = nowMs - this.#countingSince
+    if (this.#departures < DEPARTURES_COUNTED || elapsed < this.#tuning.intervalMs) return
+    const gap = elapsed / this.#departures
+    this.#departureGapMs = this.#departureGapMs === 0 ? gap : (this.#departureGapMs + gap) / 2
+    this.#countDeparturesFrom(nowMs)
+  }
+
+  #countDeparturesFrom(nowMs: number): void {
+    this.#countingSince = nowMs
+    this.#departures = 0
   }
 
   /** How long a request that arrives now would wait if everybody before it is served first, ms. */
   #backlogMs(): number {
-    return this.#departures < FIRST_DEPARTURES ? 0 : this.#queue.size * this.#departureGapMs
+    return this.#queue.size * this.#departureGapMs
   }
 
   /**
@@ -326,10 +342,10 @@ export class Gate<E extends Waiting> {
   }
 }
 
-/** Before so many departures were seen nothing is said about how fast they come. */
-const FIRST_DEPARTURES = 8
-/** Over how many departures their gap is averaged. */
-const DEPARTURES_AVERAGED = 20
+/** The pace of departures is taken over at least so many. */
+const DEPARTURES_COUNTED = 8
+/** A gap so many times the usual one is a stall. */
+const STALL_GAPS = 20
 
 /** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
 const INTERVALS_TO_STAND = 3

@@ -70,8 +70,9 @@ const GROWTH_BATCH = 8
 /** Up to this limit growth ends as soon as the loop is busy; a larger one waits until it was so this often in a row. */
 const SEARCH_AT_ONCE = 48
 const BUSY_STREAK = 15
-/** A lower limit may keep everybody out for this long, ms, or two mean service times, before the look is given up. */
+/** A lower limit may keep everybody out for two mean service times, within these bounds in ms; then the look ends. */
 const LEAST_PATIENCE_MS = 100
+const MOST_PATIENCE_MS = 300
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -214,7 +215,7 @@ export class KneeLaw implements LimitLaw {
   #settled(nowMs: number): boolean {
     if (!this.#settling) return true
     const since = nowMs - this.#changedAt
-    const patience = Math.min(Math.max(2 * this.#meanServiceMs, LEAST_PATIENCE_MS), this.#tuning.maxWindowMs)
+    const patience = Math.min(Math.max(2 * this.#meanServiceMs, LEAST_PATIENCE_MS), MOST_PATIENCE_MS)
     if (this.#inflight > this.#limit) {
       if (since < patience) return false
       if (this.#phase !== 'steady') {

@@ -27,6 +27,11 @@ export class WaitQueue<E extends Waiting> {
     return this.#size
   }
 
+  /** Slots of the ring, free ones included: what the queue costs in memory. */
+  get slots(): number {
+    return this.#ring.length
+  }
+
   push(entry: E): void {
     if (this.#slots === this.#ring.length) this.#makeRoom()
     this.#ring[(this.#head + this.#slots) & (this.#ring.length - 1)] = entry

@@ -7,7 +7,7 @@ import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.t
 export interface ProtectOptions {
   /**
    * Listening sockets that accept connections in parallel, where the platform has `SO_REUSEPORT`; 1 for a single one.
-   * @default 16
+   * @default 32
    */
   readonly lanes?: number
   /**

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { GATE_TUNING, Gate, type ShedReason } from '../../src/admission/gate.ts'
+import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import type { Waiting } from '../../src/admission/queue.ts'
+
+interface Entry extends Waiting {
+  readonly id: number
+}
+
+/** A gate on a clock that the test moves, with what it did written down. */
+function gateOn(law: LimitLaw) {
+  const world = {
+    now: 0,
+    started: [] as number[],
+    shed: [] as [number, ShedReason][],
+    turnEnds: 0,
+    wakeAt: Number.POSITIVE_INFINITY,
+  }
+  const gate = new Gate<Entry>(law, {
+    now: () => world.now,
+    start: entry => world.started.push(entry.id),
+    shed: (entry, reason) => world.shed.push([entry.id, reason]),
+    wakeAtTurnEnd: () => world.turnEnds++,
+    wakeAfter: ms => {
+      world.wakeAt = world.now + ms
+    },
+  })
+  let nextId = 0
+  return {
+    gate,
+    world,
+    /** A request arrives; its handler yields at once. */
+    arrive(): { entry: Entry; decision: string } {
+      const entry: Entry = { id: nextId++, arrivedAt: 0, left: false }
+      const decision = gate.offer(entry, world.now)
+      if (decision === 'start') {
+        world.started.push(entry.id)
+        gate.handlerReturned(world.now, world.now)
+      }
+      return { entry, decision }
+    },
+    release(): void {
+      gate.release(world.now, 1)
+    },
+    endTurn(): void {
+      gate.turnEnded(world.now)
+    },
+    /** Lets time pass, waking the gate whenever it asked for it. */
+    pass(ms: number): void {
+      const until = world.now + ms
+      while (world.wakeAt <= until) {
+        world.now = world.wakeAt
+        world.wakeAt = Number.POSITIVE_INFINITY
+        gate.timeCame(world.now)
+      }
+      world.now = until
+    },
+  }
+}
+
+test('starts at once up to the limit, then lets wait in order of arrival', () => {
+  const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(2))
+  const decisions = [0, 1, 2, 3].map(() => arrive().decision)
+  assert.deepEqual(decisions, ['start', 'start', 'wait', 'wait'])
+  assert.equal(gate.inflight, 2)
+  assert.equal(gate.queued, 2)
+  release()
+  assert.deepEqual(world.started, [0, 1], 'nobody is started inside the release of another')
+  endTurn()
+  assert.deepEqual(world.started, [0, 1, 2])
+})
+
+test('handlers that do not yield stop starting once the turn has spent its budget', () => {
+  const { gate, world } = gateOn(fixedLimit(1000))
+  const decisions: string[] = []
+  for (let id = 0; id < 20; id++) {
+    const startedAt = world.now
+    const decision = gate.offer({ id, arrivedAt: 0, left: false }, startedAt)
+    decisions.push(decision)
+    if (decision !== 'start') continue
+    world.now += 3 // burns 3 ms and answers
+    gate.release(world.now, 3)
+    gate.handlerReturned(startedAt, world.now)
+  }
+  const started = decisions.filter(decision => decision === 'start').length
+  assert.equal(started, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
+  assert.equal(gate.queued, 20 - started)
+  assert.ok(world.turnEnds > 0, 'it asked to be called at the end of the turn')
+})
+
+test('a burst that drains sheds nobody', () => {
+  const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(1))
+  for (let i = 0; i < 40; i++) arrive() // all at one instant, as after a stall
+  while (gate.inflight > 0) {
+    world.now += 10
+    release()
+    endTurn()
+  }
+  assert.deepEqual(world.shed, [])
+  assert.deepEqual(
+    world.started,
+    Array.from({ length: 40 }, (_, i) => i),
+    'first come, first served',
+  )
+})
+
+test('a queue that stands serves the newest and sheds the stale, and recovers when it empties', () => {
+  const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1))
+  // Ten times what is served: one departure every 10 ms, ten arrivals.
+  for (let step = 0; step < 200; step++) {
+    for (let i = 0; i < 10; i++) {
+      arrive()
+      pass(1)
+    }
+    release()
+    endTurn()
+  }
+  assert.equal(gate.standing, true)
+  assert.ok(world.shed.length > 1500, `${world.shed.length} of 2000 shed`)
+  const newest = world.started.at(-1)!
+  assert.ok(newest >= 1990, `the last one started is number ${newest} of 2000`)
+  while (gate.inflight > 0) {
+    pass(10)
+    release()
+    endTurn()
+  }
+  assert.equal(gate.queued, 0)
+  assert.equal(gate.standing, false)
+  assert.equal(arrive().decision, 'start')
+})
+
+test('nobody waits longer than the longest wait, even when nothing else happens', () => {
+  const { gate, world, arrive, pass } = gateOn(fixedLimit(1))
+  arrive()
+  arrive()
+  pass(GATE_TUNING.maxWaitMs - 1)
+  assert.equal(gate.queued, 1)
+  pass(2 * GATE_TUNING.intervalMs)
+  assert.equal(gate.queued, 0)
+  assert.deepEqual(world.shed, [[1, 'late']])
+})
+
+test('who leaves while waiting is neither started nor shed', () => {
+  const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(1))
+  arrive()
+  const leaving = arrive().entry
+  arrive()
+  assert.equal(gate.abandon(leaving, world.now), true)
+  assert.equal(gate.abandon(leaving, world.now), false)
+  release()
+  endTurn()
+  assert.deepEqual(world.started, [0, 2])
+  assert.deepEqual(world.shed, [])
+})
+
+test('a full queue holds no more than it may', () => {
+  const { gate, world, arrive } = gateOn(fixedLimit(1))
+  arrive()
+  for (let i = 0; i < GATE_TUNING.maxQueued; i++) assert.equal(arrive().decision, 'wait')
+  assert.equal(arrive().decision, 'shed', 'in order of arrival the newest has the longest wait ahead')
+  assert.equal(gate.queued, GATE_TUNING.maxQueued)
+  assert.deepEqual(world.shed, [])
+})
+
+test('closing sheds whoever waits and whoever comes', () => {
+  const { gate, world, arrive } = gateOn(fixedLimit(1))
+  arrive()
+  arrive()
+  gate.close()
+  assert.deepEqual(world.shed, [[1, 'closing']])
+  assert.equal(arrive().decision, 'shed')
+})
+
+test('under any sequence of events every request has exactly one end and the limit holds', () => {
+  const event = fc.oneof(
+    { weight: 6, arbitrary: fc.constant('arrive' as const) },
+    { weight: 3, arbitrary: fc.constant('release' as const) },
+    { weight: 4, arbitrary: fc.constant('turn' as const) },
+    { weight: 1, arbitrary: fc.constant('abandon' as const) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 300 }) },
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5 }), fc.array(event, { maxLength: 400 }), (limit, events) => {
+      const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(limit))
+      const waiting: Entry[] = []
+      let arrived = 0
+      let shedAtDoor = 0
+      let abandoned = 0
+      for (const event of events) {
+        if (event === 'arrive') {
+          const { entry, decision } = arrive()
+          arrived++
+          if (decision === 'shed') shedAtDoor++
+          else if (decision === 'wait') waiting.push(entry)
+        } else if (event === 'release') {
+          if (gate.inflight > 0) release()
+        } else if (event === 'turn') endTurn()
+        else if (event === 'abandon') {
+          const entry = waiting.shift()
+          if (entry !== undefined && gate.abandon(entry, world.now)) abandoned++
+        } else pass(event)
+        assert.ok(gate.inflight <= limit)
+        assert.ok(gate.queued >= 0)
+        assert.equal(arrived, world.started.length + world.shed.length + shedAtDoor + abandoned + gate.queued)
+      }
+    }),
+  )
+})
