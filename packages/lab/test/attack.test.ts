@@ -93,7 +93,7 @@ describe('meltlab attack', () => {
   it('sends body and headers, ramps, and takes fresh connections', async () => {
     const seen = new Set<string>()
     const echo = await httpServer((req, res) => {
-      seen.add(`${req.method} ${req.headers['a']} ${req.headers['b']} ${req.headers.connection}`)
+      seen.add(`${req.method} ${req.headers.a} ${req.headers.b} ${req.headers.connection}`)
       res.end()
     })
     const { code, out } = await meltlab([

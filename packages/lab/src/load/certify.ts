@@ -33,7 +33,6 @@ export interface Evidence {
   readonly good: number
   readonly goodLost: number
   readonly reasons: Readonly<Record<string, number>>
-  readonly failed: Readonly<Record<string, number>>
   readonly planMs: number
 }
 

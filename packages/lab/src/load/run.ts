@@ -173,7 +173,6 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     good,
     goodLost: sumOf(tallies, tally => tally.goodLost),
     reasons: addUp(tallies.map(tally => tally.reasons)),
-    failed,
     planMs: planMs(plan),
   })
   return {

@@ -229,7 +229,6 @@ describe('runLoad: connections', () => {
       timeoutMs: 200,
     })
     assert.ok(outcome.unsent > 300, `${outcome.unsent} unsent`)
-    assert.deepEqual(outcome.failed, { 'response-timeout': outcome.sent })
     assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never left/)
   })
 

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { doubts, type Evidence } from '../../src/load/certify.ts'
+import type { EngineReport } from '../../src/load/engine.ts'
+import { Histogram } from '../../src/load/histogram.ts'
+import type { Pair } from '../../src/load/tally.ts'
+import { Tally } from '../../src/load/tally.ts'
+import { planFor } from './servers.ts'
+
+/** `own(k)` of every latency `measured(k)` was the generator's doing. */
+const pair = (count: number, measured: (k: number) => number, own: (k: number) => number): Pair<Histogram> => {
+  const both = { measured: new Histogram(), clean: new Histogram() }
+  for (let k = 0; k < count; k++) {
+    both.measured.record(measured(k))
+    both.clean.record(measured(k) - own(k))
+  }
+  return both
+}
+
+const none = (): Pair<Histogram> => pair(0, Number, Number)
+
+const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
+  tally: new Tally(1000).data(),
+  elapsedMs: 10_000,
+  aborted: false,
+  cpuMs: 2000,
+  idleMs: 0,
+  freezes: [],
+  mostConnections: 10,
+  unsentForConnection: 0,
+  unsentForGenerator: 0,
+  standingWanted: 10,
+  standingOpened: 10,
+  ...report,
+})
+
+const evidence = (more: Partial<Evidence> = {}): Evidence => ({
+  plan: planFor('http://127.0.0.1/'),
+  workers: [worker()],
+  ok: none(),
+  shed: none(),
+  other: none(),
+  sendLag: new Histogram(),
+  connectionWait: new Histogram(),
+  good: 1000,
+  goodLost: 0,
+  reasons: {},
+  planMs: 10_000,
+  ...more,
+})
+
+const text = (more: Partial<Evidence>): string => doubts(evidence(more)).join(' ')
+
+describe('certification', () => {
+  it('has no doubt about a generator that was on time', () => {
+    assert.deepEqual(
+      doubts(
+        evidence({
+          ok: pair(
+            5000,
+            k => 1 + k / 1000,
+            () => 0.1,
+          ),
+        }),
+      ),
+      [],
+    )
+  })
+
+  it('ignores lateness that does not show: 20 ms under 3 s', () => {
+    assert.equal(
+      text({
+        ok: pair(
+          5000,
+          () => 3000,
+          () => 20,
+        ),
+      }),
+      '',
+    )
+  })
+
+  it('tells the same lateness where it does show: 20 ms of 25 ms', () => {
+    assert.match(
+      text({
+        ok: pair(
+          5000,
+          () => 25,
+          () => 20,
+        ),
+      }),
+      /lateness changed mean of 25 ms by up to 20 ms, p50 of 25/,
+    )
+  })
+
+  it('ignores one hiccup in the maximum, not one that makes it', () => {
+    assert.equal(
+      text({
+        ok: pair(
+          5000,
+          k => (k === 0 ? 18 : 1),
+          k => (k === 0 ? 17 : 0),
+        ),
+      }),
+      '',
+    )
+    assert.match(
+      text({
+        ok: pair(
+          5000,
+          k => (k === 0 ? 90 : 1),
+          k => (k === 0 ? 89 : 0),
+        ),
+      }),
+      /changed max of 90/,
+    )
+  })
+
+  it('looks at sheds as well', () => {
+    assert.match(
+      text({
+        shed: pair(
+          5000,
+          () => 25,
+          () => 20,
+        ),
+      }),
+      /changed shed mean/,
+    )
+  })
+
+  it('names the cap on connections as the cause when it is', () => {
+    const wait = new Histogram()
+    for (let k = 0; k < 5000; k++) wait.record(20)
+    const said = text({
+      ok: pair(
+        5000,
+        () => 25,
+        () => 20,
+      ),
+      sendLag: wait,
+      connectionWait: wait,
+    })
+    assert.match(said, /5,000 requests waited for one of 500 connections; allow more connections/)
+  })
+
+  it('names a saturated core, alone only in a closed loop', () => {
+    const workers = [worker({ cpuMs: 9800 })]
+    assert.equal(text({ workers }), '')
+    assert.match(
+      text({
+        workers,
+        ok: pair(
+          5000,
+          () => 25,
+          () => 20,
+        ),
+      }),
+      /it used 98 % of its core/,
+    )
+    const arrival = { kind: 'closed', users: 5, durationMs: 10_000, thinkMs: 0 } as const
+    assert.match(
+      text({ workers, plan: planFor('http://127.0.0.1/', { arrival }) }),
+      /used 98 % of its core, so the rate/,
+    )
+    assert.equal(text({ workers: [worker({ cpuMs: 9800, idleMs: 5000 })] }), '')
+  })
+
+  it('tells a freeze once, however many workers it stopped', () => {
+    const freezes = [{ atMs: 4000, lengthMs: 1000 }]
+    const said = text({ workers: [worker({ freezes }), worker({ freezes: [{ atMs: 4001, lengthMs: 999 }] })] })
+    assert.match(said, /frozen once, for 1000 ms at 4\.0 s/)
+  })
+
+  it('tells what was never sent, never opened, stopped, or lost to the SLO', () => {
+    assert.match(
+      text({ workers: [worker({ unsentForConnection: 3 })] }),
+      /3 requests found none of 500 connections free/,
+    )
+    assert.match(text({ workers: [worker({ unsentForGenerator: 1 })] }), /1 request never left because the generator/)
+    assert.match(text({ workers: [worker({ standingOpened: 7 })] }), /Only 7 of 10 standing connections/)
+    assert.match(text({ workers: [worker({ aborted: true, elapsedMs: 3210 })] }), /stopped after 3\.2 s of 10\.0 s/)
+    assert.match(text({ goodLost: 11 }), /11 answers missed the SLO only because/)
+    assert.equal(text({ goodLost: 5 }), '')
+  })
+
+  it('passes on what lay behind failures without a name', () => {
+    assert.match(
+      text({ reasons: { 'other: EADDRNOTAVAIL, no ports': 4 } }),
+      /4 requests failed: EADDRNOTAVAIL, no ports\./,
+    )
+  })
+})

@@ -1,0 +1,10 @@
+/** Answers at once; also listens on a second port that answers 404, as a metrics port would. */
+import http from 'node:http'
+
+http.createServer((_request, response) => response.end('hello')).listen(0)
+http
+  .createServer((_request, response) => {
+    response.statusCode = 404
+    response.end()
+  })
+  .listen(0)

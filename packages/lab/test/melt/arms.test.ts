@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { armEnvironment, armsOf, parseAlso, splitWords } from '../../src/melt/arms.ts'
+import { UserError } from '../../src/user-error.ts'
+
+const command = ['node', 'server.js']
+
+test('bare and protected are always there; register reaches Node through NODE_OPTIONS', () => {
+  const [bare, guarded, ...rest] = armsOf({ command, also: [], registerUrl: 'file:///r.js' })
+  assert.deepEqual([bare!.kind, bare!.nodeOptions], ['bare', undefined])
+  assert.deepEqual(
+    [guarded!.kind, guarded!.nodeOptions, guarded!.command],
+    ['protected', '--import file:///r.js', command],
+  )
+  assert.equal(rest.length, 0)
+})
+
+for (const [text, name, nodeOptions, words] of [
+  ['--import ./shed.mjs', 'shed', '--import ./shed.mjs', command],
+  ['--import=./lib/shed.mjs', 'shed', '--import=./lib/shed.mjs', command],
+  ['big heap=--max-old-space-size=4096', 'big heap', '--max-old-space-size=4096', command],
+  ['node with-toobusy.js', 'with-toobusy', undefined, ['node', 'with-toobusy.js']],
+  ['toobusy-js=node b.js', 'toobusy-js', undefined, ['node', 'b.js']],
+  ["node '/a folder/b.js'", 'b', undefined, ['node', '/a folder/b.js']],
+  ['node server.js --shed', 'shed', undefined, ['node', 'server.js', '--shed']],
+] as const) {
+  test(`--also "${text}" is ${name}`, () => {
+    const arm = parseAlso(text, command)
+    assert.deepEqual([arm.name, arm.nodeOptions, arm.command], [name, nodeOptions, words])
+  })
+}
+
+test('an assignment in front of a command is its environment and no name', () => {
+  const arm = parseAlso('MODE=a=b SHED=1 node server.js', command)
+  assert.deepEqual(arm.env, { MODE: 'a=b', SHED: '1' })
+  assert.deepEqual(arm.command, command)
+})
+
+test('an empty --also and an open quote are refused', () => {
+  assert.throws(() => parseAlso('x=', command), UserError)
+  assert.throws(() => parseAlso('node "b.js', command), /never closed/)
+})
+
+test('no two arms share a name', () => {
+  const arms = armsOf({ command, also: ['--import ./bare.js', '--import ./bare.js'], registerUrl: 'file:///r.js' })
+  assert.deepEqual(
+    arms.map(arm => arm.name),
+    ['bare', 'protected', 'bare-2', 'bare-3'],
+  )
+})
+
+test('words are split as a shell does', () => {
+  assert.deepEqual(splitWords(`a "b \\" c"  'd $e'\\ f ""`), ['a', 'b " c', 'd $e f', ''])
+  assert.deepEqual(splitWords('  '), [])
+})
+
+test('NODE_OPTIONS of the surroundings are kept', () => {
+  const arm = armsOf({ command, also: [], registerUrl: 'file:///r.js' })[1]!
+  const env = armEnvironment(arm, { NODE_OPTIONS: '--no-warnings', HOME: '/h' }, { PORT: '1' })
+  assert.deepEqual(env, { NODE_OPTIONS: '--no-warnings --import file:///r.js', HOME: '/h', PORT: '1' })
+})

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bar, progressOn } from '../../src/melt/progress.ts'
+
+function sink(isTTY: boolean) {
+  let text = ''
+  return { isTTY, columns: 10, write: (part: string) => (text += part), read: () => text }
+}
+
+test('without a terminal there are plain lines only', () => {
+  const out = sink(false)
+  const progress = progressOn(out)
+  progress.status('working')
+  progress.line('done')
+  progress.clear()
+  assert.equal(out.read(), 'done\n')
+})
+
+test('on a terminal the status is one line, rewritten, cut to fit, and gone in the end', () => {
+  const out = sink(true)
+  const progress = progressOn(out)
+  progress.status('a long status line')
+  progress.status('b')
+  progress.line('done')
+  progress.clear()
+  assert.equal(out.read(), 'a long st\r\u001b[2Kb\r\u001b[2Kdone\n')
+})
+
+test('bar', () => {
+  assert.equal(bar(0, 4), '░░░░')
+  assert.equal(bar(0.5, 4), '██░░')
+  assert.equal(bar(7, 4), '████')
+})

@@ -1,0 +1,84 @@
+/** Opens the report in a real browser. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import sparticuz from '@sparticuz/chromium'
+import { type Browser, chromium } from 'playwright-core'
+import { htmlReport } from '../../src/report/html.ts'
+import type { MeltResult } from '../../src/report/result.ts'
+import { loadAssets } from '../../src/report/write.ts'
+import { madeResult } from './fixture.ts'
+
+// The packaged Chromium is for Linux on x64 and arm64.
+const skip = process.platform !== 'linux'
+const folder = mkdtempSync(path.join(os.tmpdir(), 'meltlab-page-'))
+let browser: Browser | undefined
+
+before(async () => {
+  if (skip) return
+  browser = await chromium.launch({
+    executablePath: await sparticuz.executablePath(),
+    args: sparticuz.args,
+    headless: true,
+  })
+})
+after(async () => {
+  await browser?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(result: MeltResult, colorScheme: 'light' | 'dark') {
+  const file = path.join(folder, `${colorScheme}.html`)
+  writeFileSync(file, htmlReport(result, loadAssets()))
+  const page = await browser!.newPage({ viewport: { width: 1280, height: 800 }, colorScheme })
+  const complaints: string[] = []
+  page.on('console', message => complaints.push(message.text()))
+  page.on('pageerror', error => complaints.push(error.message))
+  page.on('request', request => {
+    if (!/^(file|data):/.test(request.url())) complaints.push(`asked for ${request.url()}`)
+  })
+  await page.goto(pathToFileURL(file).href)
+  return { page, complaints }
+}
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`in ${scheme}, every plot is drawn, nothing complains and nothing is fetched`, { skip }, async () => {
+    const { page, complaints } = await open(madeResult(), scheme)
+    assert.equal(await page.locator('.chart canvas').count(), 7)
+    // A canvas that nobody drew on has one colour.
+    const colours = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLCanvasElement>('.chart canvas')].map(canvas => {
+        const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
+        return new Set(new Uint32Array(data.buffer)).size
+      }),
+    )
+    assert.ok(
+      colours.every(count => count > 5),
+      `${colours}`,
+    )
+    await page.getByRole('button', { name: '2x', exact: true }).click()
+    assert.equal(await page.getByRole('button', { name: '2x', exact: true }).getAttribute('aria-pressed'), 'true')
+    assert.equal(await page.getByRole('button', { name: '10x', exact: true }).getAttribute('aria-pressed'), 'false')
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+    assert.equal(wider, false, 'the page does not scroll sideways')
+    assert.deepEqual(complaints, [])
+    await page.close()
+  })
+}
+
+test('a narrow screen and a run of one load', { skip }, async () => {
+  const made = madeResult()
+  const one = {
+    rows: made.rows.filter(row => row.multiple === 2),
+    steps: made.steps.filter(step => step.multiple === 2),
+  }
+  const { page, complaints } = await open({ ...made, ...one }, 'light')
+  await page.setViewportSize({ width: 420, height: 800 })
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+  assert.equal(wider, false)
+  assert.deepEqual(complaints, [])
+  await page.close()
+})
