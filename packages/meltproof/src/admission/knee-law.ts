@@ -67,7 +67,10 @@ const LOOK_AGAIN_MS = 1000
 const CHANGES = 2
 /** Mean service time is compared over at least this many completions. */
 const GROWTH_BATCH = 8
-/** Up to this limit growth ends as soon as the loop is busy; a larger one waits until it was so this often in a row. */
+/**
+ * Up to this limit a search is quick: growth ends as soon as the loop is busy, and the search starts low. With more in
+ * service the loop must have been busy so many times in a row, and the search starts where growth ended.
+ */
 const SEARCH_AT_ONCE = 48
 const BUSY_STREAK = 15
 /** A lower limit may keep everybody out for two mean service times, within these bounds in ms; then the look ends. */
@@ -105,6 +108,8 @@ export class KneeLaw implements LimitLaw {
   #busyAtStart = 0
 
   // Growth.
+  /** The limit before the first search. */
+  #grownTo = 0
   /** The limit and mean service time that growth is judged by; 0 before there is one. */
   #growthBase = { limit: 0, serviceMs: 0 }
   /** The limit under which those who complete now were admitted. */
@@ -159,6 +164,7 @@ export class KneeLaw implements LimitLaw {
     if (this.#phase === 'grow' && nowMs - this.#unboundAt < this.#tuning.maxWindowMs) return
     // A look or a search cut short by the queue running empty starts again from what is known.
     if (this.#knee > 0) this.#limit = this.#steadyLimit()
+    else if (this.#phase !== 'grow') this.#limit = this.#grownTo
     this.#beginGrowth(nowMs)
   }
 
@@ -266,6 +272,7 @@ export class KneeLaw implements LimitLaw {
   /** Looks for the knee from a limit downwards. */
   #search(from: number, nowMs: number): void {
     this.#referenceLimit = from
+    this.#grownTo = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
 
@@ -295,6 +302,7 @@ export class KneeLaw implements LimitLaw {
     }
     // Requests now wait for each other behind the limit; that began, at the most, in proportion to how much slower.
     if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, nowMs - this.#lookedAt > LOOK_AGAIN_MS)
+    else if (limit > SEARCH_AT_ONCE) this.#search(limit, nowMs)
     else this.#search(Math.max((limit * base.serviceMs) / mean, limit / 2), nowMs)
   }
 
