@@ -44,26 +44,26 @@ test('numbers', () => {
 
 test('the table', () => {
   const golden = `
-              load  offered  goodput        of  admitted  admitted   shed    shed  errors    rss
-                         /s       /s  capacity       p50       p99     /s     p99           peak
-────────────────────────────────────────────────────────────────────────────────────────────────
-bare          0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
-                1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
-                2x      390        0       0 %    2.40 s    2.40 s      0       –     975  79 MB
-                6x    1,170        0       0 %    2.40 s    2.40 s      0       –   5,750  79 MB
-               10x    1,950        0       0 %    2.40 s    2.40 s      0       –   9,650  79 MB
+            load  offered  goodput        of  admitted  admitted   shed    shed  errors    rss
+                       /s       /s  capacity       p50       p99     /s     p99           peak
+──────────────────────────────────────────────────────────────────────────────────────────────
+bare        0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
+              1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
+              2x      390        0       0 %    2.40 s    2.40 s      0       –     975  79 MB
+              6x    1,170        0       0 %    2.40 s    2.40 s      0       –   5,750  79 MB
+             10x    1,950        0       0 %    2.40 s    2.40 s      0       –   9,650  79 MB
 
-protected     0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
-                1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
-                2x      390      191      98 %     60 ms     60 ms    199  3.0 ms       0  79 MB
-                6x    1,170      191      98 %     60 ms     60 ms    979  3.0 ms       0  79 MB
-               10x    1,950      191      98 %     60 ms     60 ms  1,759  3.0 ms       0  79 MB
+protected   0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
+              1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
+              2x      390      191      98 %     60 ms     60 ms    199  3.0 ms       0  79 MB
+              6x    1,170      191      98 %     60 ms     60 ms    979  3.0 ms       0  79 MB
+             10x    1,950      191      98 %     60 ms     60 ms  1,759  3.0 ms       0  79 MB
 
-toobusy-js    0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
-                1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
-                2x      390       30      15 %    900 ms    900 ms    234  1.10 s     430  79 MB
-                6x    1,170       10     5.1 %    900 ms    900 ms    702  1.10 s   2,090  79 MB
-               10x    1,950        6     3.1 %    900 ms    900 ms  1,170  1.10 s   3,670  79 MB`
+toobusy-js  0.5x       98       98      50 %    4.0 ms    4.0 ms      0       –       0  79 MB
+              1x      195      195     100 %    8.0 ms    8.0 ms      0       –       0  79 MB
+              2x      390       30      15 %    900 ms    900 ms    234  1.10 s     430  79 MB
+              6x    1,170       10     5.1 %    900 ms    900 ms    702  1.10 s   2,090  79 MB
+             10x    1,950        6     3.1 %    900 ms    900 ms  1,170  1.10 s   3,670  79 MB`
   assert.equal(`\n${tableOf(madeResult().rows)}`, golden)
 })
 
