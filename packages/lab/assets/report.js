@@ -70,15 +70,20 @@
       ctx.font = bold.replace('13px', `${13 * ratio}px`)
       ctx.textAlign = 'left'
       ctx.textBaseline = 'middle'
+      // A halo, for names that end up across a line.
+      ctx.strokeStyle = colour('--card')
+      ctx.lineWidth = 4 * ratio
+      ctx.lineJoin = 'round'
       const gap = 17 * ratio
       const bottom = u.bbox.top + u.bbox.height
       const names = ends.sort((a, b) => b.y - a.y)
       // Upwards from the bottom, then back down whatever was pushed out at the top.
-      names.forEach((end, i) => (end.y = Math.min(end.y, i === 0 ? bottom : names[i - 1].y - gap)))
+      for (const [i, end] of names.entries()) end.y = Math.min(end.y, i === 0 ? bottom : names[i - 1].y - gap)
       names.reverse()
-      names.forEach((end, i) => (end.y = Math.max(end.y, i === 0 ? u.bbox.top : names[i - 1].y + gap)))
+      for (const [i, end] of names.entries()) end.y = Math.max(end.y, i === 0 ? u.bbox.top : names[i - 1].y + gap)
       for (const end of names) {
         ctx.fillStyle = armColour(end.at)
+        ctx.strokeText(arms[end.at].name, end.x + 12 * ratio, end.y)
         ctx.fillText(arms[end.at].name, end.x + 12 * ratio, end.y)
       }
     }

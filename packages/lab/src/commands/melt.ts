@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { armsOf } from '../melt/arms.ts'
 import { findProgram } from '../melt/app.ts'
-import { type MeltEnd, runMelt } from '../melt/experiment.ts'
+import { runMelt } from '../melt/experiment.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { choosePinning } from '../melt/pinning.ts'
 import { type Progress, progressOn } from '../melt/progress.ts'
@@ -68,28 +68,22 @@ async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void
   await refuseTakenUrl(options.url)
 
   const progress = progressOn(process.stderr)
-  const stop = stopOnSignals(progress)
-  let end: MeltEnd
-  try {
-    end = await runMelt(
-      {
-        ...options,
-        arms,
-        commandLine: shownCommandLine(process.argv.slice(2)),
-        labVersion: labVersion(),
-        request: { method: options.method, headers: options.headers, body: options.body },
-        target: options,
-        pinning: choosePinning(),
-        port: process.env.PORT === undefined ? await freePort() : undefined,
-        strict: raw.strict === true,
-      },
-      progress,
-      stop.signal,
-    )
-  } finally {
-    stop.release()
-  }
-  const { result, failure } = end
+  const signal = stopOnSignals(progress)
+  const { result, failure } = await runMelt(
+    {
+      ...options,
+      arms,
+      commandLine: shownCommandLine(process.argv.slice(2)),
+      labVersion: labVersion(),
+      request: { method: options.method, headers: options.headers, body: options.body },
+      target: options,
+      pinning: choosePinning(),
+      port: process.env.PORT === undefined ? await freePort() : undefined,
+      strict: raw.strict === true,
+    },
+    progress,
+    signal,
+  )
 
   const something = result.steps.length > 0 || (result.capacity?.probes.length ?? 0) > 0
   if (failure === undefined || something) {
@@ -123,25 +117,19 @@ async function refuseTakenUrl(url: URL | undefined): Promise<void> {
 }
 
 /** Ctrl-C ends the run and keeps what was measured; pressed again, it ends at once. */
-function stopOnSignals(progress: Progress): { signal: AbortSignal; release: () => void } {
+function stopOnSignals(progress: Progress): AbortSignal {
   const controller = new AbortController()
-  const on = (signal: NodeJS.Signals, exitCode: number) => (): void => {
-    if (controller.signal.aborted) process.exit(exitCode) // the exit handler of app.ts ends the processes we started
-    progress.status('stopping')
-    controller.abort(new UserError(`stopped by ${signal === 'SIGINT' ? 'Ctrl-C' : signal}`, exitCode))
+  const on = (signal: NodeJS.Signals, exitCode: number): void => {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(exitCode) // the exit handler of app.ts ends the processes we started
+      progress.status('stopping')
+      controller.abort(new UserError(`stopped by ${signal === 'SIGINT' ? 'Ctrl-C' : signal}`, exitCode))
+    })
   }
-  const handlers = [
-    ['SIGINT', on('SIGINT', 130)],
-    ['SIGTERM', on('SIGTERM', 143)],
-    ['SIGHUP', on('SIGHUP', 129)],
-  ] as const
-  for (const [signal, handler] of handlers) process.on(signal, handler)
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const [signal, handler] of handlers) process.off(signal, handler)
-    },
-  }
+  on('SIGINT', 130)
+  on('SIGTERM', 143)
+  on('SIGHUP', 129)
+  return controller.signal
 }
 
 /** A port that is free now, for commands that listen where PORT says. */

@@ -26,8 +26,9 @@ export interface MeasuredCapacity {
 }
 
 const warmUpUsers = 8
-/** A probe sees at least this many answers of each user, however slow the app. */
+/** A probe sees at least this many answers, however slow the app, and a few of each user. */
 const answersPerProbe = 20
+const answersPerUser = 4
 const longestProbeMs = 5000
 
 export async function searchCapacity(context: CapacityContext): Promise<MeasuredCapacity> {
@@ -35,7 +36,7 @@ export async function searchCapacity(context: CapacityContext): Promise<Measured
   requireAnswers(await run(probe(target, warmUpUsers, times.warmUpMs)), target)
 
   const done: Parameters<typeof nextProbe>[0][number][] = []
-  let probeMs = times.probeMs
+  let p50 = 0
   for (;;) {
     const next = nextProbe(done)
     if (next.kind === 'confirm') {
@@ -45,11 +46,12 @@ export async function searchCapacity(context: CapacityContext): Promise<Measured
       return confirmed
     }
     if (next.kind === 'done') throw new Error('the search ended without a confirmation')
+    const answersEach = Math.max(answersPerUser, answersPerProbe / next.users)
+    const probeMs = Math.min(longestProbeMs, Math.max(times.probeMs, p50 * answersEach))
     const outcome = await run(probe(target, next.users, probeMs))
     if (next.users === 1) {
       requireGoodput(outcome, target)
-      const p50 = outcome.okLatency.percentile(50)
-      probeMs = Math.min(longestProbeMs, Math.max(probeMs, p50 * answersPerProbe))
+      p50 = outcome.okLatency.percentile(50)
     }
     done.push({ kind: next.kind, users: next.users, goodput: (outcome.good * 1000) / outcome.elapsedMs })
     onProbe(done.at(-1)!)

@@ -31,7 +31,7 @@ test('names at the line ends keep their distance and stay inside', () => {
     [430, 428, 113, 112],
   ]) {
     const placed = ys(tops).sort((a, b) => a - b)
-    placed.slice(1).forEach((y, i) => assert.ok(y - placed[i]! >= 20 - 1e-9, `${placed}`))
+    for (const [i, y] of placed.slice(1).entries()) assert.ok(y - placed[i]! >= 20 - 1e-9, `${placed}`)
     assert.ok(placed[0]! >= 112 && placed.at(-1)! <= 430, `${placed}`)
   }
 })
