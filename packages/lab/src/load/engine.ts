@@ -205,6 +205,7 @@ export class Engine implements ConnectionOwner {
       due: nothingLeft && now < this.#source.durationMs ? this.#source.durationMs : due,
       busy: this.#inflight.size > 0 || this.#waiting.length > 0,
       urgent: this.#waiting.length > 0 && !this.#capped,
+      behind: this.#waiting.length > 0,
       // What an answer may be read late without anyone noticing: it follows how slow the answers are.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
       ratePerMs: this.#ratePerMs,

@@ -44,6 +44,8 @@ export interface Outlook {
   readonly due: number
   /** Something is to be done in the very next turn. */
   readonly urgent: boolean
+  /** Requests wait for a connection: every answer read later delays one of them. */
+  readonly behind: boolean
   /** Answers are to be expected. */
   readonly busy: boolean
   /** How long answers take at present. */
@@ -160,8 +162,8 @@ export class Pacer {
 }
 
 /** How long to sleep before the next turn of the loop; 0 for not at all. */
-const napMs = (gap: number, { busy, answerScaleMs, ratePerMs }: Outlook): number => {
-  if (gap <= 0) return 0
+const napMs = (gap: number, { behind, busy, answerScaleMs, ratePerMs }: Outlook): number => {
+  if (gap <= 0 || behind) return 0
   if (!busy) return Math.max(0, Math.min(TIMER_FROM_MS, gap - AWAKE_BEFORE_MS))
   const unseen = Math.min(LONGEST_NAP_MS, NAP_SHARE * answerScaleMs)
   const allowed = ratePerMs >= HIGH_RATE ? Math.max(HIGH_RATE_NAP_MS, unseen) : unseen
