@@ -1,0 +1,78 @@
+/**
+ * A server in a process of its own, pinned to one core, that tells how much CPU it has used. The load pins itself to
+ * the other core, so CPU per request is the server's own, whatever the client costs.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { choosePinning, pinned, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
+import { runLoad } from '../../packages/lab/src/load/run.ts'
+import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
+
+const pinning = choosePinning()
+if (pinning !== undefined) pinSelf(pinning.lab)
+
+export interface MeasuredServer {
+  readonly url: string
+  /** CPU used since the start, user and system, microseconds. */
+  cpuUs(): Promise<number>
+  stop(): Promise<void>
+}
+
+/** Starts `script`, which must send `{ port }` when it listens and answer each `'cpu'` with its cpuUsage(). */
+export async function startServer(script: string, args: readonly string[], node: readonly string[] = []): Promise<MeasuredServer> {
+  const [command, ...rest] = pinned([process.execPath, ...node, script, ...args], pinning?.server)
+  const child: ChildProcess = spawn(command!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async cpuUs() {
+      child.send('cpu')
+      const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
+      return user + system
+    },
+    async stop() {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** Offers `rate` for `seconds` after a warm-up of two; gives the outcome and the server's CPU per answered request, us. */
+export async function cpuPerRequest(
+  server: MeasuredServer,
+  options: { readonly rate: number; readonly seconds: number; readonly connections: number | 'fresh' },
+): Promise<{ readonly us: number; readonly outcome: LoadOutcome }> {
+  await runLoad(plan(server.url, { ...options, seconds: 2 }))
+  const before = await server.cpuUs()
+  const outcome = await runLoad(plan(server.url, options))
+  const used = (await server.cpuUs()) - before
+  const answered = Object.values(outcome.answered).reduce((sum, n) => sum + n, 0)
+  return { us: used / answered, outcome }
+}
+
+export function plan(
+  url: string,
+  { rate, seconds, connections }: { rate: number; seconds: number; connections: number | 'fresh' },
+): LoadPlan {
+  return {
+    url,
+    method: 'GET',
+    headers: {},
+    body: undefined,
+    arrival: {
+      kind: 'open',
+      schedule: { phases: [{ kind: 'constant', rate, durationMs: seconds * 1000 }], spacing: 'poisson', seed: 1 },
+    },
+    connections: connections === 'fresh' ? { kind: 'fresh' } : { kind: 'keep-alive', count: connections, max: connections },
+    timeoutMs: 10_000,
+    connectTimeoutMs: 5000,
+    sloMs: 1000,
+    threads: 1,
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

@@ -1,0 +1,64 @@
+/**
+ * The servers that bench/overhead.ts and bench/shed-cost.ts measure, one a name:
+ *
+ *   hello            node:http answering at once
+ *   hello-protected  the same under protect()
+ *   shed             the door with a limit of one that is taken for good, so that every request is turned away
+ *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
+ *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
+ */
+import http from 'node:http'
+import net from 'node:net'
+import { protect } from '../../packages/meltproof/dist/index.js'
+import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
+import { Doorkeeper } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
+import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+
+const { answer } = checkProtectOptions({})
+const answers = new ShedAnswers(answer)
+const hello: http.RequestListener = (_, response) => {
+  response.end('hello world\n')
+}
+
+const servers: Record<string, () => net.Server> = {
+  hello: () => http.createServer(hello),
+  'hello-protected': () => {
+    const server = http.createServer(hello)
+    protect(server)
+    return server
+  },
+  shed: () => {
+    const server = http.createServer(() => {
+      // Never answers: its permit is taken for good.
+    })
+    new Doorkeeper(server, fixedLimit(1), answers, {
+      onFailure: error => {
+        throw error
+      },
+    })
+    return server
+  },
+  'shed-response': () =>
+    http.createServer((_, response) => {
+      const { headers, body } = answers.parts(false)
+      response.writeHead(503, headers)
+      response.end(body)
+    }),
+  'shed-floor': () => {
+    const bytes = Buffer.from(
+      answers.message({ html: false, head: false, keepAlive: true }, new Date().toUTCString()),
+      'latin1',
+    )
+    return net.createServer({ noDelay: true }, socket => {
+      socket.on('data', () => socket.write(bytes))
+      socket.on('error', () => socket.destroy())
+    })
+  },
+}
+
+const make = servers[process.argv[2] ?? '']
+if (make === undefined) throw new Error(`unknown server ${process.argv[2]}; known: ${Object.keys(servers).join(', ')}`)
+const server = make()
+server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as net.AddressInfo).port }))
+process.on('message', () => process.send!(process.cpuUsage()))

@@ -1,0 +1,50 @@
+/**
+ * r, the CPU cost of one shed: the server's own CPU per request when every request is turned away, with 1,500 standing
+ * connections and with a connection per request. Beside it what the same 503 costs through ServerResponse, and the
+ * floor: a net server that parses nothing.
+ *
+ *   node bench/shed-cost.ts [--rounds 5] [--rate 4000] [--seconds 4]
+ *
+ * Bar (DESIGN.md): r <= 9 us with standing connections. Writes bench/results/shed-cost.json.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { conditions } from './lib/conditions.ts'
+import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    rate: { type: 'string', default: '10000' },
+    'fresh-rate': { type: 'string', default: '1500' },
+    seconds: { type: 'string', default: '4' },
+  },
+})
+const script = join(import.meta.dirname, 'lib/servers.ts')
+const SERVERS = ['shed', 'shed-response', 'shed-floor'] as const
+const MODES = [
+  { name: 'standing', connections: 1500, rate: Number(values.rate) },
+  { name: 'fresh', connections: 'fresh', rate: Number(values['fresh-rate']) },
+] as const
+const where = conditions()
+const costs: Record<string, Record<string, number>> = {}
+for (const mode of MODES) {
+  const rounds: Record<string, number[]> = {}
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const name of SERVERS) {
+      // The floor keeps its connections open: it has no idea where a request ends.
+      if (name === 'shed-floor' && mode.name === 'fresh') continue
+      const server = await startServer(script, [name])
+      const { us } = await cpuPerRequest(server, { ...mode, seconds: Number(values.seconds) })
+      await server.stop()
+      ;(rounds[name] ??= []).push(us)
+      console.log(`${mode.name} ${name} round ${round + 1}: ${us.toFixed(2)} us`)
+    }
+  }
+  costs[mode.name] = Object.fromEntries(Object.entries(rounds).map(([name, us]) => [name, median(us)]))
+}
+const result = { ...where, rates: Object.fromEntries(MODES.map(m => [m.name, m.rate])), costUs: costs }
+writeFileSync(join(import.meta.dirname, 'results/shed-cost.json'), `${JSON.stringify(result, null, 2)}\n`)
+console.log(JSON.stringify(costs, null, 2))
+process.exit()

@@ -1,0 +1,101 @@
+/**
+ * Imports point one way (DESIGN.md, "Parts"). For each folder of a package: which of its siblings it may import from.
+ * A folder that is not listed here fails the test, so that a new one is given its place on purpose.
+ */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const VOCABULARY = ['clock', 'errors', 'options', 'record']
+
+interface Rules {
+  /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
+  readonly may: Readonly<Record<string, readonly string[]>>
+  /** Packages it may import by name; node: is always allowed unless `pure` forbids it. */
+  readonly packages: readonly string[]
+  /** Folders that know no Node API and no clock. */
+  readonly pure: readonly string[]
+}
+
+const RULES: Readonly<Record<string, Rules>> = {
+  'packages/meltproof': {
+    may: {
+      clock: [],
+      errors: [],
+      options: ['errors'],
+      signals: VOCABULARY,
+      admission: ['errors', 'options', 'signals'],
+      server: [...VOCABULARY, 'signals', 'admission'],
+      'register-options': ['options', 'server'],
+      register: ['errors', 'register-options', 'server'],
+      index: ['errors', 'admission', 'server'],
+    },
+    packages: [],
+    pure: ['admission', 'errors', 'options', 'register-options'],
+  },
+  'packages/lab': {
+    may: {
+      'user-error': [],
+      durations: ['user-error'],
+      load: ['user-error'],
+      watch: ['user-error'],
+      report: ['load', 'watch'],
+      scenarios: ['load', 'report', 'watch', 'user-error'],
+      melt: ['load', 'watch', 'report', 'durations', 'user-error', 'scenarios'],
+      commands: ['load', 'watch', 'report', 'melt', 'scenarios', 'durations', 'user-error'],
+      cli: ['commands', 'user-error'],
+      index: ['load', 'watch', 'report', 'melt', 'scenarios'],
+    },
+    packages: ['commander', 'meltproof', 'uplot'],
+    pure: [],
+  },
+}
+
+for (const [root, rules] of Object.entries(RULES)) {
+  const source = join(root, 'src')
+  for (const file of globSync(`${source}/**/*.ts`).sort()) {
+    test(`imports of ${file}`, () => {
+      const unit = unitOf(relative(source, file))
+      const may = rules.may[unit]
+      assert.ok(may, `${unit} has no place in the import order; give it one in test/imports.test.ts`)
+      for (const specifier of importsOf(readFileSync(file, 'utf8'))) {
+        if (specifier.startsWith('.')) {
+          const target = relative(resolve(source), resolve(dirname(file), specifier))
+          assert.ok(!target.startsWith('..'), `${specifier} leaves the package; import it by its name`)
+          const imported = unitOf(target)
+          if (imported !== unit) assert.ok(may.includes(imported), `${unit} must not import ${imported} (${specifier})`)
+        } else if (specifier.startsWith('node:')) {
+          assert.ok(!rules.pure.includes(unit), `${unit} is pure and must not import ${specifier}`)
+        } else {
+          const name = specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : specifier.split('/')[0]!
+          assert.ok(rules.packages.includes(name), `${root} must not import the package ${name}`)
+        }
+      }
+    })
+  }
+}
+
+test('only clock.ts reads time in the runtime', () => {
+  const offenders = globSync('packages/meltproof/src/**/*.ts').filter(
+    file =>
+      !file.endsWith('/clock.ts') && /\bDate\.now\(|\bnew Date\(|\bperformance\.now\(|\bhrtime\b/.test(code(file)),
+  )
+  assert.deepEqual(offenders, [])
+})
+
+/** The folder below src, or the name of a file that lies in src itself. */
+function unitOf(path: string): string {
+  const [first, ...rest] = path.split('/')
+  return rest.length > 0 ? first! : first!.replace(/\.[jt]s$/, '')
+}
+
+function importsOf(text: string): string[] {
+  const found = text.matchAll(/\b(?:from\s+|import\s*\(\s*|import\s+|import\.meta\.resolve\(\s*)'([^'\n]+)'/g)
+  return [...found].map(match => match[1]!)
+}
+
+/** The file without its comments, which may well mention a clock. */
+function code(file: string): string {
+  return readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+}

@@ -1,0 +1,39 @@
+/** The documents say what the code does: what can be checked mechanically is. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { ERROR_CODES } from '../packages/meltproof/src/errors.ts'
+import { VARIABLES } from '../packages/meltproof/src/register-options.ts'
+
+const read = (file: string): string => readFileSync(file, 'utf8')
+
+test('the first screen of the README has the two commands', () => {
+  const firstScreen = read('README.md').split('\n').slice(0, 40).join('\n')
+  assert.match(firstScreen, /npm ci && npm run demo/)
+  assert.match(firstScreen, /npm ci && npm test/)
+})
+
+test('every npm script that a document names exists', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  for (const file of globSync(['*.md', 'docs/**/*.md'])) {
+    for (const [, name] of read(file).matchAll(/npm run ([a-z][a-z:-]*)/g)) {
+      assert.ok(name! in scripts, `${file} names 'npm run ${name}', which package.json does not have`)
+    }
+  }
+})
+
+test('every relative link in a document leads somewhere', () => {
+  for (const file of globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md'])) {
+    for (const [, target] of read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
+      assert.ok(existsSync(join(dirname(file), target!)), `${file} links to ${target}, which does not exist`)
+    }
+  }
+})
+
+test('every error code and every variable is documented', () => {
+  const docs = globSync(['docs/**/*.md', 'packages/meltproof/README.md']).map(read).join('\n')
+  for (const name of [...Object.keys(ERROR_CODES), ...Object.keys(VARIABLES)]) {
+    assert.ok(docs.includes(name), `${name} is in no document`)
+  }
+})
