@@ -149,7 +149,8 @@
     grid: { show: false },
     ticks: { stroke: () => colour('--faint'), size: 5 },
     splits: u => {
-      const room = 44 / Math.max(1, u.bbox.width / devicePixelRatio / (u.scales.x.max - u.scales.x.min))
+      // Not u.bbox: ticks are asked for before it is known.
+      const room = (50 * loads.at(-1)) / Math.max(100, u.width - nameRoom - 70)
       const kept = []
       for (const multiple of [...multiples].reverse()) {
         const at = multiple * capacity.before
@@ -257,7 +258,7 @@
     [loads, ...arms.map((_, at) => forArm(at, row => row.admittedMs.p99))],
   )
 
-  const unserved = each => each.late + each.failed + each.unsent + each.otherStatus
+  const unserved = each => each.late + each.shedLate + each.failed + each.unsent + each.otherStatus
   chart(
     'errors',
     290,

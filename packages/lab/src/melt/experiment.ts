@@ -243,7 +243,17 @@ class MeltRun {
           ? null
           : Math.max(0, busyShare(coresBefore, coresAfter, pinning.server) - watched.cpuMs / watched.watchedMs)
       const window = windowOf(durationMs)
-      const step = summariseStep({ arm: arm.name, multiple, round, window, outcome, watched, died, foreign })
+      const step = summariseStep({
+        arm: arm.name,
+        multiple,
+        round,
+        window,
+        sloMs: this.#plan.target.sloMs,
+        outcome,
+        watched,
+        died,
+        foreign,
+      })
       this.#steps.push(step)
       this.#progress.line(`${label}  ${stepLine(step, this.#capacity!.before)}`)
     } finally {

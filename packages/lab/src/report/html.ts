@@ -127,13 +127,13 @@ function cards(result: MeltResult): string {
 }
 
 function cardAside(row: Row, sloMs: number): string {
-  const parts = [`admitted p99 ${formatMs(row.admittedMs.p99)}`]
+  const parts = [row.admittedMs.p99 === null ? 'no request was served' : `admitted p99 ${formatMs(row.admittedMs.p99)}`]
   if (row.shed > 0) parts.push(`${formatRate(row.shed)}/s shed, p99 ${formatMs(row.shedMs.p99)}`)
-  const unserved = row.late + row.failed + row.unsent + row.otherStatus
+  const unserved = row.late + row.shedLate + row.failed + row.unsent + row.otherStatus
   parts.push(
     unserved < 0.05
       ? `every request answered within ${formatChosen(sloMs)}`
-      : `${formatRate(unserved)}/s late, failed or without an answer`,
+      : `${formatRate(unserved)}/s answered late, failed or not answered`,
   )
   return parts.map(escapeText).join('<br>')
 }
@@ -156,7 +156,7 @@ function plots(result: MeltResult): string {
 <p>p99 of answers 2xx/3xx, log scale. The dashed line is the SLO.</p>
 <div class="chart" id="latency"></div></section>
 <section class="plot"><h2>Errors</h2>
-<p>Share of requests answered late, with an error, or not at all. A shed answer (503 with Retry-After) is prompt and not counted here.</p>
+<p>Share of requests answered after ${formatChosen(result.conditions.sloMs)}, with an error, or not at all. A prompt refusal (503) is honest and not counted.</p>
 <div class="chart" id="errors"></div></section>
 </div>
 <section class="plot over-time"><h2>Over time <span class="choice" role="group" aria-label="Load">${buttons}</span></h2>
@@ -178,7 +178,7 @@ const columns: readonly { readonly title: string; readonly of: (row: Row) => str
   { title: 'admitted p99', of: row => formatMs(row.admittedMs.p99) },
   { title: 'shed /s', of: row => formatRate(row.shed) },
   { title: 'shed p99', of: row => formatMs(row.shedMs.p99) },
-  { title: 'late /s', of: row => formatRate(row.late) },
+  { title: 'answered late /s', of: row => formatRate(row.late + row.shedLate) },
   { title: 'connection errors and timeouts', of: row => formatCount(row.errors) },
   { title: 'longest answer', of: row => formatMs(row.longestAnswerMs) },
   { title: 'peak rss', of: row => formatMegabytes(row.peakRssBytes) + (row.died ? ', died' : '') },

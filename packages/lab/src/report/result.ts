@@ -83,7 +83,7 @@ export interface Latency {
   readonly max: number | null
 }
 
-/** Rates of what became of the requests scheduled in the window; they add up to `offered`. */
+/** Rates of what became of the requests scheduled in the window; all but `shedLate` add up to `offered`. */
 export interface Fates {
   readonly offered: number
   /** 2xx/3xx complete within the SLO. */
@@ -92,6 +92,8 @@ export interface Fates {
   readonly late: number
   /** 503. */
   readonly shed: number
+  /** Of the shed: those whose answer came after the SLO, when nobody was waiting for it any more. */
+  readonly shedLate: number
   /** Any other status. */
   readonly otherStatus: number
   /** Connection errors and timeouts. */

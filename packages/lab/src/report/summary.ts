@@ -23,6 +23,7 @@ export interface StepInput {
   readonly multiple: number
   readonly round: number
   readonly window: Window
+  readonly sloMs: number
   readonly outcome: LoadOutcome
   readonly watched: Watched
   readonly died: { readonly afterMs: number; readonly how: string } | null
@@ -31,7 +32,7 @@ export interface StepInput {
 }
 
 export function summariseStep(input: StepInput): StepResult {
-  const { arm, multiple, round, window, outcome, watched, died, foreign } = input
+  const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign } = input
   const inWindow = outcome.seconds.filter(each => each.second >= window.from && each.second < window.to)
   const answers = total(outcome.answered)
   return {
@@ -39,7 +40,7 @@ export function summariseStep(input: StepInput): StepResult {
     multiple,
     round,
     // A run that was cut short has fewer seconds than its window promised; rates are over those it has.
-    ...fatesOf(inWindow, Math.max(1, inWindow.length)),
+    ...fatesOf(inWindow, Math.max(1, inWindow.length), sloMs),
     admittedMs: latencyOf(inWindow.map(each => each.okLatency)),
     shedMs: latencyOf(inWindow.map(each => each.shedLatency)),
     longestAnswerMs: longest([outcome.okLatency, outcome.shedLatency, outcome.otherLatency]),
@@ -59,25 +60,26 @@ export function summariseStep(input: StepInput): StepResult {
       sendLagP99Ms: finite(outcome.sendLag.percentile(99)),
     },
     incomplete: outcome.incomplete,
-    seconds: outcome.seconds.map(secondOf),
+    seconds: outcome.seconds.map(second => secondOf(second, sloMs)),
     memory: watched.samples.map(({ atMs, rssBytes }) => ({ atMs: Math.round(atMs), rssBytes })),
   }
 }
 
-function secondOf(second: LoadSecond): SecondResult {
+function secondOf(second: LoadSecond, sloMs: number): SecondResult {
   return {
     second: second.second,
-    ...fatesOf([second], 1),
+    ...fatesOf([second], 1, sloMs),
     admittedP50Ms: finite(second.okLatency.percentile(50)),
     admittedP99Ms: finite(second.okLatency.percentile(99)),
   }
 }
 
-function fatesOf(seconds: readonly LoadSecond[], lengthS: number): Fates {
+function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number): Fates {
   let offered = 0
   let goodput = 0
   let ok = 0
   let shed = 0
+  let shedLate = 0
   let otherStatus = 0
   let failed = 0
   let sent = 0
@@ -86,6 +88,7 @@ function fatesOf(seconds: readonly LoadSecond[], lengthS: number): Fates {
     sent += each.sent
     goodput += each.good
     failed += total(each.failed)
+    if (each.shedLatency.count > 0) shedLate += each.shedLatency.count * (1 - each.shedLatency.shareWithin(sloMs))
     for (const [status, count] of Object.entries(each.answered)) {
       if (status === '503') shed += count
       else if (/^[23]/.test(status)) ok += count
@@ -98,6 +101,7 @@ function fatesOf(seconds: readonly LoadSecond[], lengthS: number): Fates {
     goodput: rate(goodput),
     late: rate(ok - goodput),
     shed: rate(shed),
+    shedLate: rate(shedLate),
     otherStatus: rate(otherStatus),
     failed: rate(failed),
     unsent: rate(offered - sent),
@@ -139,6 +143,7 @@ function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], cap
     ofCapacity: goodput / capacity,
     late: mid(step => step.late),
     shed: mid(step => step.shed),
+    shedLate: mid(step => step.shedLate),
     otherStatus: mid(step => step.otherStatus),
     failed: mid(step => step.failed),
     unsent: mid(step => step.unsent),

@@ -20,8 +20,8 @@ export function curveSvg(result: MeltResult): string {
   const styles = stylesOf(result.arms)
   const multiples = [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b)
   const xMax = multiples.at(-1)! * 1.02
-  const yTicks = ticksUpTo(Math.max(capacity.rate, ...rows.map(row => row.goodput)) * 1.08)
-  const yMax = yTicks.at(-1)!
+  const yMax = Math.max(capacity.rate, ...rows.map(row => row.goodput)) * 1.15
+  const yTicks = ticksUpTo(yMax)
   const x = (multiple: number): number => plot.left + ((plot.right - plot.left) * multiple) / xMax
   const y = (rate: number): number => plot.bottom - ((plot.bottom - plot.top) * rate) / yMax
 
@@ -148,12 +148,12 @@ export function spread<T extends { readonly y: number }>(labels: readonly T[]): 
   })
 }
 
-/** Round steps from 0 to at least `most`: 1, 2 or 5 times a power of ten, four to eight of them. */
+/** Round steps from 0 up to `most` at the highest: 1, 2 or 5 times a power of ten. */
 export function ticksUpTo(most: number): number[] {
   const rough = Math.max(most, 1e-9) / 5
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 5, 10].map(factor => factor * power).find(candidate => candidate >= rough)!
-  const count = Math.ceil(most / step - 1e-9)
+  const count = Math.floor(most / step + 1e-9)
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)))
 }
 

@@ -73,6 +73,7 @@ function step(arm: string, multiple: number, made: Made): StepResult {
     multiple,
     round: 1,
     window,
+    sloMs: 1000,
     outcome: outcome(seconds),
     watched: { samples, peakRssBytes: 79e6, cpuMs: 4800, watchedMs: 5000 },
     died: null,

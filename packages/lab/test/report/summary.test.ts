@@ -11,6 +11,7 @@ const summarise = (seconds: readonly Made[], more = {}) =>
     multiple: 2,
     round: 1,
     window: { from: 1, to: 3 },
+    sloMs: 1000,
     outcome: outcome(
       seconds.map((made, at) => second(at, made)),
       more,
@@ -41,6 +42,12 @@ test('only requests scheduled in the window count', () => {
 
 test('a run that was cut short is not diluted by the seconds it never had', () => {
   assert.equal(summarise([{ good: 10 }, { good: 10 }], { incomplete: true }).goodput, 10)
+})
+
+test('a refusal after the SLO is a late answer', () => {
+  const step = summarise([{}, { shed: 10, shedMs: 2 }, { shed: 30, shedMs: 1500 }])
+  assert.equal(step.shed, 20)
+  assert.equal(step.shedLate, 15)
 })
 
 test('the fates add up to what was offered', () => {
