@@ -140,7 +140,7 @@
     values: (_u, splits) => splits.map(value => (value == null ? '' : format(value))),
   })
 
-  /** Ticks at the loads that were offered; those too near a neighbour to be read are left out, from the right. */
+  /** Ticks at the loads that were offered; those too near a neighbour to be read are left out. */
   const loadAxis = () => ({
     size: 44,
     font,
@@ -150,13 +150,15 @@
     ticks: { stroke: () => colour('--faint'), size: 5 },
     splits: u => {
       // Not u.bbox: ticks are asked for before it is known.
-      const room = (50 * loads.at(-1)) / Math.max(100, u.width - nameRoom - 70)
+      const room = (46 * loads.at(-1)) / Math.max(100, u.width - nameRoom - 70)
+      const far = at => kept.every(other => Math.abs(other - at) >= room)
       const kept = []
-      for (const multiple of [...multiples].reverse()) {
+      // The highest load and the capacity itself are the ones to name.
+      for (const multiple of [multiples.at(-1), 1, ...[...multiples].reverse()]) {
         const at = multiple * capacity.before
-        if (kept.length === 0 || kept[0] - at >= room) kept.unshift(at)
+        if (multiples.includes(multiple) && far(at)) kept.push(at)
       }
-      return kept
+      return kept.sort((a, b) => a - b)
     },
     values: (_u, splits) => splits.map(value => `${+(value / capacity.before).toFixed(2)}x\n${rate(value)}/s`),
   })
