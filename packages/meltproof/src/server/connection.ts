@@ -18,6 +18,20 @@ interface Parser {
   resume?: () => void
 }
 
+/**
+ * Where Node's parser puts the rest of a request that nobody will read. Nulling `parser.incoming` instead would leave
+ * chunked trailers in the parser's buffer, and they would become headers of the connection's next request.
+ */
+const NOBODY = {
+  complete: true,
+  upgrade: false,
+  method: '',
+  _dumped: true,
+  push: () => true,
+  _addHeaderLines: () => undefined,
+  emit: () => false,
+} as unknown as IncomingMessage
+
 /** Returns 0, or 2 for an upgrade. */
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
 
@@ -40,8 +54,18 @@ export class Connection {
   waiting: Exchange | undefined
   /** Requests pipelined behind the waiting one, in order. */
   behind: Exchange[] = []
+  /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
+  closing = false
+  /** Ends the time in which what still arrives is read and dropped. */
+  lingering: NodeJS.Timeout | undefined
+  /**
+   * Requests in service that were pipelined behind another one in service. Their responses have no socket yet, and
+   * before Node 24 such a response never learns that its client went away.
+   */
+  overlapping: Set<Exchange> | undefined
   /** True while the idle timeout on the socket is one that we set and Node does not know of. */
-  ownIdleTimeout = false
+  #ownIdleTimeout = false
+  #pausedByUs = false
   #context: AsyncResource | undefined
 
   private constructor(socket: HttpSocket, handOn: OnIncoming) {
@@ -58,6 +82,11 @@ export class Connection {
     return connection
   }
 
+  /** True when a request that arrives now has to get in line. */
+  get hasLine(): boolean {
+    return this.waiting !== undefined || this.behind.length > 0
+  }
+
   /**
    * Remembers the async context of this connection, so that a request started later, from the gate's turn, does not
    * see the AsyncLocalStorage of whichever request ended just then.
@@ -67,49 +96,70 @@ export class Connection {
   }
 
   /** Hands a request that has waited on to Node, in the context of its connection. */
-  handOnLater(exchange: Exchange): void {
+  handOnLater(exchange: Exchange): number {
     const handOn = (): number => this.handOn(exchange.request, exchange.keepAlive)
-    if (this.#context === undefined) handOn()
-    else this.#context.runInAsyncScope(handOn)
+    return this.#context === undefined ? handOn() : this.#context.runInAsyncScope(handOn)
   }
 
-  /** Node may drop the rest of a request nobody will read: its parser skips a body that has no message to go to. */
+  /** Drops what still comes of a request that will not be read, and makes sure that it does come. */
   forget(request: IncomingMessage): void {
-    const parser = this.socket.parser
-    if (parser?.incoming === request) parser.incoming = null
+    const { socket } = this
+    if (socket.parser?.incoming === request) socket.parser.incoming = NOBODY
+    // A body that nobody read while its request waited has stopped the socket when its buffer was full.
+    if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
   /**
    * An answer has been written without Node's knowledge: close the connection if nothing more comes in time,
-   * as Node does after its own answers (server.keepAliveTimeout, plus its buffer of a second).
+   * as Node does after its own answers.
    */
   startIdleTimeout(server: Server): void {
-    const keepAliveMs = server.keepAliveTimeout
-    if (!(keepAliveMs > 0) || !Number.isFinite(keepAliveMs)) return
-    const buffer = (server as Server & { keepAliveTimeoutBuffer?: number }).keepAliveTimeoutBuffer
-    const idleMs = keepAliveMs + (buffer !== undefined && buffer >= 0 ? buffer : 1000)
-    if (this.socket.timeout === idleMs) return
-    this.socket.setTimeout(idleMs)
-    this.ownIdleTimeout = true
+    const idleMs = idleTimeoutMs(server)
+    const { socket } = this
+    if (idleMs === 0 || socket.timeout === idleMs || typeof socket.setTimeout !== 'function') return
+    socket.setTimeout(idleMs)
+    this.#ownIdleTimeout = true
   }
 
-  /** A request is about to be handled, or to wait: the idle timeout must not cut it. */
+  /** A request is about to be handled: an idle timeout that Node does not know of must not cut it. */
   stopIdleTimeout(server: Server): void {
-    if (!this.ownIdleTimeout) return
-    this.ownIdleTimeout = false
+    if (!this.#ownIdleTimeout) return
+    this.#ownIdleTimeout = false
     this.socket.setTimeout(server.timeout || 0)
+  }
+
+  /** A request is about to wait: neither our idle timeout nor the one of Node's, which only handing on ends. */
+  stopEveryIdleTimeout(server: Server): void {
+    const { socket } = this
+    if (!this.#ownIdleTimeout && (!socket.timeout || socket.timeout !== idleTimeoutMs(server))) return
+    this.#ownIdleTimeout = false
+    socket.setTimeout(server.timeout || 0)
   }
 
   /** Reads no more pipelined requests for now; bounds what one connection can make us hold. */
   pauseReading(): void {
+    if (this.socket._paused === true) return
+    this.#pausedByUs = true
     this.socket._paused = true
     this.socket.pause()
   }
 
+  /** Undoes pauseReading(). A pause of Node's, for a client that does not read its answers, stays. */
   resumeReading(): void {
-    if (this.socket._paused !== true || this.socket.destroyed) return
-    this.socket._paused = false
-    this.socket.parser?.resume?.()
-    this.socket.resume()
+    if (!this.#pausedByUs) return
+    this.#pausedByUs = false
+    const { socket } = this
+    if (socket._paused !== true || socket.destroyed) return
+    socket._paused = false
+    socket.parser?.resume?.()
+    socket.resume()
   }
+}
+
+/** How long Node keeps a connection open between requests, 0 for ever. Newer Node adds a buffer. */
+function idleTimeoutMs(server: Server): number {
+  const { keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server as Server & { keepAliveTimeoutBuffer?: number }
+  if (!(keepAliveTimeout > 0) || !Number.isFinite(keepAliveTimeout)) return 0
+  const usable = keepAliveTimeoutBuffer >= 0 && Number.isFinite(keepAliveTimeoutBuffer)
+  return keepAliveTimeout + (usable ? keepAliveTimeoutBuffer : 1000)
 }

@@ -11,8 +11,9 @@
  *
  * Nothing here may fail into the app: an exception of ours opens the door for good and is reported once.
  */
+import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Gate, type ShedReason } from '../admission/gate.ts'
+import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { httpDate, now } from '../clock.ts'
@@ -34,23 +35,32 @@ export interface DoorCounts {
 
 /** A permit is given back early when an answer or an upload merely flows; looked for this often, ms. */
 const FLOW_CHECK_MS = 50
-/** What a client still uploads after a shed is read and dropped for so long, ms, so that it can see the answer. */
+/** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
 const LINGER_MS = 2000
+/**
+ * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
+ * does not tell that its client has gone.
+ */
+const MOST_BEHIND = 16
 /** Bodies up to this are read and dropped after a shed and the connection kept; bytes. */
 const DROPPABLE_BODY = 65_536
 
 export class Doorkeeper {
   readonly counts: DoorCounts = { admitted: 0, shed: { stale: 0, late: 0, full: 0, closing: 0 } }
   readonly #server: Server
-  /** The server's own emit. */
-  readonly #emit: (this: Server, event: string, ...args: unknown[]) => boolean
+  /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
+  readonly #emit: () => Emit
   readonly #answers: ShedAnswers
   readonly #hooks: DoorkeeperHooks
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
   readonly #inService = new Set<Exchange>()
   readonly #connections = new WeakMap<HttpSocket, Connection>()
-  readonly #waitingConnections = new Set<Connection>()
+  /** Those with a request that waits, or requests pipelined behind one that did. */
+  readonly #linedConnections = new Set<Connection>()
+  /** Those among them whose next in line may ask at the gate. */
+  #movedLines: Connection[] = []
+  readonly #lateWaiters = new Set<Exchange>()
   readonly #undo: (() => void)[] = []
   #open = false
   #failed = false
@@ -59,25 +69,36 @@ export class Doorkeeper {
   #timer: NodeJS.Timeout | undefined
   #flowCheckedAt = 0
 
-  constructor(server: Server, law: LimitLaw, answers: ShedAnswers, hooks: DoorkeeperHooks) {
+  constructor(
+    server: Server,
+    law: LimitLaw,
+    answers: ShedAnswers,
+    hooks: DoorkeeperHooks,
+    tuning: GateTuning = GATE_TUNING,
+  ) {
     this.#server = server
-    this.#emit = server.emit as (event: string, ...args: unknown[]) => boolean
+    const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
+    this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
     this.#hooks = hooks
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    this.#gate = new Gate<Exchange>(law, {
-      now,
-      start: exchange => this.#startWaited(exchange),
-      shed: (exchange, reason) => this.#shedWaited(exchange, reason),
-      wakeAtTurnEnd: () => setImmediate(turnEnded),
-      wakeAfter: ms => {
-        clearTimeout(this.#timer)
-        this.#timer = setTimeout(timeCame, ms)
-        this.#timer.unref()
+    this.#gate = new Gate<Exchange>(
+      law,
+      {
+        now,
+        start: exchange => this.#startWaited(exchange),
+        shed: (exchange, reason) => this.#shedWaited(exchange, reason),
+        wakeAtTurnEnd: () => setImmediate(turnEnded),
+        wakeAfter: ms => {
+          clearTimeout(this.#timer)
+          this.#timer = setTimeout(timeCame, ms)
+          this.#timer.unref()
+        },
       },
-    })
-    this.#interceptEmit()
+      tuning,
+    )
+    this.#interceptEmit(own)
     this.#interceptIdleClosing()
   }
 
@@ -96,16 +117,30 @@ export class Doorkeeper {
   /** Opens the door for good: whoever waits is started, nobody is asked any more, the server is as before. */
   open(): void {
     if (this.#open) return
+    this.#stepAside()
+    this.#startEverybody()
+  }
+
+  #stepAside(): void {
     this.#open = true
     clearTimeout(this.#timer)
     for (const undo of this.#undo) undo()
-    for (const connection of [...this.#waitingConnections]) {
-      const exchange = connection.waiting
-      if (exchange === undefined) continue
-      this.#gate.abandon(exchange, now())
-      this.#passOn(exchange)
+  }
+
+  #startEverybody(): void {
+    for (const connection of [...this.#linedConnections]) {
+      const line = connection.waiting === undefined ? connection.behind : [connection.waiting, ...connection.behind]
+      if (connection.waiting !== undefined) this.#abandon(connection.waiting)
+      connection.waiting = undefined
+      connection.behind = []
+      for (const exchange of line) this.#handOnLater(exchange)
+      connection.resumeReading()
     }
-    for (const exchange of this.#lateWaiters) this.#passOn(exchange)
+    this.#linedConnections.clear()
+    for (const exchange of this.#lateWaiters) {
+      this.#abandon(exchange)
+      this.#handOnLater(exchange)
+    }
     this.#lateWaiters.clear()
   }
 
@@ -115,10 +150,9 @@ export class Doorkeeper {
    * `emit` rather than a listener: frameworks replace and reorder listeners (socket.io takes all of 'request' off and
    * calls them itself), and a listener of ours would be counted, moved or skipped.
    */
-  #interceptEmit(): void {
+  #interceptEmit(own: Emit | undefined): void {
     const server = this.#server
     const emit = this.#emit
-    const hadOwn = Object.hasOwn(server, 'emit')
     const intercepting = (event: string, ...args: unknown[]): boolean => {
       switch (event) {
         case 'request':
@@ -127,19 +161,19 @@ export class Doorkeeper {
           return this.#onRequestEvent(event, args[0] as IncomingMessage, args[1] as ServerResponse)
         case 'connection':
         case 'secureConnection': {
-          const emitted = emit.call(server, event, ...args)
+          const emitted = emit().call(server, event, ...args)
           this.#onConnection(args[0] as HttpSocket)
           return emitted
         }
         default:
-          return emit.call(server, event, ...args)
+          return emit().call(server, event, ...args)
       }
     }
     server.emit = intercepting as Server['emit']
     this.#undo.push(() => {
       // Somebody wrapped it after us: stay in place, our part passes everything on once the door is open.
       if (server.emit !== intercepting) return
-      if (hadOwn) server.emit = emit as Server['emit']
+      if (own !== undefined) server.emit = own as Server['emit']
       else delete (server as Partial<Server>).emit
     })
   }
@@ -150,7 +184,7 @@ export class Doorkeeper {
     const closeIdle = server.closeIdleConnections
     const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
     const intercepting = (): void => {
-      const marked = [...this.#waitingConnections].filter(({ socket }) => socket._httpMessage == null)
+      const marked = [...this.#linedConnections].filter(({ socket }) => socket._httpMessage == null)
       for (const { socket } of marked) socket._httpMessage = WAITING
       closeIdle.call(server)
       for (const { socket } of marked) if (socket._httpMessage === WAITING) socket._httpMessage = null
@@ -176,45 +210,85 @@ export class Doorkeeper {
   }
 
   #onDisconnect(connection: Connection): void {
-    const { waiting } = connection
+    clearTimeout(connection.lingering)
+    const { waiting, overlapping } = connection
     connection.waiting = undefined
     connection.behind = []
-    this.#waitingConnections.delete(connection)
-    if (waiting !== undefined) this.#gate.abandon(waiting, now())
+    this.#linedConnections.delete(connection)
+    if (waiting !== undefined) this.#abandon(waiting)
+    if (overlapping !== undefined) for (const exchange of overlapping) this.#onGone(exchange)
   }
 
   // A request arrives ---------------------------------------------------------------------------------------------
 
   /** A head was parsed. Answers what Node's parser expects: 0, or 2 for an upgrade. */
   readonly #onHead = (connection: Connection, request: ParsedRequest, keepAlive: boolean): number => {
-    // An upgrade is Node's to decide; one nobody listens for comes back as a plain request through `emit`.
-    if (this.#open || request.upgrade) return connection.handOn(request, keepAlive)
-    const arrivedAt = now()
-    const exchange = new Exchange(request, connection, keepAlive, arrivedAt)
-    if (connection.waiting !== undefined) {
-      // Pipelined behind one that waits: HTTP/1.1 answers in order, so it can not go first.
-      connection.behind.push(exchange)
-      connection.pauseReading()
+    if (connection.closing) {
+      connection.forget(request)
       return 0
     }
-    let decision: ReturnType<Gate<Exchange>['offer']>
-    try {
-      decision = this.#offer(exchange, arrivedAt)
-      if (decision !== 'start') {
-        if (decision === 'wait') this.#wait(connection, exchange)
-        else this.#shed(exchange, 'full')
+    if (request.upgrade) {
+      // Node's to decide, and at once; one nobody listens for comes back as a plain request through `emit`. It would
+      // overtake whoever waits, and answers in the wrong order are answers to the wrong requests.
+      if (connection.hasLine) this.#shedLine(connection)
+      if (connection.closing) {
+        connection.forget(request)
         return 0
       }
       connection.stopIdleTimeout(this.#server)
-    } catch (error) {
-      this.#fail(error)
       return connection.handOn(request, keepAlive)
     }
-    // Exceptions of the app's own handler pass through here exactly as they do without us.
+    const exchange = new Exchange(request, connection, keepAlive, now())
+    if (connection.hasLine) {
+      // Pipelined behind one that waits: HTTP/1.1 answers in order, so it can not go first.
+      if (connection.behind.push(exchange) >= MOST_BEHIND) connection.pauseReading()
+      return 0
+    }
+    if (this.#open) {
+      connection.stopIdleTimeout(this.#server)
+      return connection.handOn(request, keepAlive)
+    }
+    return this.#mayStart(connection, exchange) ? this.#handOn(connection, exchange) : 0
+  }
+
+  /** Asks the gate. Sees to it that a request that does not start waits, or is answered. */
+  #mayStart(connection: Connection, exchange: Exchange): boolean {
+    try {
+      const decision = this.#offer(exchange, exchange.arrivedAt)
+      if (decision === 'wait') this.#wait(connection, exchange)
+      else if (decision === 'shed') this.#shed(exchange, 'full')
+      else connection.stopIdleTimeout(this.#server)
+      return decision === 'start'
+    } catch (error) {
+      this.#fail(error)
+      return true
+    }
+  }
+
+  /** Hands a request on to Node. Exceptions of the app's handler pass through here exactly as they do without us. */
+  #handOn(connection: Connection, exchange: Exchange, later = false): number {
+    const { request, keepAlive } = exchange
+    if (!exchange.holdsPermit) {
+      return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
+    }
+    this.#noteOverlap(connection, exchange)
     this.#handingOn = exchange
-    const result = connection.handOn(request, keepAlive)
-    this.#handedOn(exchange)
-    return result
+    try {
+      return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
+    } finally {
+      this.#handingOn = undefined
+      // If Node answered by itself (no Host header, a 417), no response came by.
+      if (exchange.response === undefined) this.#release(exchange)
+      this.#handlerReturned()
+    }
+  }
+
+  /** Sees to it that an exchange whose response has no socket yet learns when the client goes away. */
+  #noteOverlap(connection: Connection | undefined, exchange: Exchange): void {
+    const writing = connection?.socket._httpMessage
+    if (writing == null || writing === exchange.response) return
+    connection!.overlapping ??= new Set()
+    connection!.overlapping.add(exchange)
   }
 
   #offer(exchange: Exchange, nowMs: number): ReturnType<Gate<Exchange>['offer']> {
@@ -233,67 +307,75 @@ export class Doorkeeper {
   }
 
   #wait(connection: Connection, exchange: Exchange): void {
-    connection.waiting = exchange
-    this.#waitingConnections.add(connection)
     connection.keepContext()
-    connection.stopIdleTimeout(this.#server)
+    connection.stopEveryIdleTimeout(this.#server)
+    connection.waiting = exchange
+    this.#linedConnections.add(connection)
   }
 
-  /** Node has been given a request; if it answered by itself (no Host header, a 417), no response came by. */
-  #handedOn(exchange: Exchange): void {
-    this.#handingOn = undefined
-    if (exchange.response === undefined) this.#release(exchange)
-    this.#gate.handlerReturned(exchange.startedAt, now())
+  #handlerReturned(): void {
+    try {
+      this.#gate.handlerReturned(now())
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /** Node hands a request to the app. */
-  #onRequestEvent(event: string, request: IncomingMessage, response: ServerResponse): boolean {
+  #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
     const exchange = this.#handingOn
     if (exchange !== undefined && exchange.request === request) {
       this.#handingOn = undefined
       exchange.response = response
+      response[ASKED] = true
       if (exchange.holdsPermit) {
         response.on('close', () => this.#release(exchange))
-        return this.#emit.call(this.#server, event, request, response)
+        return this.#emit().call(this.#server, event, request, response)
       }
       this.#answerThroughNode(exchange, response)
       return true
     }
-    if (this.#open) return this.#emit.call(this.#server, event, request, response)
+    // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
+    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, request, response)
+    response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
 
   // Requests that did not come by a parser of ours --------------------------------------------------------------
 
-  readonly #lateWaiters = new Set<Exchange>()
-
   #onLateRequest(event: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const arrivedAt = now()
-    const exchange = new Exchange(request, undefined, true, arrivedAt)
+    const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
     exchange.event = event
     try {
-      response.on('close', () => this.#onLateClose(exchange))
-      const decision = this.#offer(exchange, arrivedAt)
-      if (decision === 'wait') this.#lateWaiters.add(exchange)
+      response.on('close', () => this.#onGone(exchange))
+      this.#noteOverlap(this.#connections.get(request.socket), exchange)
+      const decision = this.#offer(exchange, exchange.arrivedAt)
+      if (decision === 'wait') {
+        exchange.context = new AsyncResource('MELTPROOF_WAIT')
+        this.#lateWaiters.add(exchange)
+      }
       if (decision === 'shed') this.#shed(exchange, 'full')
       if (decision !== 'start') return true
     } catch (error) {
       this.#fail(error)
     }
-    const emitted = this.#emit.call(this.#server, event, request, response)
-    this.#gate.handlerReturned(arrivedAt, now())
-    return emitted
+    try {
+      return this.#emit().call(this.#server, event, request, response)
+    } finally {
+      this.#handlerReturned()
+    }
   }
 
-  #onLateClose(exchange: Exchange): void {
+  #onGone(exchange: Exchange): void {
     if (exchange.holdsPermit) this.#release(exchange)
-    else if (this.#lateWaiters.delete(exchange)) this.#gate.abandon(exchange, now())
+    else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
   }
 
   // What the gate decides later -----------------------------------------------------------------------------------
 
   #wake(occasion: 'turnEnded' | 'timeCame'): void {
+    if (this.#open) return
     try {
       const nowMs = now()
       if (this.#gate.queued > 0 && nowMs - this.#flowCheckedAt >= FLOW_CHECK_MS) this.#releaseFlowing(nowMs)
@@ -306,33 +388,34 @@ export class Doorkeeper {
   #startWaited(exchange: Exchange): void {
     this.#permit(exchange, now())
     this.#leaveWaiting(exchange)
-    this.#passOn(exchange)
+    this.#handOnLater(exchange)
   }
 
   /** Runs the handler of a request that waited. What the app throws surfaces as uncaught, as it does without us. */
-  #passOn(exchange: Exchange): void {
-    const { connection } = exchange
+  #handOnLater(exchange: Exchange): void {
+    const { connection, context } = exchange
     try {
-      if (connection === undefined) {
-        this.#emit.call(this.#server, exchange.event, exchange.request, exchange.response)
-      } else {
-        connection.waiting = undefined
-        this.#handingOn = exchange.holdsPermit ? exchange : undefined
-        connection.handOnLater(exchange)
+      if (connection !== undefined) this.#handOn(connection, exchange, true)
+      else {
+        const emit = (): unknown => this.#emit().call(this.#server, exchange.event, exchange.request, exchange.response)
+        if (context === undefined) emit()
+        else context.runInAsyncScope(emit)
       }
     } catch (error) {
       process.nextTick(() => {
         throw error
       })
     }
-    if (exchange.holdsPermit && connection !== undefined) this.#handedOn(exchange)
-    if (connection !== undefined) this.#nextInLine(connection)
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
     this.#leaveWaiting(exchange)
-    this.#shed(exchange, reason)
-    if (exchange.connection !== undefined) this.#nextInLine(exchange.connection)
+    try {
+      this.#shed(exchange, reason)
+    } catch (error) {
+      this.#fail(error)
+      this.#handOnLater(exchange)
+    }
   }
 
   #leaveWaiting(exchange: Exchange): void {
@@ -342,16 +425,41 @@ export class Doorkeeper {
       return
     }
     connection.waiting = undefined
-    this.#waitingConnections.delete(connection)
+    if (connection.behind.length === 0) this.#linedConnections.delete(connection)
+    // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
+    else if (this.#movedLines.push(connection) === 1) setImmediate(this.#moveLines)
   }
 
-  /** The next pipelined request of a connection whose turn has come. */
-  #nextInLine(connection: Connection): void {
-    while (connection.waiting === undefined && connection.behind.length > 0) {
-      const { request, keepAlive } = connection.behind.shift()!
-      this.#onHead(connection, request, keepAlive)
+  /** Pipelined requests whose predecessor has started or was shed ask at the gate. */
+  readonly #moveLines = (): void => {
+    const moved = this.#movedLines
+    this.#movedLines = []
+    for (const connection of moved) {
+      while (connection.waiting === undefined && connection.behind.length > 0) {
+        const exchange = connection.behind.shift()!
+        exchange.arrivedAt = now()
+        if (connection.closing) continue
+        if (this.#open || this.#mayStart(connection, exchange)) this.#handOnLater(exchange)
+      }
+      if (!connection.hasLine) this.#linedConnections.delete(connection)
+      if (connection.behind.length === 0) connection.resumeReading()
     }
-    if (connection.behind.length === 0) connection.resumeReading()
+  }
+
+  /** Answers everybody in line, in order, because something came that can not wait. */
+  #shedLine(connection: Connection): void {
+    const { waiting, behind } = connection
+    const line = waiting === undefined ? behind : [waiting, ...behind]
+    connection.waiting = undefined
+    connection.behind = []
+    this.#linedConnections.delete(connection)
+    if (waiting !== undefined) this.#abandon(waiting)
+    try {
+      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'late')
+      connection.resumeReading()
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   // Leaving -------------------------------------------------------------------------------------------------------
@@ -360,19 +468,37 @@ export class Doorkeeper {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
-    const nowMs = now()
-    this.#gate.release(nowMs, nowMs - exchange.startedAt)
+    const { connection = this.#connections.get(exchange.request.socket) } = exchange
+    connection?.overlapping?.delete(exchange)
+    try {
+      const nowMs = now()
+      this.#gate.release(nowMs, nowMs - exchange.startedAt)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Its client has gone, or the door is open. */
+  #abandon(exchange: Exchange): void {
+    try {
+      this.#gate.abandon(exchange, now())
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /**
    * A response that has begun, or a request still uploading, is a flow at the client's pace (a stream, a download, an
    * event source): it no longer says anything about our capacity. Looked for only while somebody waits.
+   * An upload counts only once the app reads it: a body that nobody reads does not keep the handler waiting.
    */
   #releaseFlowing(nowMs: number): void {
     this.#flowCheckedAt = nowMs
     for (const exchange of this.#inService) {
       if (nowMs - exchange.startedAt < FLOW_CHECK_MS) break // in order of their start
-      if (exchange.response?.headersSent === true || !exchange.request.complete) this.#release(exchange)
+      const { request, response } = exchange
+      const uploading = !request.complete && request.readableFlowing !== null
+      if (response?.headersSent === true || uploading) this.#release(exchange)
     }
   }
 
@@ -390,19 +516,34 @@ export class Doorkeeper {
     if (socket.destroyed || !socket.writable) return
     const { request } = exchange
     const needs = describeHead(request)
+    const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
     if (socket._httpMessage != null || socket.writableNeedDrain || request.httpVersion !== '1.1') {
       this.#handingOn = exchange
-      connection.handOnLater(exchange)
+      this.#handOnLater(exchange)
       this.#handingOn = undefined
+      if (request.httpVersion === '1.1') connection.closing = !keepAlive
       return
     }
-    const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
     const choice = { html: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
+    const message = this.#answers.message(choice, httpDate(now()), this.#server.keepAliveTimeout)
     connection.forget(request)
-    socket.write(this.#answers.message(choice, httpDate(now())), 'latin1')
-    if (keepAlive) connection.startIdleTimeout(this.#server)
-    else closeSoon(socket)
+    if (keepAlive) {
+      connection.startIdleTimeout(this.#server)
+      socket.write(message, 'latin1')
+    } else this.#sayGoodbye(connection, message, request.complete || needs.bodyBytes === 0)
+  }
+
+  /**
+   * Answers and closes. What is still to come of a body is read and dropped for a moment, because closing a socket
+   * with unread data resets it, and the client would lose the answer.
+   */
+  #sayGoodbye(connection: Connection, message: string, complete: boolean): void {
+    const { socket } = connection
+    connection.closing = true
+    socket.end(message, 'latin1')
+    if (complete) socket.destroySoon?.()
+    else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
 
   /** The slower way, through Node's own response. */
@@ -421,14 +562,20 @@ export class Doorkeeper {
   #fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
-    try {
-      this.open()
-    } catch {
-      // The door is open either way; the first failure is the one to report.
+    if (!this.#open) {
+      this.#stepAside()
+      // Not now: whoever is being decided on has to go first, or pipelined answers would change places.
+      process.nextTick(() => this.#startEverybody())
     }
     this.#hooks.onFailure(error)
   }
 }
+
+type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
+
+/** Marks responses whose request has been at a gate; shared by every installed copy of meltproof. */
+const ASKED = Symbol.for('meltproof.asked')
+type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
@@ -440,10 +587,4 @@ const WAITING = { finished: false }
 function keepsConnection(needs: HeadNeeds, request: IncomingMessage): boolean {
   if (needs.expects) return false
   return request.complete || needs.bodyBytes <= DROPPABLE_BODY
-}
-
-/** Says goodbye, then drops what still comes for a moment, so that the answer is not lost to a reset. */
-function closeSoon(socket: HttpSocket): void {
-  socket.end()
-  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }

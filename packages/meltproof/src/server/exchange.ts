@@ -2,6 +2,7 @@
  * One request on its way through the door: where it waits, and what it holds while it is in service.
  * A plain record; whoever changes it is in doorkeeper.ts.
  */
+import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Waiting } from '../admission/queue.ts'
 import type { Connection } from './connection.ts'
@@ -17,6 +18,8 @@ export class Exchange implements Waiting {
   response: ServerResponse | undefined
   /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
   event = 'request'
+  /** Async context to start in; for a request that waits and has no connection to remember it. */
+  context: AsyncResource | undefined
   startedAt = 0
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false

@@ -13,11 +13,13 @@ import { openLanes } from './lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
-const guards = new WeakMap<object, Guard>()
+/** Where a server keeps its guard: on itself, so that two installed copies of meltproof do not both gate it. */
+const GUARD = Symbol.for('meltproof.guard')
+type Guarded = { [GUARD]?: Guard }
 
 /** True while a guard stands at this server. */
 export function isProtected(server: object): boolean {
-  return guards.has(server)
+  return (server as Guarded)[GUARD] !== undefined
 }
 
 /**
@@ -38,7 +40,7 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
         'With a framework, pass its server: http.createServer(app) for Express and Koa, fastify.server for Fastify.',
     )
   }
-  const existing = guards.get(server)
+  const existing = (server as Guarded)[GUARD]
   if (existing !== undefined) {
     if (options === undefined) return existing
     throw new MeltproofError(
@@ -78,12 +80,12 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
     }),
     pressure: () => door.pressure(),
     close: () => {
-      guards.delete(server)
+      if ((server as Guarded)[GUARD] === guard) delete (server as Guarded)[GUARD]
       door.open()
       lanes.close()
     },
   }
-  guards.set(server, guard)
+  Object.defineProperty(server, GUARD, { value: guard, configurable: true })
   return guard
 }
 

@@ -26,8 +26,8 @@ export function describeHead(request: IncomingMessage): HeadNeeds {
         else if (name.toLowerCase() === 'expect') expects = true
         break
       case 14:
-        // llhttp has checked that it is a number.
-        if (name.toLowerCase() === 'content-length') bodyBytes = Number(lines[i + 1])
+        // llhttp has checked that it is a number. With both (a lenient parser), chunked is what it obeys.
+        if (name.toLowerCase() === 'content-length') bodyBytes = Math.max(bodyBytes, Number(lines[i + 1]))
         break
       case 17:
         if (name.toLowerCase() === 'transfer-encoding') bodyBytes = Number.POSITIVE_INFINITY

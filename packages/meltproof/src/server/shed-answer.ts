@@ -52,7 +52,8 @@ export class ShedAnswers {
   readonly #ready: readonly (readonly string[])[]
   readonly #options: ShedAnswerOptions
   #date = ''
-  /** Messages that carry that date, by kind and variant. */
+  #keepAliveMs = 0
+  /** Messages that carry that date and keep-alive time, by kind and variant. */
   #dated: string[] = []
 
   constructor(options: ShedAnswerOptions) {
@@ -67,11 +68,12 @@ export class ShedAnswers {
 
   /**
    * A whole HTTP/1.1 message as latin-1 text, with one of the `Retry-After` values at random. `date` is the value of
-   * the Date header, which changes once a second.
+   * the Date header, which changes once a second; `keepAliveMs` how long an idle connection is kept, 0 for ever.
    */
-  message(choice: AnswerChoice, date: string): string {
-    if (date !== this.#date) {
+  message(choice: AnswerChoice, date: string, keepAliveMs: number): string {
+    if (date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
       this.#date = date
+      this.#keepAliveMs = keepAliveMs
       this.#dated = []
     }
     const kind = (choice.html ? 4 : 0) + (choice.head ? 2 : 0) + (choice.keepAlive ? 1 : 0)
@@ -79,7 +81,9 @@ export class ShedAnswers {
     const index = kind * this.seconds.length + variant
     const known = this.#dated[index]
     if (known !== undefined) return known
-    const message = this.#ready[kind]![variant]!.replace('\0', date)
+    // Node gives the same hint with its own answers; clients need it to not reuse a connection as it closes.
+    const hint = choice.keepAlive && keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(keepAliveMs / 1000)}` : ''
+    const message = this.#ready[kind]![variant]!.replace('\0', date + hint)
     this.#dated[index] = message
     return message
   }
@@ -113,7 +117,7 @@ function bodyOf(options: ShedAnswerOptions, html: boolean): { type: string; text
   return html ? { type: 'text/html; charset=utf-8', text: options.page } : options.body
 }
 
-/** The message with a NUL where the date goes. Non-ASCII bodies become the latin-1 image of their UTF-8 bytes. */
+/** The message with a NUL where the date goes, and what follows it. Non-ASCII bodies become the latin-1 image of their UTF-8 bytes. */
 function serialise(options: ShedAnswerOptions, choice: AnswerChoice, retryAfterS: number): string {
   const { type, text } = bodyOf(options, choice.html)
   const bytes = Buffer.from(text, 'utf8')

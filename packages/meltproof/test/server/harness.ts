@@ -1,0 +1,142 @@
+/** Servers with a door whose limit is known, and handlers that answer when the test says so. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
+import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import { Doorkeeper } from '../../src/server/doorkeeper.ts'
+import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed-answer.ts'
+import { RawConnection } from './raw.ts'
+import { CERTIFICATE } from './tls.fixture.ts'
+
+const servers = new Set<http.Server>()
+const connections = new Set<RawConnection>()
+after(() => {
+  for (const connection of connections) connection.destroy()
+  for (const server of servers) {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+export interface House {
+  readonly server: http.Server
+  readonly port: number
+  connect(): Promise<RawConnection>
+}
+
+export async function listen(server: http.Server, secure = server instanceof https.Server): Promise<House> {
+  servers.add(server)
+  if (!server.listening) {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  const { port } = server.address() as AddressInfo
+  return { server, port, connect: () => connect(port, secure) }
+}
+
+export async function connect(port: number, secure = false): Promise<RawConnection> {
+  const connection = await RawConnection.open(port, secure)
+  connections.add(connection)
+  return connection
+}
+
+export interface DoorOptions {
+  readonly limit?: number
+  readonly law?: LimitLaw
+  readonly tuning?: Partial<GateTuning>
+  readonly answer?: Partial<ShedAnswerOptions>
+  readonly server?: http.ServerOptions
+  readonly secure?: boolean
+  readonly onFailure?: (error: unknown) => void
+}
+
+export interface DoorHouse extends House {
+  readonly door: Doorkeeper
+}
+
+/** Patient unless told otherwise: nobody who waits is shed, the turn never ends for lack of budget. */
+const PATIENT: GateTuning = { ...GATE_TUNING, maxWaitMs: 600_000, staleMs: 600_000, turnBudgetMs: 60_000 }
+
+/** A server with a door on it. A failure of the door fails the test unless it is expected. */
+export async function openDoor(handler: RequestListener, options: DoorOptions = {}): Promise<DoorHouse> {
+  const server = options.secure
+    ? https.createServer({ ...CERTIFICATE, ...options.server }, handler)
+    : http.createServer(options.server ?? {}, handler)
+  const answers = new ShedAnswers({
+    retryAfterS: [1, 5],
+    body: { type: 'application/problem+json', text: PROBLEM_JSON },
+    page: HTML_PAGE,
+    ...options.answer,
+  })
+  const law = options.law ?? fixedLimit(options.limit ?? 1)
+  const onFailure =
+    options.onFailure ??
+    ((error: unknown) => {
+      throw error
+    })
+  const door = new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning })
+  return { ...(await listen(server)), door }
+}
+
+export interface Held {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** A handler that does nothing: the test takes each request out and answers it. */
+export class Holding {
+  readonly #arrived: Held[] = []
+  readonly #takers: ((held: Held) => void)[] = []
+  /** Paths in the order their handlers started. */
+  readonly started: string[] = []
+
+  readonly handler = (request: IncomingMessage, response: ServerResponse): void => {
+    this.started.push(request.url!)
+    const held = { request, response }
+    const taker = this.#takers.shift()
+    if (taker === undefined) this.#arrived.push(held)
+    else taker(held)
+  }
+
+  /** The next request whose handler has started. */
+  async take(url?: string): Promise<Held> {
+    const held = this.#arrived.shift() ?? (await new Promise<Held>(resolve => this.#takers.push(resolve)))
+    if (url !== undefined) assert.equal(held.request.url, url)
+    return held
+  }
+}
+
+/** Waits for what another part of the process is about to make true; fails after ten seconds. */
+export async function eventually(what: string, holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!holds()) {
+    assert.ok(Date.now() < deadline, `${what} did not come true`)
+    await new Promise(resolve => setTimeout(resolve, 2))
+  }
+}
+
+/** A door that sheds whoever comes next, at once: one in service, one waiting, and no room for more. */
+export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse & { holding: Holding; make: Room }> {
+  const holding = new Holding()
+  const house = await openDoor(holding.handler, { ...options, tuning: { maxQueued: 1, ...options.tuning } })
+  const inService = (await house.connect()).get('/in-service')
+  const { response } = await holding.take('/in-service')
+  const waiting = (await house.connect()).get('/waiting')
+  await eventually('somebody waits', () => house.door.queued === 1)
+  const make: Room = async () => {
+    response.end()
+    await inService.answer()
+    const next = await holding.take('/waiting')
+    next.response.end()
+    await waiting.answer()
+    await eventually('the door is empty', () => house.door.inflight === 0)
+  }
+  return { ...house, holding, make }
+}
+
+/** Lets the two who fill the door go. */
+export type Room = () => Promise<void>

@@ -1,0 +1,190 @@
+/** A permit comes back exactly once, whichever way its request ends. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { describe, it } from 'node:test'
+import { eventually, Holding, openDoor } from './harness.ts'
+
+const empty = (house: { door: { inflight: number; queued: number } }): Promise<void> =>
+  eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
+
+describe('a permit comes back', () => {
+  it('when the client goes away in the middle', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 3 })
+    for (const path of ['/1', '/2', '/3']) {
+      const client = (await house.connect()).get(path)
+      await holding.take(path)
+      client.destroy()
+    }
+    await empty(house)
+  })
+
+  it('when the client goes away with pipelined requests in service', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 10 })
+    const client = await house.connect()
+    for (const path of ['/1', '/2', '/3', '/4']) client.get(path)
+    const held = [await holding.take(), await holding.take(), await holding.take(), await holding.take()]
+    assert.equal(house.door.inflight, 4)
+    client.destroy()
+    await empty(house)
+    for (const { response } of held) response.end('too late')
+    assert.equal(house.door.inflight, 0)
+  })
+
+  it('when Node answers by itself', async () => {
+    const house = await openDoor(() => assert.fail('the handler has no part in this'))
+    const client = await house.connect()
+    assert.equal((await client.send('GET / HTTP/1.1\r\n\r\n').answer()).status, 400)
+    const other = await house.connect()
+    assert.equal((await other.get('/', 'Expect: the-impossible').answer()).status, 417)
+    await empty(house)
+  })
+
+  it('when maxRequestsPerSocket is reached', async () => {
+    const house = await openDoor((_, response) => response.end('ok'))
+    house.server.maxRequestsPerSocket = 2
+    const client = await house.connect()
+    client.get('/1').get('/2').get('/3')
+    assert.equal((await client.answer()).status, 200)
+    const last = await client.answer()
+    assert.equal(last.headers['connection'], 'close')
+    await empty(house)
+  })
+
+  it('when the response is destroyed', async () => {
+    const house = await openDoor((_, response) => void response.destroy())
+    const client = (await house.connect()).get('/')
+    assert.equal(await client.rest(), '')
+    await empty(house)
+  })
+
+  it('once, when a checkContinue listener emits the request itself', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    house.server.on('checkContinue', (request: http.IncomingMessage, response: http.ServerResponse) => {
+      response.writeContinue()
+      setImmediate(() => house.server.emit('request', request, response))
+    })
+    const client = await house.connect()
+    client.send('POST /expects HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n')
+    const { response } = await holding.take('/expects')
+    assert.equal(house.door.inflight, 1)
+    assert.equal(house.door.counts.admitted, 1)
+    response.end('ok')
+    assert.equal((await client.answer('POST')).status, 100)
+    assert.equal((await client.answer('POST')).body, 'ok')
+    await empty(house)
+  })
+
+  it('when a ServerResponse of the app’s own can not be made', async () => {
+    const thrown: Error[] = []
+    class Broken extends http.ServerResponse {
+      constructor(...args: ConstructorParameters<typeof http.ServerResponse>) {
+        super(...args)
+        throw new Error('no response today')
+      }
+    }
+    const house = await openDoor(() => undefined, { server: { ServerResponse: Broken } as object })
+    const surfaced = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.once('uncaughtException', error => thrown.push(error))
+    const client = (await house.connect()).get('/')
+    await eventually('the error surfaced', () => thrown.length === 1)
+    for (const listener of surfaced) process.on('uncaughtException', listener)
+    assert.equal(thrown[0]!.message, 'no response today')
+    client.destroy()
+    await empty(house)
+  })
+})
+
+describe('a permit is given back early', () => {
+  it('by event streams, so that others are served', async () => {
+    const house = await openDoor(
+      (request, response) => {
+        if (request.url === '/events')
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+        else response.end('served')
+      },
+      { limit: 2 },
+    )
+    for (let i = 0; i < 2; i++) (await house.connect()).get('/events')
+    await eventually('both stream', () => house.door.counts.admitted === 2)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
+    assert.deepEqual(house.door.counts.shed, { stale: 0, late: 0, full: 0, closing: 0 })
+  })
+
+  it('by downloads that their clients do not read', async () => {
+    const house = await openDoor(
+      (request, response) => void response.end(request.url === '/big' ? Buffer.alloc(64 << 20) : 'served'),
+      { limit: 1 },
+    )
+    const slow = await house.connect()
+    slow.socket.pause()
+    slow.get('/big')
+    await eventually('it downloads', () => house.door.counts.admitted === 1)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
+    slow.destroy()
+    await empty(house)
+  })
+
+  it('by uploads that the app reads as they come', async () => {
+    const house = await openDoor(
+      (request, response) => {
+        request.resume()
+        request.on('end', () => response.end('thanks'))
+      },
+      { limit: 1 },
+    )
+    const slow = await house.connect()
+    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    await eventually('it uploads', () => house.door.counts.admitted === 1)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'thanks')
+    slow.send('2')
+    assert.equal((await slow.answer()).body, 'thanks')
+    await empty(house)
+  })
+
+  it('but not by a body that is never finished and that nobody reads', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 300 } })
+    const trick = await house.connect()
+    trick.send('POST /trick HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    const { response } = await holding.take('/trick')
+    assert.equal((await (await house.connect()).get('/other').answer()).status, 503)
+    assert.deepEqual(holding.started, ['/trick'])
+    response.end()
+    await empty(house)
+  })
+})
+
+describe('after thousands of requests', () => {
+  it('served, shed, pipelined and aborted, nothing is held', async () => {
+    const house = await openDoor(
+      (request, response) => {
+        if (request.url === '/slow') setTimeout(() => response.end('slow'), 3)
+        else response.end('fast')
+      },
+      { limit: 3, tuning: { maxQueued: 5, maxWaitMs: 4 } },
+    )
+    for (let round = 0; round < 60; round++) {
+      const clients = await Promise.all(Array.from({ length: 12 }, () => house.connect()))
+      for (const [i, client] of clients.entries()) {
+        for (let n = 0; n < 4; n++) client.get(n % 2 === i % 2 ? '/slow' : '/fast')
+        if (i % 3 === 0) client.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 99\r\n\r\nhalf of it')
+        if (i % 4 === 0) client.get('/slow', 'Connection: Upgrade', 'Upgrade: x')
+        if (i % 5 === 0) client.send('GARBAGE\r\n\r\n')
+      }
+      await clients[1]!.answer()
+      for (const [i, client] of clients.entries()) {
+        if (i % 2 === 0) client.destroy()
+        else client.socket.resetAndDestroy()
+      }
+    }
+    await empty(house)
+    const { admitted, shed } = house.door.counts
+    assert.ok(admitted > 100, `${admitted} admitted`)
+    assert.ok(shed.late + shed.full + shed.stale > 100, JSON.stringify(shed))
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'fast')
+  })
+})

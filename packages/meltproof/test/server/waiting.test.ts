@@ -1,0 +1,152 @@
+/** Requests that wait: served when a permit comes free, as if they had just arrived; gone when their client is. */
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { eventually, Holding, openDoor } from './harness.ts'
+
+/** One request in service, so that whatever comes next waits. */
+async function occupied(options: Parameters<typeof openDoor>[1] = {}) {
+  const holding = new Holding()
+  const house = await openDoor(holding.handler, options)
+  const first = (await house.connect()).get('/first')
+  const inService = await holding.take('/first')
+  return { ...house, holding, first, inService }
+}
+
+describe('a request that waits', () => {
+  it('is served when a permit comes free', async () => {
+    const house = await occupied()
+    const client = (await house.connect()).get('/waits')
+    await eventually('it waits', () => house.door.queued === 1)
+    assert.deepEqual(house.holding.started, ['/first'])
+    house.inService.response.end()
+    ;(await house.holding.take('/waits')).response.end('served')
+    assert.equal((await client.answer()).body, 'served')
+    await eventually('all is over', () => house.door.inflight === 0 && house.door.queued === 0)
+  })
+
+  for (const [what, head, body] of [
+    ['with a length', (n: number) => `Content-Length: ${n}`, (text: string) => text],
+    [
+      'in chunks',
+      () => 'Transfer-Encoding: chunked',
+      (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
+    ],
+  ] as const) {
+    it(`has its whole body, sent meanwhile ${what}`, async () => {
+      const house = await occupied()
+      const text = 'meltproof '.repeat(50_000)
+      const client = await house.connect()
+      client.send(`POST /upload HTTP/1.1\r\nHost: test\r\n${head(text.length)}\r\n\r\n${body(text)}`)
+      await eventually('it waits', () => house.door.queued === 1)
+      house.inService.response.end()
+      const { request, response } = await house.holding.take('/upload')
+      let received = ''
+      for await (const chunk of request.setEncoding('latin1')) received += chunk
+      response.end(String(received.length))
+      assert.equal((await client.answer()).body, String(text.length))
+      assert.equal(received, text)
+    })
+  }
+
+  it('does not see the async context of the request that made room for it', async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const seen: (string | undefined)[] = []
+    const holding = new Holding()
+    const house = await openDoor((request, response) => {
+      seen.push(storage.getStore())
+      storage.run(request.url!, () => {
+        if (request.url === '/first') setImmediate(() => holding.handler(request, response))
+        else holding.handler(request, response)
+      })
+    })
+    const upgrade = ['Connection: Upgrade', 'Upgrade: nothing-anybody-listens-for']
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const pipelining = (await house.connect()).get('/a').get('/b')
+    await eventually('a waits', () => house.door.queued === 1)
+    const late = (await house.connect()).get('/c', ...upgrade)
+    await eventually('c waits', () => house.door.queued === 2)
+    storage.run('the context of the release', () => first.response.end())
+    for (let i = 0; i < 3; i++) {
+      const { request, response } = await holding.take()
+      storage.run('the context of the release', () => response.end(request.url))
+    }
+    assert.equal((await pipelining.answer()).body, '/a')
+    assert.equal((await pipelining.answer()).body, '/b')
+    assert.equal((await late.answer()).body, '/c')
+    assert.deepEqual(seen, [undefined, undefined, undefined, undefined])
+  })
+
+  it('leaves when its client goes away', async () => {
+    const house = await occupied()
+    const clients = await Promise.all(Array.from({ length: 20 }, () => house.connect()))
+    for (const client of clients) client.get('/leaves').get('/behind-it')
+    await eventually('they wait', () => house.door.queued === 20)
+    for (const [i, client] of clients.entries()) {
+      if (i % 2 === 0) client.destroy()
+      else client.socket.resetAndDestroy()
+    }
+    await eventually('they have left', () => house.door.queued === 0)
+    house.inService.response.end()
+    await eventually('the permit is back', () => house.door.inflight === 0)
+    assert.deepEqual(house.holding.started, ['/first'])
+  })
+
+  it('is served although server.close() was called, which then completes', async () => {
+    const house = await occupied()
+    const client = (await house.connect()).get('/waits')
+    await eventually('it waits', () => house.door.queued === 1)
+    const closed = once(house.server, 'close')
+    house.server.close()
+    house.inService.response.end('first')
+    assert.equal((await house.first.answer()).body, 'first')
+    ;(await house.holding.take('/waits')).response.end('served')
+    assert.equal((await client.answer()).body, 'served')
+    client.destroy()
+    house.first.destroy()
+    await closed
+  })
+
+  it('is dropped by closeAllConnections()', async () => {
+    const house = await occupied()
+    const client = (await house.connect()).get('/waits')
+    await eventually('it waits', () => house.door.queued === 1)
+    house.server.closeAllConnections()
+    await client.closed
+    await eventually('nobody waits', () => house.door.queued === 0 && house.door.inflight === 0)
+  })
+
+  it('is started when the door opens, and so is everybody behind it, in order', async () => {
+    const house = await occupied()
+    const client = (await house.connect()).get('/a').get('/b')
+    const upgrade = (await house.connect()).get('/late', 'Connection: Upgrade', 'Upgrade: nothing')
+    await eventually('two wait', () => house.door.queued === 2)
+    house.door.open()
+    assert.equal(house.door.queued, 0)
+    assert.deepEqual(house.holding.started, ['/first', '/a', '/b', '/late'])
+    for (const path of ['/a', '/b', '/late']) (await house.holding.take(path)).response.end(path)
+    assert.equal((await client.answer()).body, '/a')
+    assert.equal((await client.answer()).body, '/b')
+    assert.equal((await upgrade.answer()).body, '/late')
+    assert.equal(Object.hasOwn(house.server, 'emit'), false)
+    assert.equal(Object.hasOwn(house.server, 'closeIdleConnections'), false)
+  })
+
+  it('keeps one that says Expect: 100-continue waiting for that, too', async () => {
+    const house = await occupied()
+    const client = await house.connect()
+    client.send('POST /expects HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n')
+    await eventually('it waits', () => house.door.queued === 1)
+    assert.equal(client.received, '')
+    house.inService.response.end()
+    const { request, response } = await house.holding.take('/expects')
+    assert.equal((await client.answer('POST')).status, 100)
+    client.send('hi')
+    request.resume()
+    await once(request, 'end')
+    response.end('thanks')
+    assert.equal((await client.answer('POST')).body, 'thanks')
+  })
+})
