@@ -20,12 +20,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '50' },
   },
 })
-const [rounds, rate, seconds, connections] = [values.rounds, values.rate, values.seconds, values.connections].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-]
+const [rounds, rate, seconds, connections] = [values.rounds, values.rate, values.seconds, values.connections].map(
+  Number,
+) as [number, number, number, number]
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/servers.ts')
 const figures: { bare: number; protected: number }[] = []

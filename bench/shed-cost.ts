@@ -1,7 +1,7 @@
 /**
- * r, the CPU cost of one shed: the server's own CPU per request when every request is turned away, with 1,500 standing
- * connections and with a connection per request. Beside it what the same 503 costs through ServerResponse, and the
- * floor: a net server that parses nothing.
+ * r, the CPU cost of one shed: the server's own CPU per request when every request is turned away and the loop is busy
+ * with slices of other work, with 1,500 standing connections and with a connection per request. Beside it what the same
+ * 503 costs through ServerResponse, and the floor: a net server that parses nothing.
  *
  *   node bench/shed-cost.ts [--rounds 5] [--rate 4000] [--seconds 4]
  *
@@ -35,7 +35,7 @@ for (const mode of MODES) {
     for (const name of SERVERS) {
       // The floor keeps its connections open: it has no idea where a request ends.
       if (name === 'shed-floor' && mode.name === 'fresh') continue
-      const server = await startServer(script, [name])
+      const server = await startServer(script, [name, 'busy'])
       const { us } = await cpuPerRequest(server, { ...mode, seconds: Number(values.seconds) })
       await server.stop()
       ;(rounds[name] ??= []).push(us)

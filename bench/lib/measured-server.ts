@@ -13,13 +13,17 @@ if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {
   readonly url: string
-  /** CPU used since the start, user and system, microseconds. */
+  /** CPU used since the start, user and system, without the slices of a busy server (lib/servers.ts); microseconds. */
   cpuUs(): Promise<number>
   stop(): Promise<void>
 }
 
-/** Starts `script`, which must send `{ port }` when it listens and answer each `'cpu'` with its cpuUsage(). */
-export async function startServer(script: string, args: readonly string[], node: readonly string[] = []): Promise<MeasuredServer> {
+/** Starts `script`, which must send `{ port }` when it listens and answer each message with what it has used. */
+export async function startServer(
+  script: string,
+  args: readonly string[],
+  node: readonly string[] = [],
+): Promise<MeasuredServer> {
   const [command, ...rest] = pinned([process.execPath, ...node, script, ...args], pinning?.server)
   const child: ChildProcess = spawn(command!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
@@ -27,8 +31,8 @@ export async function startServer(script: string, args: readonly string[], node:
     url: `http://127.0.0.1:${port}/`,
     async cpuUs() {
       child.send('cpu')
-      const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
-      return user + system
+      const [cpuUs] = (await once(child, 'message')) as [number]
+      return cpuUs
     },
     async stop() {
       child.kill('SIGKILL')
@@ -63,7 +67,8 @@ export function plan(
       kind: 'open',
       schedule: { phases: [{ kind: 'constant', rate, durationMs: seconds * 1000 }], spacing: 'poisson', seed: 1 },
     },
-    connections: connections === 'fresh' ? { kind: 'fresh' } : { kind: 'keep-alive', count: connections, max: connections },
+    connections:
+      connections === 'fresh' ? { kind: 'fresh' } : { kind: 'keep-alive', count: connections, max: connections },
     timeoutMs: 10_000,
     connectTimeoutMs: 5000,
     sloMs: 1000,

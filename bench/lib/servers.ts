@@ -6,6 +6,9 @@
  *   shed             the door with a limit of one that is taken for good, so that every request is turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
+ *
+ * With `busy` as second argument the process also burns CPU in slices of about a millisecond, one a turn, for ever: a
+ * server that is overloaded sheds in batches between slices of work, not one at a time out of an idle poll.
  */
 import http from 'node:http'
 import net from 'node:net'
@@ -57,8 +60,28 @@ const servers: Record<string, () => net.Server> = {
   },
 }
 
+/** CPU that the slices of work have used so far, microseconds. */
+let workUs = 0
+/** Iterations of one slice, about a millisecond. */
+const SLICE = 400_000
+
+function work(): void {
+  const before = cpuUs()
+  let sum = 0
+  for (let i = 0; i < SLICE; i++) sum = (sum + i * 7) | 0
+  if (sum !== 1) workUs += cpuUs() - before
+  setImmediate(work)
+}
+
+function cpuUs(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
 const make = servers[process.argv[2] ?? '']
 if (make === undefined) throw new Error(`unknown server ${process.argv[2]}; known: ${Object.keys(servers).join(', ')}`)
+if (process.argv[3] === 'busy') work()
 const server = make()
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as net.AddressInfo).port }))
-process.on('message', () => process.send!(process.cpuUsage()))
+process.on('message', () => process.send!(cpuUs() - workUs))
+process.on('disconnect', () => process.exit())

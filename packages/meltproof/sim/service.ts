@@ -146,14 +146,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         return serve(request)
       }
       loop.burn(shedCostMs * 0.7)
-      const startedAt = loop.nowMs
-      const decision = gate.offer(request, startedAt)
+      const decision = gate.offer(request, loop.nowMs)
       if (decision === 'start') {
         loop.burn(parseCostMs)
         serve(request)
-        gate.handlerReturned(startedAt, loop.nowMs)
-      } else if (decision === 'shed') turnAway(request)
-      else request.state = 'waiting'
+        gate.handlerReturned(loop.nowMs)
+      } else if (decision === 'wait') request.state = 'waiting'
+      else turnAway(request)
     })
     const second = at(createdAt)
     if (second !== undefined) second.offered++

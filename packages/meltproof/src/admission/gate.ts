@@ -18,7 +18,9 @@ import { type Waiting, WaitQueue } from './queue.ts'
 
 /** Why a request was shed. */
 export type ShedReason =
-  /** It waited in a standing queue longer than service could still make good. */
+  /** The queue was standing, and enough as fresh as this one waited already. The usual reason under heavy overload. */
+  | 'standing'
+  /** It waited in a standing queue until fresher ones made its turn hopeless. */
   | 'stale'
   /** It would have waited longer than anybody waits, even in first-come order. */
   | 'late'
@@ -68,7 +70,8 @@ export const GATE_TUNING: GateTuning = {
   maxQueued: 4096,
 }
 
-export type Decision = 'start' | 'wait' | 'shed'
+/** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
+export type Decision = 'start' | 'wait' | ShedReason
 
 export class Gate<E extends Waiting> {
   readonly #law: LimitLaw
@@ -81,17 +84,19 @@ export class Gate<E extends Waiting> {
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
 
-  // Turn budget. A turn is recognised without a timer of its own: requests whose starts follow each other without a
-  // gap belong to one poll batch; the first one that does arms a wake-up at the end of the turn.
-  #turnStartedAt = Number.NEGATIVE_INFINITY
+  // The turn budget. Asking to be called at the end of every turn would cost each quiet turn a system call, so a turn
+  // is first guessed: requests whose handlers follow each other without a gap form a run. Only a run that lasts is
+  // checked against the real end of the turn.
+  #runStartedAt = Number.NEGATIVE_INFINITY
   #lastHandlerEndedAt = Number.NEGATIVE_INFINITY
-  #turnKnown = false
 
   // The observation interval, after CoDel's.
   #intervalEndsAt = 0
   #previousBacklogMs = 0
   #intervalsStanding = 0
   #standing = false
+  #lastQueuedAt = 0
+  #emptySince = 0
 
   // Departures while anybody waits: the usual time between two, and the count under way. 0: not known yet.
   #departureGapMs = 0
@@ -122,24 +127,29 @@ export class Gate<E extends Waiting> {
 
   /** True while the queue is standing: the service is overloaded, not merely bursty. */
   get standing(): boolean {
-    return this.#standing
+    return this.#standing && this.#queue.size > 0
   }
 
   /**
    * A request arrived at `nowMs`. `start`: run its handler, then call {@link handlerReturned}. `wait`: the gate keeps
-   * the entry and later calls a hook with it. `shed`: answer it now.
+   * the entry and later calls a hook with it. A reason: answer it now that it is shed.
    */
   offer(entry: E, nowMs: number): Decision {
-    if (this.#closed) return 'shed'
+    if (this.#closed) return 'closing'
     if (this.#queue.size === 0 && this.#inflight < this.#law.limit && !this.#turnSpent(nowMs)) {
       this.#enter(nowMs)
       return 'start'
     }
+    if (this.#enoughWait(nowMs)) {
+      this.#expire(nowMs)
+      return 'standing'
+    }
     entry.arrivedAt = nowMs
+    this.#lastQueuedAt = nowMs
     if (this.#queue.size === 0) this.#beginWaiting(nowMs)
     else if (this.#queue.size >= this.#tuning.maxQueued) {
       // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
-      if (!this.#standing) return 'shed'
+      if (!this.#standing) return 'full'
       this.#shed(this.#queue.takeOldest()!, 'full')
     }
     this.#queue.push(entry)
@@ -153,9 +163,8 @@ export class Gate<E extends Waiting> {
   }
 
   /** The synchronous part of a handler started by `offer` has returned; keeps the turn budget honest. */
-  handlerReturned(startedAtMs: number, nowMs: number): void {
+  handlerReturned(nowMs: number): void {
     this.#lastHandlerEndedAt = nowMs
-    if (!this.#turnKnown) this.#turnStartedAt = startedAtMs
   }
 
   /** A request that was in service has left it, `serviceMs` after it started. */
@@ -177,7 +186,6 @@ export class Gate<E extends Waiting> {
   /** The turn that {@link GateHooks.wakeAtTurnEnd} asked about is over. */
   turnEnded(nowMs: number): void {
     this.#pumpAtTurnEnd = false
-    this.#turnKnown = false
     this.#lastHandlerEndedAt = Number.NEGATIVE_INFINITY
     this.#pump(nowMs)
   }
@@ -218,6 +226,18 @@ export class Gate<E extends Waiting> {
     this.#endWaiting(this.#hooks.now())
   }
 
+  /**
+   * Newest first is only worth the newest there is once per permit: where far more arrive than leave, most can be told
+   * on arrival, without the cost of waiting, and who is served is hardly older for it.
+   */
+  #enoughWait(nowMs: number): boolean {
+    return (
+      this.#standing &&
+      this.#queue.size > this.#law.limit &&
+      nowMs - this.#lastQueuedAt < this.#departureGapMs * FRESH_GAPS
+    )
+  }
+
   #enter(nowMs: number): void {
     this.#inflight++
     this.#law.admitted(nowMs)
@@ -229,31 +249,30 @@ export class Gate<E extends Waiting> {
 
   /** True when this turn has used its budget on handlers. */
   #turnSpent(nowMs: number): boolean {
-    // Between two requests of one poll batch only microtasks and our own code run: well under 0.2 ms. Across turns
-    // there is at least a poll; when that too is shorter the loop is saturated and calling it one turn does no harm.
-    const sameBatch = nowMs - this.#lastHandlerEndedAt < SAME_BATCH_GAP_MS
-    if (!sameBatch) {
-      if (!this.#pumpAtTurnEnd) this.#turnKnown = false
+    if (nowMs - this.#lastHandlerEndedAt >= SAME_BATCH_GAP_MS) {
+      this.#runStartedAt = nowMs
       return false
     }
-    if (!this.#turnKnown) {
-      this.#turnKnown = true
-      this.#wakeAtTurnEnd()
-    }
-    return nowMs - this.#turnStartedAt >= this.#tuning.turnBudgetMs
+    const ranFor = nowMs - this.#runStartedAt
+    if (ranFor < this.#tuning.turnBudgetMs / 4) return false
+    this.#wakeAtTurnEnd()
+    return ranFor >= this.#tuning.turnBudgetMs
   }
 
   #beginWaiting(nowMs: number): void {
+    // Empty for a moment is not over: under load that hardly exceeds capacity a queue runs empty now and then.
+    if (nowMs - this.#emptySince > this.#tuning.intervalMs) {
+      this.#standing = false
+      this.#intervalsStanding = 0
+    }
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
     this.#previousBacklogMs = 0
-    this.#intervalsStanding = 0
     this.#lastDepartureAt = nowMs
     this.#countDeparturesFrom(nowMs)
   }
 
   #endWaiting(nowMs: number): void {
-    this.#standing = false
-    this.#intervalsStanding = 0
+    this.#emptySince = nowMs
     if (!this.#bound) return
     this.#bound = false
     this.#law.unbound(nowMs)
@@ -312,9 +331,10 @@ export class Gate<E extends Waiting> {
   /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
   #longestWait(): number {
     const { maxWaitMs, staleMs, staleDepartures } = this.#tuning
-    // The newest few are kept for the permits that come free next: shedding them too would leave the service idle.
-    if (!this.#standing || this.#queue.size <= this.#law.limit) return maxWaitMs
-    return Math.min(maxWaitMs, Math.max(staleMs, staleDepartures * this.#departureGapMs))
+    if (!this.#standing) return maxWaitMs
+    const stale = Math.max(staleMs, staleDepartures * this.#departureGapMs)
+    // The newest few are kept longer, for the permits that come free next: without them the service would idle.
+    return Math.min(maxWaitMs, this.#queue.size <= this.#law.limit ? stale * KEPT_LONGER : stale)
   }
 
   #expire(nowMs: number): void {
@@ -342,6 +362,10 @@ export class Gate<E extends Waiting> {
   }
 }
 
+/** The last few in a standing queue may be so many times as old as the others. */
+const KEPT_LONGER = 3
+/** In a standing queue a request is kept this often for each departure: four chances for every permit. */
+const FRESH_GAPS = 0.25
 /** The pace of departures is taken over at least so many. */
 const DEPARTURES_COUNTED = 8
 /** A gap so many times the usual one is a stall. */
@@ -350,5 +374,5 @@ const STALL_GAPS = 20
 /** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
 const INTERVALS_TO_STAND = 3
 
-/** Two handlers that start within this of each other's end ran in one poll batch. Milliseconds. */
+/** A handler that starts within this of the end of another ran, most likely, in the same poll batch; ms. */
 const SAME_BATCH_GAP_MS = 0.2

@@ -61,7 +61,13 @@ const SAME = 1.05
 const LARGER = 1.3
 /** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
 const SLOWER = 0.6
-/** A knee looked at this recently, ms, is not doubted because growth fails. */
+/** Two knees nearer than this (natural logarithm; a factor of 1.35) are the same. */
+const SAME_KNEE = 0.3
+/** A knee found again and again is trusted for up to so many times as long as one just found. */
+const MOST_TRUST = 4
+/** Service slower or faster by this (natural logarithm; a factor of 1.5) is another service. */
+const DOUBT = 0.4
+/** A knee that growth puts in doubt is looked at again, but not within this of the last look; ms. */
 const LOOK_AGAIN_MS = 1000
 /** So many measurements in a row make a change; one is noise. */
 const CHANGES = 2
@@ -73,9 +79,9 @@ const GROWTH_BATCH = 8
  */
 const SEARCH_AT_ONCE = 48
 const BUSY_STREAK = 15
-/** A lower limit may keep everybody out for two mean service times, within these bounds in ms; then the look ends. */
-const LEAST_PATIENCE_MS = 100
-const MOST_PATIENCE_MS = 300
+/** While a lower limit keeps everybody out, so many ms must see this share of those above it leave; or the look ends. */
+const PATIENCE_MS = 300
+const LEAVING = 0.25
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -94,6 +100,10 @@ export class KneeLaw implements LimitLaw {
   /** Measurements in a row that differ from the steady rate. */
   #changes = 0
   #lookAt = 0
+  /** How long the next look waits. */
+  #trustMs = 0
+  /** Time in service at the steady limit; 0 before it was measured. */
+  #steadyServiceMs = 0
   #lookedAt = Number.NEGATIVE_INFINITY
   #meanServiceMs = 0
 
@@ -102,6 +112,8 @@ export class KneeLaw implements LimitLaw {
   // The measurement under way: completions since windowStart, once service has settled under a changed limit.
   #settling = false
   #changedAt = 0
+  #checkedAt = 0
+  #inflightAtCheck = 0
   #windowStart = 0
   #count = 0
   #serviceSum = 0
@@ -210,6 +222,8 @@ export class KneeLaw implements LimitLaw {
     this.#phase = phase
     this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.round(limit)))
     this.#changedAt = nowMs
+    this.#checkedAt = nowMs
+    this.#inflightAtCheck = this.#inflight
     this.#settling = true
   }
 
@@ -221,24 +235,33 @@ export class KneeLaw implements LimitLaw {
   #settled(nowMs: number): boolean {
     if (!this.#settling) return true
     const since = nowMs - this.#changedAt
-    const patience = Math.min(Math.max(2 * this.#meanServiceMs, LEAST_PATIENCE_MS), MOST_PATIENCE_MS)
     if (this.#inflight > this.#limit) {
-      if (since < patience) return false
-      if (this.#phase !== 'steady') {
-        this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs)
-        return false
-      }
+      if (nowMs - this.#checkedAt < PATIENCE_MS) return false
+      const left = this.#inflightAtCheck - this.#inflight
+      const enough = left >= LEAVING * (this.#inflightAtCheck - this.#limit)
+      this.#checkedAt = nowMs
+      this.#inflightAtCheck = this.#inflight
+      if (enough || this.#phase === 'steady') return false
+      this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs, nowMs + this.#tuning.lookEveryMs)
+      return false
     } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
     this.#settling = false
     this.#openWindow(nowMs)
     return true
   }
 
-  #settleAt(knee: number, nowMs: number, lookSoon = false): void {
+  /** A look has found the knee. The more often it finds the same, the longer it is trusted. */
+  #found(knee: number, nowMs: number): void {
+    const same = this.#knee > 0 && Math.abs(Math.log(knee / this.#knee)) < SAME_KNEE
+    this.#trustMs = same ? Math.min(this.#trustMs * 2, this.#tuning.lookEveryMs * MOST_TRUST) : this.#tuning.lookEveryMs
+    this.#settleAt(knee, nowMs, nowMs + this.#trustMs)
+  }
+
+  #settleAt(knee: number, nowMs: number, lookAt: number): void {
     this.#knee = Math.max(1, knee)
     this.#steadyRate = 0
     this.#changes = 0
-    this.#lookAt = lookSoon ? nowMs : nowMs + this.#tuning.lookEveryMs
+    this.#lookAt = lookAt
     this.#measureAt(this.#steadyLimit(), 'steady', nowMs)
   }
 
@@ -265,7 +288,7 @@ export class KneeLaw implements LimitLaw {
     if (!this.#bound) return
     // Many in service take long to leave and to come back: a short burst of work is no reason to send them away.
     if (this.#busyStreak < (this.#limit <= SEARCH_AT_ONCE ? 1 : BUSY_STREAK)) return
-    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs)
+    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, this.#lookAt)
     else this.#search(this.#limit, nowMs)
   }
 
@@ -301,8 +324,11 @@ export class KneeLaw implements LimitLaw {
       return
     }
     // Requests now wait for each other behind the limit; that began, at the most, in proportion to how much slower.
-    if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, nowMs - this.#lookedAt > LOOK_AGAIN_MS)
-    else if (limit > SEARCH_AT_ONCE) this.#search(limit, nowMs)
+    if (this.#knee > 0) {
+      // Growth at a knee that still holds fails as a matter of course; service that has become another casts doubt on it.
+      const doubt = this.#steadyServiceMs > 0 && Math.abs(Math.log(base.serviceMs / this.#steadyServiceMs)) > DOUBT
+      this.#settleAt(this.#knee, nowMs, doubt ? Math.min(this.#lookAt, this.#lookedAt + LOOK_AGAIN_MS) : this.#lookAt)
+    } else if (limit > SEARCH_AT_ONCE) this.#search(limit, nowMs)
     else this.#search(Math.max((limit * base.serviceMs) / mean, limit / 2), nowMs)
   }
 
@@ -320,8 +346,8 @@ export class KneeLaw implements LimitLaw {
           this.#measureAt(this.#limit / 2, 'descend', nowMs)
           return
         }
-        this.#settleAt((this.#limit * this.#referenceRate) / rate, nowMs)
         this.#lookedAt = nowMs
+        this.#found((this.#limit * this.#referenceRate) / rate, nowMs)
         // Throughput is in proportion all the way up to where we came from: there may be more above.
         if (this.#knee >= this.#referenceLimit * 0.8 && busy < LOOP_BUSY) {
           this.#beginGrowth(nowMs)
@@ -329,6 +355,7 @@ export class KneeLaw implements LimitLaw {
         return
       case 'steady': {
         const before = this.#steadyRate
+        this.#steadyServiceMs = this.#limit / rate // Little's law
         const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
         this.#changes = changed ? this.#changes + 1 : 0
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2

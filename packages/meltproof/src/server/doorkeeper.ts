@@ -46,7 +46,7 @@ const MOST_BEHIND = 16
 const DROPPABLE_BODY = 65_536
 
 export class Doorkeeper {
-  readonly counts: DoorCounts = { admitted: 0, shed: { stale: 0, late: 0, full: 0, closing: 0 } }
+  readonly counts: DoorCounts = { admitted: 0, shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0 } }
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
@@ -256,8 +256,8 @@ export class Doorkeeper {
     try {
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') this.#wait(connection, exchange)
-      else if (decision === 'shed') this.#shed(exchange, 'full')
-      else connection.stopIdleTimeout(this.#server)
+      else if (decision === 'start') connection.stopIdleTimeout(this.#server)
+      else this.#shed(exchange, decision)
       return decision === 'start'
     } catch (error) {
       this.#fail(error)
@@ -354,8 +354,7 @@ export class Doorkeeper {
       if (decision === 'wait') {
         exchange.context = new AsyncResource('MELTPROOF_WAIT')
         this.#lateWaiters.add(exchange)
-      }
-      if (decision === 'shed') this.#shed(exchange, 'full')
+      } else if (decision !== 'start') this.#shed(exchange, decision)
       if (decision !== 'start') return true
     } catch (error) {
       this.#fail(error)
