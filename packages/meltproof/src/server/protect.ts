@@ -55,7 +55,7 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
       'protect() must be called before listen(): connections accepted until now would go round it.',
     )
   }
-  const { lanes: laneCount, answer, onNote } = checkProtectOptions(options ?? {})
+  const { lanes: laneCount, answer, onNote } = checkProtectOptions(options === undefined ? {} : options)
   const note = (text: string): void => {
     try {
       onNote(text)

@@ -66,6 +66,12 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
   const server = options.secure
     ? https.createServer({ ...CERTIFICATE, ...options.server }, handler)
     : http.createServer(options.server ?? {}, handler)
+  const door = doorOn(server, options)
+  return { ...(await listen(server)), door }
+}
+
+/** Puts a door with a known limit on a server that does not listen yet. */
+export function doorOn(server: http.Server, options: DoorOptions = {}): Doorkeeper {
   const answers = new ShedAnswers({
     retryAfterS: [1, 5],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
@@ -78,8 +84,7 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
     ((error: unknown) => {
       throw error
     })
-  const door = new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning })
-  return { ...(await listen(server)), door }
+  return new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning })
 }
 
 export interface Held {

@@ -7,6 +7,8 @@ import { eventually, Holding, openDoor } from './harness.ts'
 const empty = (house: { door: { inflight: number; queued: number } }): Promise<void> =>
   eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
 
+const total = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
+
 describe('a permit comes back', () => {
   it('when the client goes away in the middle', async () => {
     const holding = new Holding()
@@ -111,7 +113,7 @@ describe('a permit is given back early', () => {
     for (let i = 0; i < 2; i++) (await house.connect()).get('/events')
     await eventually('both stream', () => house.door.counts.admitted === 2)
     assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
-    assert.deepEqual(house.door.counts.shed, { stale: 0, late: 0, full: 0, closing: 0 })
+    assert.equal(total(house.door.counts.shed), 0)
   })
 
   it('by downloads that their clients do not read', async () => {
@@ -184,7 +186,7 @@ describe('after thousands of requests', () => {
     await empty(house)
     const { admitted, shed } = house.door.counts
     assert.ok(admitted > 100, `${admitted} admitted`)
-    assert.ok(shed.late + shed.full + shed.stale > 100, JSON.stringify(shed))
+    assert.ok(total(shed) > 100, JSON.stringify(shed))
     assert.equal((await (await house.connect()).get('/').answer()).body, 'fast')
   })
 })

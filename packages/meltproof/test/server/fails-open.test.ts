@@ -1,0 +1,79 @@
+/** Whatever fails inside, the app answers, and it is said once. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { GATE_TUNING } from '../../src/admission/gate.ts'
+import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import { eventually, Holding, openDoor } from './harness.ts'
+
+const PARTS = ['limit', 'searching', 'admitted', 'completed', 'bound', 'tick', 'unbound'] as const
+
+/** A law of one at a time that breaks in one place, once `armed`. */
+function brokenLaw(part: keyof LimitLaw, armed: () => boolean): LimitLaw {
+  return new Proxy(fixedLimit(1), {
+    get(law, name) {
+      if (name !== part || !armed()) return Reflect.get(law, name)
+      if (typeof law[part] !== 'function') throw new Error(`broken: ${part}`)
+      return () => {
+        throw new Error(`broken: ${part}`)
+      }
+    },
+  })
+}
+
+for (const part of PARTS) {
+  it(`a law whose ${part} throws: everybody is answered`, async () => {
+    const failures: unknown[] = []
+    const holding = new Holding()
+    // The first to wait makes the law bound; everything else breaks with a full house.
+    let armed = part === 'bound'
+    const house = await openDoor(holding.handler, {
+      law: brokenLaw(part, () => armed),
+      onFailure: error => failures.push(error),
+      tuning: { maxWaitMs: GATE_TUNING.maxWaitMs, intervalMs: 10 },
+    })
+    const clients = await Promise.all(Array.from({ length: 12 }, () => house.connect()))
+    const [first, second, ...others] = clients
+    first!.get('/')
+    const inService = await holding.take()
+    second!.get('/').get('/behind').get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
+    others[0]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
+    await eventually('somebody waits', () => house.door.queued > 0 || failures.length > 0)
+    armed = true
+    for (const client of others.slice(1)) client.get('/').get('/behind')
+    inService.response.end()
+    const answering = (async () => {
+      for (;;) (await holding.take()).response.end('answered')
+    })()
+    answering.catch(() => undefined)
+    for (const client of clients) {
+      const answer = await client.answer()
+      assert.ok(answer.status === 200 || (answer.status === 503 && client === second), `${answer.status}`)
+    }
+    // Whether or not these twelve came by it, the next hundred do.
+    for (let i = 0; i < 100; i++) assert.equal((await first!.get('/').answer()).status, 200)
+    assert.deepEqual(failures.map(String), [`Error: broken: ${part}`])
+  })
+}
+
+describe('a door that fails', () => {
+  it('keeps the order of pipelined requests', async () => {
+    const failures: unknown[] = []
+    const holding = new Holding()
+    let armed = false
+    const house = await openDoor(holding.handler, {
+      law: brokenLaw('admitted', () => armed),
+      onFailure: error => failures.push(error),
+    })
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = (await house.connect()).get('/a').get('/b').get('/c').get('/d')
+    await eventually('a waits', () => house.door.queued === 1)
+    armed = true
+    first.response.end()
+    for (const path of ['/a', '/b', '/c', '/d']) {
+      ;(await holding.take(path)).response.end(path)
+      assert.equal((await client.answer()).body, path)
+    }
+    assert.equal(failures.length, 1)
+  })
+})

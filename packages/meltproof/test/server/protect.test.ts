@@ -1,0 +1,213 @@
+/** protect() itself: what it refuses, what it hands back, and that close() undoes it. */
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
+import net from 'node:net'
+import { describe, it } from 'node:test'
+import { isMeltproofError } from '../../src/errors.ts'
+import { isProtected, protect } from '../../src/server/protect.ts'
+import type { ProtectOptions } from '../../src/server/protect-options.ts'
+import { eventually, Holding, listen } from './harness.ts'
+import { CERTIFICATE } from './tls.fixture.ts'
+
+function thrown(act: () => unknown): { code: string; message: string } {
+  try {
+    act()
+  } catch (error) {
+    assert.ok(isMeltproofError(error), String(error))
+    return error
+  }
+  assert.fail('nothing was thrown')
+}
+
+describe('protect() refuses', () => {
+  for (const [what, value, shown] of [
+    ['undefined', undefined, /got undefined/],
+    ['a framework’s app', () => undefined, /got a function.*http\.createServer\(app\)/],
+    ['a plain object', {}, /got an object/],
+    ['a net.Server', net.createServer(), /got an object/],
+    ['an http2 server', http2.createServer(), /got an object/],
+  ] as const) {
+    it(`${what} as a server, and says what it wants`, () => {
+      const { code, message } = thrown(() => protect(value as unknown as http.Server))
+      assert.equal(code, 'MELTPROOF_SERVER_INVALID')
+      assert.match(message, shown)
+    })
+  }
+
+  it('a server that listens already', async () => {
+    const { server } = await listen(http.createServer())
+    const { code, message } = thrown(() => protect(server))
+    assert.equal(code, 'MELTPROOF_SERVER_LISTENING')
+    assert.match(message, /before listen\(\)/)
+    assert.equal(isProtected(server), false)
+  })
+
+  it('options a second time', () => {
+    const server = http.createServer()
+    protect(server)
+    assert.equal(thrown(() => protect(server, { lanes: 1 })).code, 'MELTPROOF_SERVER_PROTECTED')
+  })
+
+  for (const [given, expected] of [
+    [{ lane: 4 }, /'lane'.*Did you mean 'lanes'\?/],
+    [{ retryafterS: 4 }, /Did you mean 'retryAfterS'\?/],
+    [{ shedbody: 4 }, /Did you mean 'shedBody'\?/],
+    [{ zzz: 4 }, /'zzz'\. Known: lanes, /],
+  ] as [object, RegExp][]) {
+    it(`the option ${Object.keys(given)[0]}`, () => {
+      const { code, message } = thrown(() => protect(http.createServer(), given as ProtectOptions))
+      assert.equal(code, 'MELTPROOF_OPTION_UNKNOWN')
+      assert.match(message, expected)
+    })
+  }
+
+  for (const [given, name, range, shown] of [
+    [{ lanes: 0 }, 'lanes', 'from 1 to 128', '0'],
+    [{ lanes: 129 }, 'lanes', 'from 1 to 128', '129'],
+    [{ lanes: 2.5 }, 'lanes', 'a whole number', '2.5'],
+    [{ lanes: '4' }, 'lanes', 'a whole number', "'4'"],
+    [{ lanes: Number.NaN }, 'lanes', 'a whole number', 'NaN'],
+    [{ retryAfterS: 0 }, 'retryAfterS', 'from 1 to 86400', '0'],
+    [{ retryAfterS: 1.5 }, 'retryAfterS', 'a whole number of seconds', '1.5'],
+    [{ retryAfterS: [5, 1] }, 'retryAfterS[1]', 'from 5 to 86400', '1'],
+    [{ retryAfterS: [1] }, 'retryAfterS', 'a range [least, most]', 'an array'],
+    [{ shedBody: 'busy' }, 'shedBody', '{ type, text }', "'busy'"],
+    [{ shedBody: null }, 'shedBody', '{ type, text }', 'null'],
+    [{ shedBody: { type: 'a/b\r\nX: y', text: '' } }, 'shedBody.type', 'printable ASCII', 'a/b'],
+    [{ shedBody: { type: 'a/b', text: 'x'.repeat(2 << 20) } }, 'shedBody.text', 'at most 1048576 bytes', 'xxx'],
+    [{ shedPage: 5 }, 'shedPage', 'a string of HTML', '5'],
+    [{ onNote: 'console' }, 'onNote', 'a function', "'console'"],
+  ] as const) {
+    it(`${JSON.stringify(given).slice(0, 40)}, naming option, range and value`, () => {
+      const server = http.createServer()
+      const { code, message } = thrown(() => protect(server, given as ProtectOptions))
+      assert.equal(code, 'MELTPROOF_OPTION_INVALID')
+      for (const part of [name, range, shown]) assert.ok(message.includes(part), `${message} should say ${part}`)
+      assert.equal(isProtected(server), false)
+      assert.equal(Object.hasOwn(server, 'emit'), false, 'the server is untouched')
+    })
+  }
+
+  for (const options of [null, 5, 'on']) {
+    it(`${JSON.stringify(options)} for options`, () => {
+      assert.equal(
+        thrown(() => protect(http.createServer(), options as unknown as ProtectOptions)).code,
+        'MELTPROOF_OPTION_INVALID',
+      )
+    })
+  }
+})
+
+describe('the guard', () => {
+  it('is the same for every call without options', () => {
+    const server = http.createServer()
+    const guard = protect(server, { lanes: 2 })
+    assert.equal(protect(server), guard)
+    assert.equal(isProtected(server), true)
+  })
+
+  it('is found by another installed copy of meltproof, which does not gate a second time', async () => {
+    const copy = (await import(`${new URL('../../src/server/protect.ts', import.meta.url).href}?copy`)) as {
+      protect: typeof protect
+    }
+    assert.notEqual(copy.protect, protect)
+    const server = http.createServer((_, response) => response.end())
+    const guard = protect(server)
+    const { emit } = server
+    assert.equal(copy.protect(server), guard)
+    assert.equal(server.emit, emit)
+  })
+
+  it('counts what passes', async () => {
+    const holding = new Holding()
+    const server = http.createServer(holding.handler)
+    const guard = protect(server)
+    assert.equal(guard.stats().lanes, 0)
+    const house = await listen(server)
+    assert.ok(guard.stats().lanes >= 1)
+    const client = (await house.connect()).get('/')
+    const { response } = await holding.take()
+    const { inflight, queued, admitted, limit, pressure, shed } = guard.stats()
+    assert.deepEqual({ inflight, queued, admitted, pressure }, { inflight: 1, queued: 0, admitted: 1, pressure: 0 })
+    assert.ok(Number.isInteger(limit) && limit >= 1)
+    assert.ok(Object.values(shed).every(count => count === 0))
+    assert.equal(guard.pressure(), 0)
+    response.end()
+    await client.answer()
+    await eventually('it has left', () => guard.stats().inflight === 0)
+  })
+
+  it('leaves the server as it was when it closes, and it can be protected again', async () => {
+    const server = http.createServer((_, response) => response.end('ok'))
+    const before = Reflect.ownKeys(server)
+    for (let i = 0; i < 3; i++) {
+      const guard = protect(server)
+      assert.notDeepEqual(Reflect.ownKeys(server), before)
+      guard.close()
+      guard.close()
+      assert.deepEqual(Reflect.ownKeys(server), before)
+      assert.equal(isProtected(server), false)
+    }
+    const first = protect(server)
+    first.close()
+    const second = protect(server)
+    first.close()
+    assert.equal(isProtected(server), true, 'closing an old guard again takes nothing from the new one')
+    const house = await listen(server)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'ok')
+    assert.equal(second.stats().admitted, 1)
+  })
+
+  it('keeps serving connections that were open when it closed', async () => {
+    const server = http.createServer((_, response) => response.end('ok'))
+    const guard = protect(server)
+    const house = await listen(server)
+    const client = await house.connect()
+    assert.equal((await client.get('/').answer()).body, 'ok')
+    guard.close()
+    assert.equal((await client.get('/').answer()).body, 'ok')
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'ok')
+    assert.equal(guard.stats().admitted, 1)
+  })
+
+  it('stays on a server that listens, closes and listens again', async () => {
+    const server = http.createServer((_, response) => response.end('ok'))
+    const guard = protect(server)
+    for (let i = 1; i <= 3; i++) {
+      const house = await listen(server)
+      const client = await house.connect()
+      assert.equal((await client.get('/').answer()).body, 'ok')
+      assert.equal(guard.stats().admitted, i)
+      client.destroy()
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    }
+  })
+
+  it('stands at an https server, too', async () => {
+    const server = https.createServer(CERTIFICATE, (_, response) => response.end('secret'))
+    const guard = protect(server)
+    const house = await listen(server)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'secret')
+    assert.equal(guard.stats().admitted, 1)
+  })
+})
+
+describe('a rejection in the app', () => {
+  it('is answered by Node where the server captures rejections', async () => {
+    EventEmitter.captureRejections = true
+    const server = http.createServer(async () => {
+      throw new Error('the app’s own')
+    })
+    EventEmitter.captureRejections = false
+    protect(server)
+    const house = await listen(server)
+    const answer = await (await house.connect()).get('/').answer()
+    assert.equal(answer.status, 500)
+    assert.equal(answer.body, 'Internal Server Error')
+  })
+})

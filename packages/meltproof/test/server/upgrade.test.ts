@@ -1,0 +1,124 @@
+/** Upgrades and CONNECT: given to their listener as without a door; without a listener, no way round the gate. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { describe, it } from 'node:test'
+import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const HANDSHAKE = [
+  'GET /chat HTTP/1.1',
+  'Host: test',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  `Sec-WebSocket-Key: ${KEY}`,
+  'Sec-WebSocket-Version: 13',
+  '',
+  '',
+].join('\r\n')
+
+/** Accepts a WebSocket and sends back whatever comes. */
+function accept(socket: Duplex, head: Buffer): void {
+  const token = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      `Sec-WebSocket-Accept: ${token}\r\n\r\n`,
+  )
+  socket.write(head)
+  socket.pipe(socket)
+}
+
+for (const secure of [false, true]) {
+  describe(`a WebSocket handshake, ${secure ? 'https' : 'http'}`, () => {
+    it('reaches its listener with the bytes behind it, also where requests are shed', async () => {
+      const house = await openFullDoor({ secure })
+      house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+      const client = await house.connect()
+      assert.equal((await client.get('/shed').answer()).status, 503)
+      client.send(`${HANDSHAKE}early bytes`)
+      const answer = await client.answer()
+      assert.equal(answer.status, 101)
+      assert.equal(answer.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+      client.send(', late bytes')
+      await eventually('both come back', () => client.received === 'early bytes, late bytes')
+    })
+
+    it('leaves no idle timeout of ours on its socket', async () => {
+      const house = await openFullDoor({ secure })
+      let timeout: number | undefined
+      house.server.on('upgrade', (_request, socket, head) => {
+        timeout = (socket as Duplex & { timeout: number }).timeout
+        accept(socket, head)
+      })
+      const client = await house.connect()
+      assert.equal((await client.get('/shed').answer()).status, 503)
+      assert.equal((await client.send(HANDSHAKE).answer()).status, 101)
+      assert.equal(timeout, 0)
+    })
+  })
+}
+
+describe('an upgrade nobody listens for', () => {
+  it('is asked at the gate like any request', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    assert.equal((await client.send(HANDSHAKE).answer()).status, 503)
+    await house.make()
+    client.send(HANDSHAKE)
+    const { response } = await house.holding.take('/chat')
+    assert.equal(house.door.inflight, 1)
+    response.end('no such thing')
+    assert.equal((await client.answer()).body, 'no such thing')
+    assert.deepEqual(house.holding.started, ['/in-service', '/waiting', '/chat'])
+  })
+
+  it('leaves the queue when its client goes away', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = (await house.connect()).send(HANDSHAKE)
+    await eventually('it waits', () => house.door.queued === 1)
+    client.destroy()
+    await eventually('it has left', () => house.door.queued === 0)
+    first.response.end()
+    await eventually('the permit is back', () => house.door.inflight === 0)
+  })
+
+  it('gives its permit back when its client goes away before its turn to answer', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 2 })
+    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    await holding.take('/first')
+    await holding.take('/chat')
+    client.destroy()
+    await eventually('both permits are back', () => house.door.inflight === 0)
+  })
+
+  it('leaves the queue when its client goes away before its turn to answer', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 1 })
+    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    await holding.take('/first')
+    await eventually('the upgrade waits', () => house.door.queued === 1)
+    client.destroy()
+    await eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
+    assert.deepEqual(holding.started, ['/first'])
+  })
+})
+
+describe('CONNECT', () => {
+  it('reaches its listener', async () => {
+    const house = await openFullDoor()
+    house.server.on('connect', (request, socket, head) => {
+      assert.equal(request.url, 'example.com:443')
+      socket.write('HTTP/1.1 200 Established\r\nContent-Length: 0\r\n\r\n')
+      socket.write(head)
+      socket.pipe(socket)
+    })
+    const client = await house.connect()
+    client.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\nping')
+    assert.equal((await client.answer()).status, 200)
+    await eventually('the tunnel carries', () => client.received === 'ping')
+  })
+})
