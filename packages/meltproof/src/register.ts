@@ -9,6 +9,9 @@ import { optionsFromEnvironment } from './register-options.ts'
 import { isProtected, protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
+/** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
+const INVALID_ARGUMENT = 9
+
 const options = readOptions()
 if (options !== undefined) {
   for (const { prototype } of [HttpServer, HttpsServer]) protectWhenListening(prototype, options)
@@ -41,9 +44,6 @@ function readOptions(): ProtectOptions | undefined {
     process.exit(INVALID_ARGUMENT)
   }
 }
-
-/** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
-const INVALID_ARGUMENT = 9
 
 function warn(text: string): void {
   process.emitWarning(`meltproof/register ${text}`, { type: 'MeltproofWarning' })

@@ -1,0 +1,63 @@
+/** MELTPROOF_* variables: good values work, bad ones end the process before the app starts, with one sentence. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isMeltproofError } from '../../src/errors.ts'
+import { optionsFromEnvironment } from '../../src/register-options.ts'
+import { start } from './child.ts'
+
+describe('variables that are right', () => {
+  for (const [variables, options] of [
+    [{}, {}],
+    [{ MELTPROOF: 'on' }, {}],
+    [{ MELTPROOF: '', MELTPROOF_LANES: '' }, {}],
+    [{ MELTPROOF: 'off' }, undefined],
+    [{ MELTPROOF: 'off', MELTPROOF_LANES: '4' }, undefined],
+    [{ MELTPROOF_LANES: '1' }, { lanes: 1 }],
+    [{ MELTPROOF_LANES: '128' }, { lanes: 128 }],
+    [{ MELTPROOF_RETRY_AFTER: '3s' }, { retryAfterS: [3, 3] }],
+    [{ MELTPROOF_RETRY_AFTER: '1s-86400s' }, { retryAfterS: [1, 86_400] }],
+    [{ PATH: '/bin', MELT: 'cheese', MELTPROOFING: 'yes' }, {}],
+  ] as const) {
+    it(JSON.stringify(variables), () => assert.deepEqual(optionsFromEnvironment(variables), options))
+  }
+})
+
+/** Variable, value, and what the sentence must say. */
+const WRONG: [string, string, RegExp][] = [
+  ['MELTPROOF', 'no', /MELTPROOF must be `on` or `off`; got 'no'/],
+  ['MELTPROOF', 'OFF', /got 'OFF'/],
+  ['MELTPROOF_LANES', '0', /MELTPROOF_LANES must be a whole number from 1 to 128; got '0'/],
+  ['MELTPROOF_LANES', '129', /from 1 to 128; got '129'/],
+  ['MELTPROOF_LANES', '4.5', /got '4\.5'/],
+  ['MELTPROOF_LANES', '0x10', /got '0x10'/],
+  ['MELTPROOF_LANES', 'many', /got 'many'/],
+  ['MELTPROOF_RETRY_AFTER', '3', /MELTPROOF_RETRY_AFTER must be whole seconds with their unit, such as `3s`.*got '3'/],
+  ['MELTPROOF_RETRY_AFTER', '0s', /got '0s'/],
+  ['MELTPROOF_RETRY_AFTER', '5s-1s', /got '5s-1s'/],
+  ['MELTPROOF_RETRY_AFTER', '1m', /got '1m'/],
+  ['MELTPROOF_RETRY_AFTER', '86401s', /got '86401s'/],
+  ['MELTPROOF_LANE', '4', /does not know 'MELTPROOF_LANE'\. Did you mean 'MELTPROOF_LANES'\?/],
+  ['MELTPROOF_RETRYAFTER', '4s', /Did you mean 'MELTPROOF_RETRY_AFTER'\?/],
+  ['MELTPROOF_COLOUR', 'red', /does not know 'MELTPROOF_COLOUR'\. Known: MELTPROOF, /],
+]
+
+describe('a variable that is wrong', () => {
+  for (const [name, value, sentence] of WRONG) {
+    it(`${name}=${value}`, () => {
+      assert.throws(
+        () => optionsFromEnvironment({ [name]: value }),
+        error => isMeltproofError(error) && sentence.test(error.message),
+      )
+    })
+  }
+
+  for (const [name, value, sentence] of [WRONG[0]!, WRONG[2]!, WRONG[7]!, WRONG[12]!]) {
+    it(`${name}=${value} ends the process before the app starts`, async () => {
+      const { code, stdout, stderr } = await start('quiet.mjs', { env: { [name]: value } }).ended
+      assert.equal(code, 9)
+      assert.equal(stdout, '')
+      assert.match(stderr, sentence)
+      assert.match(stderr, /^meltproof\/register: [^\n]+\n$/, 'one sentence, no stack')
+    })
+  }
+})

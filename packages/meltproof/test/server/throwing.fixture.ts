@@ -1,0 +1,54 @@
+/**
+ * An app whose handler throws, in a process of its own. Arguments: `bare`, `at-once` or `queued`; then `sync` or
+ * `async`; then `caught` to survive by an uncaughtException listener. Prints what surfaced, one JSON line each.
+ */
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fixedLimit } from '../../src/admission/limit.ts'
+import { Doorkeeper } from '../../src/server/doorkeeper.ts'
+import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed-answer.ts'
+
+const [arm, kind, survival] = process.argv.slice(2)
+const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
+if (survival === 'caught') process.on('uncaughtException', (error, origin) => say({ message: error.message, origin }))
+
+const fail = (): never => {
+  throw new Error('the app’s own')
+}
+let releaseFirst = (): void => undefined
+const server = http.createServer((request, response) => {
+  if (request.url === '/first') releaseFirst = () => response.end()
+  else if (request.url === '/fine') response.end('fine')
+  else if (kind === 'sync') fail()
+  else Promise.resolve().then(fail)
+})
+if (arm !== 'bare') {
+  const answers = new ShedAnswers({
+    retryAfterS: [1, 1],
+    body: { type: 'application/problem+json', text: PROBLEM_JSON },
+    page: HTML_PAGE,
+  })
+  const door = new Doorkeeper(server, fixedLimit(1), answers, { onFailure: error => say({ failed: String(error) }) })
+  if (arm === 'queued') {
+    const waiting = setInterval(() => {
+      if (door.queued === 0) return
+      clearInterval(waiting)
+      releaseFirst()
+    }, 1)
+  }
+}
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+const get = (path: string): http.ClientRequest => http.get({ port, path, agent: false }).on('error', () => undefined)
+if (arm === 'queued') get('/first')
+await new Promise(resolve => setTimeout(resolve, 50))
+const failing = get('/fail')
+// With the door at a limit of one, the next is served only if the failing one gives its permit back.
+await new Promise(resolve => setTimeout(resolve, 200))
+failing.destroy()
+get('/fine').on('response', response => {
+  say({ status: response.statusCode })
+  process.exit()
+})
