@@ -33,12 +33,10 @@ for (const mode of MODES) {
   const rounds: Record<string, number[]> = {}
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const name of SERVERS) {
-      // The floor keeps its connections open: it has no idea where a request ends.
-      if (name === 'shed-floor' && mode.name === 'fresh') continue
-      const server = await startServer(script, [name, 'busy'])
+      const server = await startServer(script, [name, 'busy', mode.name])
       const { us } = await cpuPerRequest(server, { ...mode, seconds: Number(values.seconds) })
       await server.stop()
-      ;(rounds[name] ??= []).push(us)
+      rounds[name] = [...(rounds[name] ?? []), us]
       console.log(`${mode.name} ${name} round ${round + 1}: ${us.toFixed(2)} us`)
     }
   }

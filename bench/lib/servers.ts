@@ -3,7 +3,7 @@
  *
  *   hello            node:http answering at once
  *   hello-protected  the same under protect()
- *   shed             the door with a limit of one that is taken for good, so that every request is turned away
+ *   shed             the door with a limit of one and 20 ms for each: all but 50 a second are turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
  *
@@ -32,8 +32,8 @@ const servers: Record<string, () => net.Server> = {
     return server
   },
   shed: () => {
-    const server = http.createServer(() => {
-      // Never answers: its permit is taken for good.
+    const server = http.createServer((_, response) => {
+      setTimeout(() => response.end('ok\n'), 20)
     })
     new Doorkeeper(server, fixedLimit(1), answers, {
       onFailure: error => {
@@ -49,12 +49,13 @@ const servers: Record<string, () => net.Server> = {
       response.end(body)
     }),
   'shed-floor': () => {
+    const closing = process.argv[4] === 'fresh'
     const bytes = Buffer.from(
-      answers.message({ html: false, head: false, keepAlive: true }, new Date().toUTCString()),
+      answers.message({ html: false, head: false, keepAlive: !closing }, new Date().toUTCString(), 5000),
       'latin1',
     )
     return net.createServer({ noDelay: true }, socket => {
-      socket.on('data', () => socket.write(bytes))
+      socket.on('data', () => (closing ? socket.end(bytes) : socket.write(bytes)))
       socket.on('error', () => socket.destroy())
     })
   },

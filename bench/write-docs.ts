@@ -1,0 +1,116 @@
+/** Writes docs/benchmarks.md from what the benchmarks left in bench/results. Never edit that file by hand. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MeltResult } from '../packages/lab/src/report/result.ts'
+import { tableOf } from '../packages/lab/src/report/table.ts'
+import type { Conditions } from './lib/conditions.ts'
+
+interface Overhead extends Conditions {
+  readonly rate: number
+  readonly rounds: readonly object[]
+  readonly bareUs: number
+  readonly protectedUs: number
+  readonly ratio: number
+}
+
+interface ShedCost extends Conditions {
+  readonly costUs: Readonly<Record<'standing' | 'fresh', Readonly<Record<string, number>>>>
+}
+
+const results = join(import.meta.dirname, 'results')
+const read = <T>(name: string): T => JSON.parse(readFileSync(join(results, `${name}.json`), 'utf8')) as T
+const text = (name: string): string =>
+  existsSync(join(results, `${name}.txt`)) ? readFileSync(join(results, `${name}.txt`), 'utf8').trim() : 'not run yet'
+const us = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(1)} us`)
+const where = (c: Conditions): string =>
+  `${c.date}, Node ${c.node}, ${c.cores} cores of ${c.cpu}, Linux ${c.kernel}; load average before: ${c.loadBefore}.`
+
+const overhead = read<Overhead>('overhead')
+const cost = read<ShedCost>('shed-cost')
+const standing = read<MeltResult>('burst-standing')
+const fresh = read<MeltResult>('burst-fresh')
+
+writeFileSync(
+  join(import.meta.dirname, '../docs/benchmarks.md'),
+  `# Benchmarks
+
+Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Everything is compared in one run,
+side by side, medians of several rounds, server and load on different cores. Absolute figures belong to the machine
+named under each heading; ratios travel better.
+
+## Burst: 5 ms of CPU over five asynchronous calls, standing connections
+
+\`node bench/burst.ts\`. ${melted(standing)}
+
+![goodput against offered load, standing connections](images/burst-standing.svg)
+
+\`\`\`
+${tableOf(standing.rows)}
+\`\`\`
+
+## The same, a new connection for every request
+
+${melted(fresh)}
+
+![goodput against offered load, fresh connections](images/burst-fresh.svg)
+
+\`\`\`
+${tableOf(fresh.rows)}
+\`\`\`
+
+## r: what one shed costs
+
+\`node bench/shed-cost.ts\`. The server's own CPU per request turned away, while the loop is busy with other work.
+${where(cost)}
+
+| | standing connections | a connection per request |
+| --- | ---: | ---: |
+| meltproof | ${us(cost.costUs.standing['shed'])} | ${us(cost.costUs.fresh['shed'])} |
+| the same 503 through \`ServerResponse\`, deciding nothing | ${us(cost.costUs.standing['shed-response'])} | ${us(cost.costUs.fresh['shed-response'])} |
+| floor: \`node:net\`, nothing parsed, a fixed answer | ${us(cost.costUs.standing['shed-floor'])} | ${us(cost.costUs.fresh['shed-floor'])} |
+
+With service time S, goodput at k times capacity can be at most (1 - k r/S) / (1 - r/S): with S = 5 ms and the r above,
+${ideal(10, cost.costUs.standing['shed'])} at 10x and ${ideal(100, cost.costUs.standing['shed'])} at 100x with standing connections, ${ideal(10, cost.costUs.fresh['shed'])} at 10x with fresh ones.
+
+## What it costs when nothing is wrong
+
+\`node bench/overhead.ts\`. Hello world at ${overhead.rate}/s, the server's own CPU per request, ${overhead.rounds.length} alternating rounds.
+${where(overhead)}
+
+| bare | protected | ratio |
+| ---: | ---: | ---: |
+| ${us(overhead.bareUs)} | ${us(overhead.protectedUs)} | ${overhead.ratio.toFixed(3)} |
+
+## Accept lanes
+
+\`node bench/accept-lanes.ts\`.
+
+\`\`\`
+${text('accept-lanes')}
+\`\`\`
+
+## The load generator
+
+\`node bench/generator.ts\`.
+
+\`\`\`
+${text('generator')}
+\`\`\`
+`,
+)
+
+function melted({ conditions, capacity, certified, why, startedAt }: MeltResult): string {
+  const drift = capacity?.drift == null ? '' : `, drift ${(capacity.drift * 100).toFixed(1)} %`
+  return [
+    `${startedAt.slice(0, 10)}, Node ${conditions.node}, ${conditions.cores} cores of ${conditions.cpu}.`,
+    `Capacity ${capacity?.rate.toFixed(0)}/s before${drift} after; ${conditions.rounds} rounds of`,
+    `${conditions.durationMs / 1000} s from a cold start, SLO ${conditions.sloMs / 1000} s, ${conditions.connections}.`,
+    certified ? 'Certified.' : `Not certified: ${why.join('; ')}`,
+  ].join(' ')
+}
+
+function ideal(k: number, r: number | undefined): string {
+  if (r === undefined) return '–'
+  const service = 5000
+  return `${Math.max(0, (100 * (1 - (k * r) / service)) / (1 - r / service)).toFixed(0)} %`
+}
