@@ -31,7 +31,7 @@ const end = `GET /end HTTP/1.1\r\n${host}Connection: close\r\n\r\n`
 const chunks = '5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\n'
 const upgrade = `Connection: Upgrade\r\nUpgrade: x\r\n`
 
-/** Each ends in something that makes the server close. */
+/** Each ends in something that makes the server close, soon or after its idle timeout. */
 const CONVERSATIONS: Record<string, string> = {
   'one request': end,
   'keep-alive': `GET /1 HTTP/1.1\r\n${host}X-Twice: a\r\nX-Twice: b\r\n\r\nGET /2 HTTP/1.1\r\n${host}\r\n${end}`,
@@ -65,7 +65,8 @@ const CONVERSATIONS: Record<string, string> = {
 }
 
 function server(): http.Server {
-  const made = http.createServer(echo)
+  // Some of these conversations end only when the server tires of them (which ones, depends on Node).
+  const made = http.createServer({ keepAliveTimeout: 200, keepAliveTimeoutBuffer: 0 } as http.ServerOptions, echo)
   made.maxRequestsPerSocket = 8
   return made
 }
