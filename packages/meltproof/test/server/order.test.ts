@@ -89,9 +89,11 @@ function handler(request: IncomingMessage, response: ServerResponse): void {
   const answer = (): void => void response.setHeader('x-id', id).end(id)
   switch (id.length % 3) {
     case 0:
-      return answer()
+      answer()
+      break
     case 1:
-      return void setTimeout(answer, 1)
+      setTimeout(answer, 1)
+      break
     default:
       request.resume().on('end', () => setImmediate(answer))
   }
