@@ -28,6 +28,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission'],
       'register-options': ['options', 'server'],
+      toobusy: ['clock', 'errors'],
       register: ['errors', 'register-options', 'server'],
       index: ['errors', 'admission', 'server'],
     },

@@ -1,0 +1,137 @@
+/**
+ * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that asks `toobusy()` can replace the require and
+ * nothing else. It knows nothing of the door: `protect` decides better and earlier (docs/toobusy.md says why).
+ *
+ * Two things are measured differently, both so that no lag is reported that was not there: time is monotonic, where
+ * toobusy-js takes a step of the wall clock for lag; and a timer that is started again starts a new interval, where
+ * toobusy-js counts the time it was stopped.
+ */
+import { EventEmitter } from 'node:events'
+import { now } from './clock.ts'
+import { MeltproofError } from './errors.ts'
+
+/** The function of toobusy-js 0.5.1. Getters and setters are one: no argument (or 0) reads. */
+export interface TooBusy {
+  /** True with probability `lag / maxLag - 1`: never at or below maxLag, always from twice maxLag on. */
+  (): boolean
+  /** The smoothed lag of the event loop in whole ms: how much later than asked the last checks came. */
+  lag(): number
+  /**
+   * Reads or sets the lag above which the process counts as busy, in whole ms.
+   * @default 70
+   * @throws MeltproofError for anything but a number, and for less than 10.
+   */
+  maxLag(newLag?: number): number
+  /**
+   * Reads or sets how often the lag is measured, in whole ms. Setting starts the checks anew, with a lag of 0.
+   * @default 500
+   * @throws MeltproofError for anything but a number, and for less than 16.
+   */
+  interval(newInterval?: number): number
+  /**
+   * Reads or sets the weight of the newest measurement, above 0 up to 1 (no smoothing).
+   * @default 1/3
+   * @throws MeltproofError for anything but a number in that range.
+   */
+  smoothingFactor(newFactor?: number): number
+  /**
+   * Calls `fn` with the lag (ms) at every check that finds it above `threshold`, by default maxLag as of now. One
+   * threshold serves all listeners: the last one given.
+   * @throws TypeError when `fn` is not a function.
+   */
+  onLag(fn: (lag: number) => void, threshold?: number): void
+  /** Stops the checks; the lag reads 0. Never needed: the timer does not keep the process alive. */
+  shutdown(): void
+  /** Whether the checks run; they do from the moment this is imported. */
+  started(): boolean
+}
+
+/** Defaults of toobusy-js. */
+const DEFAULTS = { maxLagMs: 70, intervalMs: 500, smoothingFactor: 1 / 3 } as const
+const LEAST_INTERVAL_MS = 16
+const LEAST_MAX_LAG_MS = 10
+
+let maxLagMs: number = DEFAULTS.maxLagMs
+let intervalMs: number = DEFAULTS.intervalMs
+let smoothing: number = DEFAULTS.smoothingFactor
+let lagMs = 0
+let lastCheckMs = 0
+let timer: NodeJS.Timeout | undefined
+/** As in toobusy-js: no event is emitted while it is this. */
+const NO_THRESHOLD = -1
+let eventAboveMs = NO_THRESHOLD
+const events = new EventEmitter()
+
+function isTooBusy(): boolean {
+  return Math.random() < (lagMs - maxLagMs) / maxLagMs
+}
+
+function check(): void {
+  const checkedMs = now()
+  const late = Math.max(0, checkedMs - lastCheckMs - intervalMs)
+  lastCheckMs = checkedMs
+  lagMs = smoothing * late + (1 - smoothing) * lagMs
+  if (eventAboveMs !== NO_THRESHOLD && lagMs > eventAboveMs) events.emit('lag', lagMs)
+}
+
+function start(): void {
+  lastCheckMs = now()
+  timer = setInterval(check, intervalMs)
+  timer.unref()
+}
+
+function shutdown(): void {
+  lagMs = 0
+  clearInterval(timer)
+  timer = undefined
+}
+
+/** What is falsy reads, as in toobusy-js; the messages are its own, which callers may match. */
+function reads(value: unknown): boolean {
+  return !value
+}
+
+function invalid(message: string): never {
+  throw new MeltproofError('MELTPROOF_OPTION_INVALID', message)
+}
+
+const toobusy: TooBusy = Object.assign(() => isTooBusy(), {
+  interval(newInterval?: number): number {
+    if (reads(newInterval)) return intervalMs
+    if (typeof newInterval !== 'number') invalid('Interval must be a number.')
+    const rounded = Math.round(newInterval)
+    if (rounded < LEAST_INTERVAL_MS) invalid('Interval should be greater than 16ms.')
+    shutdown()
+    intervalMs = rounded
+    start()
+    return intervalMs
+  },
+  lag: (): number => Math.round(lagMs),
+  maxLag(newLag?: number): number {
+    if (reads(newLag)) return maxLagMs
+    if (typeof newLag !== 'number') invalid('MaxLag must be a number.')
+    const rounded = Math.round(newLag)
+    if (rounded < LEAST_MAX_LAG_MS) invalid('Maximum lag should be greater than 10ms.')
+    maxLagMs = rounded
+    return maxLagMs
+  },
+  smoothingFactor(newFactor?: number): number {
+    if (reads(newFactor)) return smoothing
+    if (typeof newFactor !== 'number') invalid('NewFactor must be a number.')
+    if (newFactor <= 0 || newFactor > 1) invalid('Smoothing factor should be in range ]0,1].')
+    smoothing = newFactor
+    return smoothing
+  },
+  shutdown,
+  started: (): boolean => timer !== undefined,
+  onLag(fn: (lag: number) => void, threshold?: number): void {
+    eventAboveMs = typeof threshold === 'number' ? threshold : maxLagMs
+    events.on('lag', fn)
+  },
+})
+
+start()
+
+export default toobusy
+/** What `require('meltproof/toobusy')` returns: Node hands out an export of this name in place of the namespace. */
+export { toobusy as 'module.exports' }

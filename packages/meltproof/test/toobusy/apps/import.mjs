@@ -1,0 +1,4 @@
+import toobusy from 'meltproof/toobusy'
+import check from './check.cjs'
+
+check(toobusy)

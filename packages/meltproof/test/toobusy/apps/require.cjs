@@ -1,0 +1,2 @@
+const toobusy = require('meltproof/toobusy')
+require('./check.cjs')(toobusy)
