@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'MELTPROOF_SERVER_INVALID'
   | 'MELTPROOF_SERVER_LISTENING'
   | 'MELTPROOF_SERVER_PROTECTED'
+  | 'MELTPROOF_DEADLINE_EXCEEDED'
+  | 'MELTPROOF_CANCELLED'
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
@@ -21,11 +23,13 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_SERVER_INVALID: 'protect() was given something that is not a node:http or node:https server.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
+  MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
+  MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
 }
 
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
 export class MeltproofError extends Error {
-  override readonly name = 'MeltproofError'
+  override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
 

@@ -1,0 +1,96 @@
+/** The error of a deadline that has passed, in words a person on call understands. */
+import { MeltproofError } from '../errors.ts'
+import type { Verdict } from './fair-timer.ts'
+
+const BRAND = Symbol.for('meltproof.deadline-exceeded')
+
+/**
+ * What was being waited for.
+ * - `refused`: nothing was started, the budget was already too small;
+ * - `work`: a callback of `within()`; `handler`: the answer of a request handler;
+ * - `connect` (name lookup and TLS included), `first-byte`, `idle`, `drip` (bytes came, too slowly), `total`: an HTTP call;
+ * - `slot`: a place among the calls one dependency may have at once;
+ * - `acquire`: a connection of a pool; `query`: a database's answer; `command`: a cache's answer.
+ */
+export type DeadlinePhase =
+  | 'refused'
+  | 'work'
+  | 'handler'
+  | 'connect'
+  | 'first-byte'
+  | 'idle'
+  | 'drip'
+  | 'total'
+  | 'slot'
+  | 'acquire'
+  | 'query'
+  | 'command'
+
+export interface DeadlineFacts extends Verdict {
+  readonly phase: DeadlinePhase
+  /** The limit that passed, ms. */
+  readonly limitMs: number
+  /** Bytes of an answer that had come by then, where that is known. */
+  readonly bytesSeen?: number
+  /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
+  readonly what?: string
+}
+
+/** A deadline passed. `instanceof` holds across duplicate installs of meltproof. */
+export class DeadlineExceededError extends MeltproofError {
+  override readonly name: string = 'DeadlineExceededError'
+  declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
+  /** Wall time from the start to giving up, ms. */
+  readonly waitedMs: number
+  /** How much of `waitedMs` this process's own event loop was stalled, ms. It has been given back. */
+  readonly ownStallMs: number
+  /** The limit that passed, ms. */
+  readonly limitMs: number
+  readonly phase: DeadlinePhase
+  /** Bytes of an answer that had come by then; undefined where that is not known. */
+  readonly bytesSeen: number | undefined
+
+  constructor(facts: DeadlineFacts, options?: ErrorOptions) {
+    super('MELTPROOF_DEADLINE_EXCEEDED', describe(facts), options)
+    this.waitedMs = facts.waitedMs
+    this.ownStallMs = facts.ownStallMs
+    this.limitMs = facts.limitMs
+    this.phase = facts.phase
+    this.bytesSeen = facts.bytesSeen
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && BRAND in value
+  }
+}
+
+const WAITED_FOR: Readonly<Record<Exclude<DeadlinePhase, 'refused'>, string>> = {
+  work: 'it to finish',
+  handler: 'the handler to answer',
+  connect: 'a connection',
+  'first-byte': 'the first byte of the answer',
+  idle: 'the next byte of the answer',
+  drip: 'an answer that only trickled in',
+  total: 'the whole answer',
+  slot: 'a place among its calls in flight',
+  acquire: 'a free connection of the pool',
+  query: 'the result of the query',
+  command: 'the answer to the command',
+}
+
+function describe({ phase, limitMs, waitedMs, ownStallMs, bytesSeen, what = 'the work' }: DeadlineFacts): string {
+  if (phase === 'refused') {
+    return `Deadline: ${what} was not started, because only ${ms(Math.max(0, limitMs))} were left of the time it may take.`
+  }
+  const seen = bytesSeen === undefined ? '' : ` (${bytesSeen} bytes had come)`
+  const stalled =
+    ownStallMs < 1
+      ? 'Our own event loop was not stalled meanwhile: it is the other side, or the network, that was slow.'
+      : `Our own event loop was stalled for ${ms(ownStallMs)} of that, which was given back: it is not the reason.`
+  return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${stalled}`
+}
+
+function ms(value: number): string {
+  return `${Math.round(value)} ms`
+}

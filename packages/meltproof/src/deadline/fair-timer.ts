@@ -1,0 +1,161 @@
+/**
+ * Fair timers: a timeout that is never our own fault. When the limit has passed, the stalls of our own loop meanwhile
+ * are given back (fair-rule.ts); then the loop polls twice more before the verdict, so that an answer that already
+ * lies in the socket wins.
+ *
+ * All fair timers of a process share one Node timer, set for whichever is due first, and one heap. A Node timer each
+ * would cost about twice as much to arm and clear (bench/deadline.ts), and every one that is pending would hold more.
+ * Nothing here keeps the process alive.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
+import { now } from '../clock.ts'
+import { holdCounted, releaseCounted, stalledBetween } from '../signals/loop-stalls.ts'
+import { creditDue } from './fair-rule.ts'
+import { type HeapEntry, TimerHeap } from './timer-heap.ts'
+
+/** What is known when a fair timer gives up. */
+export interface Verdict {
+  /** Wall time from the start to the verdict. */
+  readonly waitedMs: number
+  /** How much of that our own event loop was stalled. */
+  readonly ownStallMs: number
+}
+
+export interface FairTimerOptions {
+  /**
+   * How long after `ms` the verdict may be at the latest because of stalls that are given back.
+   * @default no bound but that the credit is never more than `ms` itself
+   */
+  readonly creditCapMs?: number
+}
+
+/** A pending fair timer. */
+export interface FairTimer {
+  /** After this `onExpired` is not called. Any number of times, also after the verdict. */
+  cancel(): void
+}
+
+/**
+ * Calls `onExpired` once when `ms` of unstalled time have passed, unless it is cancelled before. `ms` below 0 counts as
+ * 0, and Infinity never expires. `onExpired` runs in no async context; what it throws surfaces as uncaught, as with
+ * setTimeout.
+ */
+export function startFairTimer(
+  ms: number,
+  onExpired: (verdict: Verdict) => void,
+  options?: FairTimerOptions,
+): FairTimer {
+  const timer = new PendingTimer(now(), ms > 0 ? ms : 0, onExpired, options?.creditCapMs)
+  if (timer.dueMs === Number.POSITIVE_INFINITY) return timer
+  if (heap.size === 0) holdCounted()
+  heap.add(timer)
+  if (timer.dueMs < wakeAtMs) wakeBy(timer.dueMs, timer.startMs)
+  return timer
+}
+
+/** How many are pending in this process; for tests and the soak. */
+export function pendingFairTimers(): number {
+  return heap.size + expiring
+}
+
+/** A class rather than a closure, and few fields: about 150 bytes each is all a pending deadline holds. */
+class PendingTimer implements FairTimer, HeapEntry {
+  slot = -1
+  readonly startMs: number
+  readonly limitMs: number
+  dueMs: number
+  /** Undefined rather than a number until there is something: a number with a fraction is an object of its own. */
+  givenMs: number | undefined = undefined
+  readonly creditCapMs: number | undefined
+  onExpired: ((verdict: Verdict) => void) | undefined
+
+  constructor(
+    startMs: number,
+    limitMs: number,
+    onExpired: (verdict: Verdict) => void,
+    creditCapMs: number | undefined,
+  ) {
+    this.startMs = startMs
+    this.limitMs = limitMs
+    this.dueMs = startMs + limitMs
+    this.onExpired = onExpired
+    this.creditCapMs = creditCapMs
+  }
+
+  cancel(): void {
+    this.onExpired = undefined
+    if (this.slot < 0) return
+    heap.remove(this)
+    // The Node timer stays: when it fires for nobody it costs less than clearing and setting it each time.
+    if (heap.size === 0) releaseCounted()
+  }
+}
+
+const heap = new TimerHeap<PendingTimer>()
+/** How many are past their limit and their credit; the loop polls twice more for them. */
+let expiring = 0
+let wakeTimer: NodeJS.Timeout | undefined
+let wakeAtMs = Number.POSITIVE_INFINITY
+/** The shared Node timer must not hold on to the async context of whoever armed it. */
+const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
+/** Node runs a longer timeout at once. */
+const LONGEST_NODE_TIMEOUT_MS = 2 ** 31 - 1
+/** A Node timer may fire this much before what it was set for, since it rounds to milliseconds. */
+const EARLY_MS = 0.5
+
+function wakeBy(dueMs: number, nowMs: number): void {
+  wakeAtMs = dueMs
+  const delayMs = Math.min(LONGEST_NODE_TIMEOUT_MS, Math.max(1, Math.ceil(dueMs - nowMs)))
+  clearTimeout(wakeTimer)
+  atRoot(() => {
+    wakeTimer = setTimeout(wake, delayMs).unref()
+  })
+}
+
+function wake(): void {
+  wakeAtMs = Number.POSITIVE_INFINITY
+  const nowMs = now()
+  const passed: PendingTimer[] = []
+  for (let first = heap.first; first !== undefined && first.dueMs <= nowMs + EARLY_MS; first = heap.first) {
+    heap.remove(first)
+    const creditMs = creditOf(first, nowMs)
+    if (creditMs > 0) {
+      first.givenMs = (first.givenMs ?? 0) + creditMs
+      first.dueMs = nowMs + creditMs
+      heap.add(first)
+    } else passed.push(first)
+  }
+  if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
+  if (passed.length === 0) return
+  // They stay held, one for all, so that a stall during the last two turns is in the verdict too.
+  if (heap.size > 0) holdCounted()
+  expiring += passed.length
+  // Each of these turns polls once: what has arrived by now is read, and what that set off is read as well.
+  setImmediate(() => setImmediate(judge, passed))
+}
+
+function creditOf(
+  { startMs, limitMs, givenMs = 0, creditCapMs = Number.POSITIVE_INFINITY }: PendingTimer,
+  nowMs: number,
+): number {
+  const stalledMs = stalledBetween(startMs, nowMs)
+  if (stalledMs === 0) return 0
+  return creditDue({ limitMs, elapsedMs: nowMs - startMs, stalledMs, givenMs, creditCapMs })
+}
+
+function judge(passed: readonly PendingTimer[]): void {
+  const nowMs = now()
+  expiring -= passed.length
+  for (const { startMs, onExpired } of passed) {
+    if (onExpired === undefined) continue
+    try {
+      onExpired({ waitedMs: nowMs - startMs, ownStallMs: stalledBetween(startMs, nowMs) })
+    } catch (error) {
+      setImmediate(() => {
+        throw error
+      })
+    }
+  }
+  releaseCounted()
+}

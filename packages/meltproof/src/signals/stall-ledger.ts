@@ -1,0 +1,130 @@
+/**
+ * The stall ledger: in which stretches could the event loop not turn? Fed with beats that should come at a steady
+ * period; a beat that is late is a stall. Pure: it is told the time, and knows no timer and no event loop.
+ *
+ * Where a stall began is known better than to a period: the loop says how long it has been idle, and while it was idle
+ * it was not stalled. So a stall begins at the last beat plus the idle time since, and at the latest when the missing
+ * beat was due.
+ */
+
+/** A stretch in which the loop could not turn. */
+export interface Stall {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface StallLedgerTuning {
+  /** Beats come this often when nothing is in the way, ms. */
+  readonly periodMs: number
+  /** A beat late by no more than this is not a stall: timers round to whole milliseconds. */
+  readonly slackMs: number
+  /** Most stalls remembered; the oldest go first. */
+  readonly capacity: number
+}
+
+/**
+ * 4,096 stalls are at least 49 s of them, since none is shorter than a period and its slack, and 96 KiB, taken only
+ * once the first stall is seen.
+ */
+export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
+
+export class StallLedger {
+  readonly #tuning: StallLedgerTuning
+  /** A ring: stall n lies at n % capacity. `#before` is what had been stalled in total before it. */
+  #from = NONE
+  #to = NONE
+  #before = NONE
+  #count = 0
+  #totalMs = 0
+  #lastBeatMs = Number.NaN
+  #lastIdleMs = 0
+
+  constructor(tuning: StallLedgerTuning = STALL_TUNING) {
+    this.#tuning = tuning
+  }
+
+  /** Beats begin at `atMs`. Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
+  start(atMs: number, idleMs: number): void {
+    this.#lastBeatMs = atMs
+    this.#lastIdleMs = idleMs
+  }
+
+  /** A beat came. */
+  beat(atMs: number, idleMs: number): void {
+    if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
+    this.#lastBeatMs = atMs
+    this.#lastIdleMs = idleMs
+  }
+
+  /** Beats end; what comes is not watched. */
+  stop(): void {
+    this.#lastBeatMs = Number.NaN
+  }
+
+  /** True when a beat should have come by `atMs`: a stall that is still on. False while nothing is watched. */
+  overdue(atMs: number): boolean {
+    return atMs - this.#lastBeatMs > this.#tuning.periodMs + this.#tuning.slackMs
+  }
+
+  /**
+   * Milliseconds of stall within [fromMs, toMs]. `idleMs` is the loop's idle time now; it counts only when a stall is
+   * still on, and Infinity is right where nobody knows.
+   */
+  stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
+    if (!(toMs > fromMs)) return 0
+    let stalled = this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
+    if (this.overdue(toMs)) stalled += toMs - Math.max(fromMs, this.#stallStart(idleMs))
+    return stalled
+  }
+
+  /** The stalls that touch [fromMs, toMs], oldest first, whole. One that is still on is not among them. */
+  stallsBetween(fromMs: number, toMs: number): Stall[] {
+    const found: Stall[] = []
+    for (let n = this.#count - 1; n >= this.#oldest; n--) {
+      const slot = n % this.#tuning.capacity
+      if (this.#to[slot]! <= fromMs) break
+      if (this.#from[slot]! < toMs) found.push({ fromMs: this.#from[slot]!, toMs: this.#to[slot]! })
+    }
+    return found.reverse()
+  }
+
+  get #oldest(): number {
+    return Math.max(0, this.#count - this.#tuning.capacity)
+  }
+
+  #stallStart(idleMs: number): number {
+    return this.#lastBeatMs + Math.min(this.#tuning.periodMs, Math.max(0, idleMs - this.#lastIdleMs))
+  }
+
+  #record(fromMs: number, toMs: number): void {
+    const { capacity } = this.#tuning
+    if (this.#from.length === 0) {
+      this.#from = new Float64Array(capacity)
+      this.#to = new Float64Array(capacity)
+      this.#before = new Float64Array(capacity)
+    }
+    const slot = this.#count++ % capacity
+    this.#from[slot] = fromMs
+    this.#to[slot] = toMs
+    this.#before[slot] = this.#totalMs
+    this.#totalMs += toMs - fromMs
+  }
+
+  /** All that was stalled before `atMs`, as far back as the ring remembers. */
+  #stalledBefore(atMs: number): number {
+    const { capacity } = this.#tuning
+    // The last stall that began before atMs: they are in order and do not overlap.
+    let low = this.#oldest
+    let high = this.#count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#from[middle % capacity]! < atMs) low = middle + 1
+      else high = middle
+    }
+    if (low === this.#oldest) return this.#count === 0 ? 0 : this.#before[low % capacity]!
+    const slot = (low - 1) % capacity
+    return this.#before[slot]! + Math.min(atMs, this.#to[slot]!) - this.#from[slot]!
+  }
+}
+
+const NONE = new Float64Array(0)

@@ -1,0 +1,150 @@
+/** Fair timers on a real event loop, with sockets where it matters. Bounds are wide: another core may be busy. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { now } from '../../src/clock.ts'
+import { pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
+import { isBeating } from '../../src/signals/loop-stalls.ts'
+import { block } from '../block.ts'
+
+function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Verdict> {
+  const { promise, resolve } = Promise.withResolvers<Verdict>()
+  startFairTimer(ms, resolve, options)
+  return promise
+}
+
+test('expires after its time, not before', async () => {
+  const startMs = now()
+  const verdict = await kept(expiry(50))
+  assert.ok(now() - startMs >= 49)
+  assert.ok(verdict.waitedMs >= 49 && verdict.waitedMs <= now() - startMs + 1)
+})
+
+test('in order of when they are due, whatever the order of arming', async () => {
+  const order: number[] = []
+  await kept(Promise.all([90, 30, 60].map(ms => expiry(ms).then(() => order.push(ms)))))
+  assert.deepEqual(order, [30, 60, 90])
+})
+
+test('a cancelled one never calls, even when cancelled at the last moment or by another verdict', async () => {
+  const called: string[] = []
+  const cleared = startFairTimer(20, () => called.push('cleared'))
+  cleared.cancel()
+  cleared.cancel()
+  const victim = startFairTimer(30, () => called.push('victim'))
+  startFairTimer(30, () => called.push('survivor')).cancel()
+  const killer = startFairTimer(29, () => victim.cancel())
+  await kept(sleep(120))
+  killer.cancel()
+  assert.deepEqual(called, [])
+  assert.equal(pendingFairTimers(), 0)
+})
+
+test('a stall is given back: the verdict comes after the limit in unstalled time', async () => {
+  const pending = expiry(100)
+  await sleep(20)
+  block(200)
+  const verdict = await kept(pending)
+  assert.ok(verdict.ownStallMs > 180, `own stall ${verdict.ownStallMs}`)
+  assert.ok(
+    verdict.waitedMs - verdict.ownStallMs >= 95,
+    `gave up after ${verdict.waitedMs} ms, stalled ${verdict.ownStallMs}`,
+  )
+})
+
+test('with no credit left to give the verdict comes two turns after the stall', async () => {
+  const pending = expiry(100, { creditCapMs: 0 })
+  await sleep(20)
+  block(200)
+  const verdict = await kept(pending)
+  assert.ok(verdict.waitedMs >= 200 && verdict.waitedMs < 300, `waited ${verdict.waitedMs} ms`)
+})
+
+test('an answer that lies in the socket wins, 30 of 30, even without credit', async () => {
+  // In a thread of its own, so that it answers while this loop is blocked.
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads')
+     require('node:net').createServer(s => { s.on('error', () => {}); s.on('data', () => setTimeout(() => s.write('x'), 20)) })
+       .listen(0, '127.0.0.1', function () { parentPort.postMessage(this.address().port) })`,
+    { eval: true },
+  )
+  const [port] = (await once(worker, 'message')) as [number]
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  let answered = 0
+  for (let i = 0; i < 30; i++) {
+    const outcome = Promise.withResolvers<string>()
+    socket.once('data', () => outcome.resolve('answer'))
+    socket.write('?')
+    const timer = startFairTimer(40, () => outcome.resolve('timeout'), { creditCapMs: 0 })
+    setImmediate(() => block(80))
+    if ((await outcome.promise) === 'answer') answered++
+    timer.cancel()
+  }
+  socket.destroy()
+  await worker.terminate()
+  assert.equal(answered, 30)
+})
+
+test('a thrown verdict surfaces as uncaught and spares the others', async () => {
+  const uncaught = once(process, 'uncaughtException')
+  // The runner's own listener would report it as a failure of this test.
+  const listeners = process.listeners('uncaughtException').slice(0, -1)
+  for (const listener of listeners) process.off('uncaughtException', listener)
+  try {
+    startFairTimer(10, () => {
+      throw new Error('from the verdict')
+    })
+    await kept(expiry(10))
+    const [error] = (await kept(uncaught)) as [Error]
+    assert.equal(error.message, 'from the verdict')
+  } finally {
+    for (const listener of listeners) process.on('uncaughtException', listener)
+  }
+})
+
+test('0 and below expire at once, Infinity and the enormous never', async () => {
+  const never = [Number.POSITIVE_INFINITY, 1e15, 2 ** 31].map(ms =>
+    startFairTimer(ms, () => assert.fail(`${ms} expired`)),
+  )
+  await kept(Promise.all([expiry(0), expiry(-5)]))
+  await kept(sleep(30))
+  for (const timer of never) timer.cancel()
+})
+
+test('ten thousand hold one Node timer, and nothing is left when they are cleared', async () => {
+  const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const timers = Array.from({ length: 10_000 }, (_, i) => startFairTimer(5000 + (i % 7) * 1000, () => {}))
+  assert.equal(pendingFairTimers(), 10_000)
+  for (const timer of timers) timer.cancel()
+  assert.equal(pendingFairTimers(), 0)
+  while (isBeating()) await kept(sleep(5))
+  assert.ok(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length <= before + 1)
+})
+
+test('nothing of it keeps a process alive', async () => {
+  const { execFileSync } = await import('node:child_process')
+  const url = new URL('../../src/deadline/fair-timer.ts', import.meta.url)
+  const startMs = now()
+  execFileSync(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `(await import('${url}')).startFairTimer(60_000, () => {})`,
+  ])
+  assert.ok(now() - startMs < 30_000)
+})
+
+/** Our timers are unref'd; the runner's loop needs something that is not. */
+async function kept<T>(promise: Promise<T>): Promise<T> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  assert.ok((server.address() as AddressInfo).port > 0)
+  try {
+    return await promise
+  } finally {
+    server.close()
+  }
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { StallLedger } from '../../src/signals/stall-ledger.ts'
+
+const TUNING = { periodMs: 10, slackMs: 2, capacity: 64 }
+
+/** A ledger fed by a loop that is idle but for these stalls, until `untilMs`. */
+function fed(
+  stalls: readonly (readonly [fromMs: number, toMs: number])[],
+  untilMs: number,
+  tuning = TUNING,
+): StallLedger {
+  const ledger = new StallLedger(tuning)
+  ledger.start(0, 0)
+  let beatMs = 0
+  const idleAt = (ms: number): number =>
+    ms - stalls.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, ms) - Math.min(from, ms)), 0)
+  for (;;) {
+    beatMs += tuning.periodMs
+    for (const [from, to] of stalls) if (from < beatMs && beatMs < to) beatMs = to
+    if (beatMs > untilMs) return ledger
+    ledger.beat(beatMs, idleAt(beatMs))
+  }
+}
+
+test('a loop that turns has no stalls', () => {
+  const ledger = fed([], 1000)
+  assert.equal(ledger.stalledBetween(0, 1000), 0)
+  assert.deepEqual(ledger.stallsBetween(0, 1000), [])
+})
+
+test('a stall is known with its exact beginning, though beats come every 10 ms', () => {
+  const ledger = fed([[103, 406]], 1000)
+  assert.deepEqual(ledger.stallsBetween(0, 1000), [{ fromMs: 103, toMs: 406 }])
+  assert.equal(ledger.stalledBetween(0, 1000), 303)
+})
+
+test('only what lies inside the interval counts', () => {
+  const ledger = fed([[103, 406]], 1000)
+  assert.equal(ledger.stalledBetween(0, 103), 0)
+  assert.equal(ledger.stalledBetween(200, 300), 100)
+  assert.equal(ledger.stalledBetween(300, 900), 106)
+  assert.equal(ledger.stalledBetween(406, 900), 0)
+  assert.equal(ledger.stalledBetween(300, 200), 0)
+})
+
+test('work too short to delay a beat by the slack is no stall', () => {
+  assert.equal(fed([[103, 111.5]], 1000).stalledBetween(0, 1000), 0)
+})
+
+test('a stall that is still on counts up to the moment of the question', () => {
+  const ledger = fed([[500, 800]], 505)
+  assert.equal(ledger.overdue(700), true)
+  assert.equal(ledger.stalledBetween(0, 700, 500), 200)
+  assert.equal(ledger.stalledBetween(650, 700, 500), 50)
+  // Without the idle time it began when the next beat was due.
+  assert.equal(ledger.stalledBetween(0, 700), 190)
+  assert.deepEqual(ledger.stallsBetween(0, 700), [])
+})
+
+test('nothing is known before the first beat and after the last', () => {
+  const ledger = new StallLedger(TUNING)
+  assert.equal(ledger.stalledBetween(0, 5000), 0)
+  ledger.start(5000, 4000)
+  assert.equal(ledger.stalledBetween(0, 5005), 0)
+  ledger.stop()
+  assert.equal(ledger.stalledBetween(0, 9000), 0)
+  ledger.start(9000, 4000)
+  ledger.beat(9010, 4010)
+  assert.equal(ledger.stalledBetween(0, 9010), 0)
+})
+
+test('the ring forgets the oldest and keeps counting the rest right', () => {
+  const stalls = Array.from({ length: 100 }, (_, i) => [i * 100 + 3, i * 100 + 43] as const)
+  const ledger = fed(stalls, 10_000)
+  assert.equal(ledger.stallsBetween(0, 10_000).length, 64)
+  assert.equal(ledger.stalledBetween(9000, 10_000), 400)
+  assert.equal(ledger.stalledBetween(0, 10_000), 64 * 40)
+})
+
+test('property: agrees with a plain sum over any stalls and any interval', () => {
+  const gap = fc.tuple(fc.integer({ min: 25, max: 200 }), fc.integer({ min: 23, max: 400 }))
+  fc.assert(
+    fc.property(fc.array(gap, { maxLength: 40 }), fc.nat(20_000), fc.nat(20_000), (gaps, a, b) => {
+      let at = 0
+      const stalls = gaps.map(([free, stalled]) => {
+        const from = at + free
+        at = from + stalled
+        return [from, at] as const
+      })
+      const ledger = fed(stalls, at + 100)
+      const [from, to] = [Math.min(a, b), Math.max(a, b)]
+      // Compared on intervals that end where beats have come.
+      const end = Math.min(to, at)
+      const expected = stalls.reduce((sum, [f, t]) => sum + Math.max(0, Math.min(t, end) - Math.max(f, from)), 0)
+      const found = ledger.stallsBetween(from, end)
+      assert.deepEqual(
+        found,
+        stalls.filter(([f, t]) => t > from && f < end).map(([fromMs, toMs]) => ({ fromMs, toMs })),
+      )
+      const counted = end > from ? found.reduce((s, x) => s + Math.min(x.toMs, end) - Math.max(x.fromMs, from), 0) : 0
+      assert.ok(Math.abs(counted - expected) < 1e-6)
+      if (!ledger.overdue(end)) assert.ok(Math.abs(ledger.stalledBetween(from, end) - expected) < 1e-6)
+    }),
+  )
+})
