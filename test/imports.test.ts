@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['clock', 'errors', 'options', 'record']
+const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope']
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -24,6 +24,9 @@ const RULES: Readonly<Record<string, Rules>> = {
       clock: [],
       errors: [],
       options: ['errors'],
+      record: [],
+      scope: [],
+      channels: ['record'],
       signals: VOCABULARY,
       deadline: [...VOCABULARY, 'signals'],
       admission: ['errors', 'options', 'signals'],
@@ -34,7 +37,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       index: ['errors', 'admission', 'deadline', 'server'],
     },
     packages: [],
-    pure: ['admission', 'errors', 'options', 'register-options'],
+    pure: ['admission', 'errors', 'options', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {
