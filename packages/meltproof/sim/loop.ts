@@ -2,6 +2,7 @@
  * A Node event loop on a virtual clock: timers, then one poll batch, then immediates, over and over. Work takes
  * virtual CPU time; whatever becomes ready meanwhile is seen in the next batch, as in libuv.
  */
+import { type Core, wholeCore } from './core.ts'
 import { EventHeap } from './event-heap.ts'
 
 /** libuv asks epoll for at most this many events at a time. */
@@ -11,13 +12,17 @@ type Task = () => void
 
 export class Loop {
   nowMs = 0
-  /** Cumulative time spent running tasks. */
+  /** Cumulative time spent running tasks, as `eventLoopUtilization().active` counts it: stolen time included. */
   busyMs = 0
-  /** Share of the core that is ours, as a function of time: 1 alone, 0.5 beside a neighbour or under a quota. */
-  speed: (nowMs: number) => number = () => 1
+  readonly #core: Core
   readonly #timers = new EventHeap<Task>()
   readonly #external = new EventHeap<Task>()
+  readonly #kernel = new EventHeap<Task>()
   #immediates: Task[] = []
+
+  constructor(core: Core = wholeCore) {
+    this.#core = core
+  }
 
   setTimer(ms: number, task: Task): void {
     this.#timers.push(this.nowMs + ms, task)
@@ -32,22 +37,29 @@ export class Loop {
     this.#external.push(atMs, task)
   }
 
+  /** Something happens in the kernel at a time, whatever the process does; what the process sees of it comes later. */
+  kernelAt(atMs: number, task: Task): void {
+    this.#kernel.push(atMs, task)
+  }
+
   /** Uses `ms` of CPU. */
   burn(ms: number): void {
-    const wall = ms / this.speed(this.nowMs)
+    const wall = this.#core(this.nowMs, ms)
     this.nowMs += wall
     this.busyMs += wall
   }
 
+  /** Runs until a time, or until nothing is left to do. */
   run(untilMs: number): void {
     while (this.nowMs < untilMs) {
       while (this.#timers.nextAt <= this.nowMs) this.#timers.pop()!()
       if (this.#immediates.length === 0) {
-        const next = Math.min(this.#timers.nextAt, this.#external.nextAt)
+        const next = Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt)
         if (next === Number.POSITIVE_INFINITY) return
         if (next > this.nowMs) this.nowMs = next
       }
       const polledAt = this.nowMs
+      while (this.#kernel.nextAt <= polledAt) this.#kernel.pop()!()
       for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#external.pop()!()
       const immediates = this.#immediates
       this.#immediates = []

@@ -2,38 +2,16 @@
  * A simulated service: requests arrive at a loop, pass the real gate with a real law, burn CPU in slices and wait for
  * dependencies. Counts what clients saw.
  */
+import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
+import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import type { Waiting } from '../src/admission/queue.ts'
+import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
+import { Pool } from './pool.ts'
 import { Random } from './random.ts'
-
-/** One step of a handler. */
-export type Step =
-  /** CPU without yielding, ms. */
-  | { readonly cpu: number }
-  /** Yields with setImmediate. */
-  | 'yield'
-  /** Waits for something with room for everybody, ms. */
-  | { readonly wait: number }
-  /** Holds one of the pool's connections for so long, ms. */
-  | { readonly pool: number }
-
-export interface Workload {
-  /** Arrivals per second at a time. */
-  readonly rate: (nowMs: number) => number
-  /** What one request does. */
-  readonly steps: (random: Random, nowMs: number) => readonly Step[]
-  /** Connections of the one pool there is. @default 10 */
-  readonly poolSize?: number
-  /** Clients give up after so long, ms, and the server learns of it. @default never */
-  readonly patienceMs?: number
-  /** How often a client tries again, after a shed or giving up. @default 0 */
-  readonly retries?: number
-  /** Stalls of the loop: at, for, ms. */
-  readonly stalls?: readonly (readonly [atMs: number, forMs: number])[]
-  readonly speed?: (nowMs: number) => number
-}
+import type { Step, Workload } from './workload.ts'
 
 export interface SimOptions {
   readonly seconds: number
@@ -43,6 +21,7 @@ export interface SimOptions {
   /** CPU of parsing and handing on one request, ms. */
   readonly parseCostMs?: number
   readonly tuning?: GateTuning
+  readonly queue?: MakeDiscipline<SimRequest>
   /** Undefined: no admission at all. */
   readonly law: ((busyMs: () => number) => LimitLaw) | undefined
   readonly sloMs?: number
@@ -53,7 +32,15 @@ export interface SimSecond {
   good: number
   late: number
   shed: number
+  /** The limit at the end of this second. */
   limit: number
+}
+
+/** What became of the requests of one user, or of one class. */
+export interface SimTally {
+  offered: number
+  good: number
+  shed: number
 }
 
 export interface SimResult {
@@ -65,14 +52,19 @@ export interface SimResult {
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
+  /** The same for those that came in the second half, by user and by class; empty where the workload names none. */
+  readonly users: SimTally[]
+  readonly classes: SimTally[]
   readonly inflightAtEnd: number
   readonly queuedAtEnd: number
   readonly law: LimitLaw | undefined
 }
 
-interface Request extends Waiting {
+export interface SimRequest extends Waiting {
   readonly createdAt: number
   readonly tries: number
+  readonly user: number
+  level: number
   steps: readonly Step[]
   step: number
   startedAt: number
@@ -82,8 +74,10 @@ interface Request extends Waiting {
 export function simulate(workload: Workload, options: SimOptions): SimResult {
   const { seconds, seed = 1, shedCostMs = 0.008, parseCostMs = 0.03, sloMs = 1000 } = options
   const random = new Random(seed)
-  const loop = new Loop()
-  if (workload.speed !== undefined) loop.speed = workload.speed
+  const loop = new Loop(workload.core?.(new Random(seed + 0x5eed)))
+  const pool = new Pool(workload.poolSize ?? 10)
+  const listener =
+    workload.fresh === undefined ? undefined : new Listener(loop, workload.fresh.lanes, workload.fresh.acceptCostMs)
   const perSecond: SimSecond[] = Array.from({ length: seconds }, () => ({
     offered: 0,
     good: 0,
@@ -91,20 +85,32 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     shed: 0,
     limit: 0,
   }))
+  const tallies = (length: number): SimTally[] => Array.from({ length }, () => ({ offered: 0, good: 0, shed: 0 }))
+  const userTallies = tallies(workload.users ?? 0)
+  const classTallies = tallies(workload.criticality === undefined ? 0 : 4)
   const latencies: number[] = []
   const shedLatencies: number[] = []
   let shed = 0
   let good = 0
   let offered = 0
   let gaveUp = 0
+  let started = 0
   const endMs = seconds * 1000
-  const at = (ms: number): SimSecond | undefined => perSecond[Math.floor(ms / 1000)]
+  const count = (request: SimRequest, what: 'offered' | 'good' | 'shed'): void => {
+    const second = perSecond[Math.floor(request.createdAt / 1000)]
+    if (second !== undefined) second[what]++
+    if (request.createdAt < endMs / 2) return
+    const user = userTallies[request.user]
+    if (user !== undefined) user[what]++
+    const ofClass = classTallies[Math.floor((request.level * 4) / LEVELS)]
+    if (ofClass !== undefined) ofClass[what]++
+  }
 
   const law = options.law?.(() => loop.busyMs)
   const gate =
     law === undefined
       ? undefined
-      : new Gate<Request>(
+      : new Gate<SimRequest>(
           law,
           {
             now: () => loop.nowMs,
@@ -112,8 +118,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             shed: request => turnAway(request),
             wakeAtTurnEnd: () => loop.setImmediate(() => gate!.turnEnded(loop.nowMs)),
             wakeAfter: ms => wakeAfter(ms),
+            level: workload.criticality === undefined ? undefined : request => request.level,
           },
           options.tuning,
+          options.queue,
         )
   let unguarded = 0
   let wakes = 0
@@ -125,37 +133,22 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  const pool = { free: workload.poolSize ?? 10, waiting: [] as (() => void)[], head: 0 }
-
-  function arrive(createdAt: number, tries: number): void {
-    const request: Request = {
+  function arrive(createdAt: number, tries: number, user: number): void {
+    const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
       left: false,
       tries,
+      user,
+      level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
       steps: [],
       step: 0,
       startedAt: 0,
       state: 'arriving',
     }
-    loop.readyAt(createdAt, () => {
-      if (request.state === 'over') return
-      if (gate === undefined) {
-        unguarded++
-        loop.burn(parseCostMs)
-        return serve(request)
-      }
-      loop.burn(shedCostMs * 0.7)
-      const decision = gate.offer(request, loop.nowMs)
-      if (decision === 'start') {
-        loop.burn(parseCostMs)
-        serve(request)
-        gate.handlerReturned(loop.nowMs)
-      } else if (decision === 'wait') request.state = 'waiting'
-      else turnAway(request)
-    })
-    const second = at(createdAt)
-    if (second !== undefined) second.offered++
+    if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
+    else listener.connect(createdAt, () => readHead(request))
+    count(request, 'offered')
     offered++
     if (workload.patienceMs !== undefined) {
       const leaves = createdAt + workload.patienceMs
@@ -163,7 +156,24 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     }
   }
 
-  function giveUp(request: Request, nowMs: number): void {
+  function readHead(request: SimRequest): void {
+    if (request.state === 'over') return
+    if (gate === undefined) {
+      unguarded++
+      loop.burn(parseCostMs)
+      return serve(request)
+    }
+    loop.burn(shedCostMs * 0.7)
+    const decision = gate.offer(request, loop.nowMs)
+    if (decision === 'start') {
+      loop.burn(parseCostMs)
+      serve(request)
+      gate.handlerReturned(loop.nowMs)
+    } else if (decision === 'wait') request.state = 'waiting'
+    else turnAway(request)
+  }
+
+  function giveUp(request: SimRequest, nowMs: number): void {
     if (request.state === 'over') return
     gaveUp++
     if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
@@ -173,28 +183,31 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     again(request, nowMs)
   }
 
-  function again(request: Request, nowMs: number): void {
-    if (request.tries < (workload.retries ?? 0)) arrive(nowMs + random.exponential(100), request.tries + 1)
+  function again(request: SimRequest, nowMs: number): void {
+    if (request.tries < (workload.retries ?? 0)) {
+      arrive(nowMs + random.exponential(100), request.tries + 1, request.user)
+    }
   }
 
-  function turnAway(request: Request): void {
+  function turnAway(request: SimRequest): void {
     loop.burn(shedCostMs * 0.3)
     request.state = 'over'
     shed++
-    const second = at(request.createdAt)
-    if (second !== undefined) second.shed++
+    count(request, 'shed')
     shedLatencies.push(loop.nowMs - request.createdAt)
     again(request, loop.nowMs)
   }
 
-  function serve(request: Request): void {
+  function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
     request.steps = workload.steps(random, request.createdAt)
+    started++
+    if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
   }
 
-  function proceed(request: Request): void {
+  function proceed(request: SimRequest): void {
     while (request.step < request.steps.length) {
       const step = request.steps[request.step++]!
       if (step === 'yield') {
@@ -205,44 +218,37 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         loop.burn(step.cpu)
         continue
       }
+      if ('timer' in step) {
+        loop.setTimer(step.timer, () => proceed(request))
+        return
+      }
       if ('wait' in step) {
         loop.readyAt(loop.nowMs + step.wait, () => proceed(request))
         return
       }
-      const use = (): void => {
+      pool.acquire(() =>
         loop.readyAt(loop.nowMs + step.pool, () => {
-          const next = pool.waiting[pool.head]
-          if (next === undefined) pool.free++
-          else {
-            pool.head++
-            if (pool.head > 4096) {
-              pool.waiting.splice(0, pool.head)
-              pool.head = 0
-            }
-            next()
-          }
+          pool.release()
           proceed(request)
-        })
-      }
-      if (pool.free > 0) {
-        pool.free--
-        use()
-      } else pool.waiting.push(use)
+        }),
+      )
       return
     }
     finish(request)
   }
 
-  function finish(request: Request): void {
+  function finish(request: SimRequest): void {
     if (request.state === 'over') return
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
-    const second = at(request.createdAt)
     if (latency <= sloMs) {
       good++
-      if (second !== undefined) second.good++
-    } else if (second !== undefined) second.late++
+      count(request, 'good')
+    } else {
+      const second = perSecond[Math.floor(request.createdAt / 1000)]
+      if (second !== undefined) second.late++
+    }
     if (gate === undefined) unguarded--
     else gate.release(loop.nowMs, loop.nowMs - request.startedAt)
   }
@@ -254,17 +260,17 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (next >= endMs) return
     // The generator is outside of the server: it runs when the arrival is due, however busy the loop is, because
     // arrivals are queued by their own time.
-    if (rate > 0) arrive(next, 0)
-    loop.readyAt(next, () => generate(next))
+    if (rate > 0) arrive(next, 0, workload.users === undefined ? 0 : Math.floor(random.next() * workload.users))
+    loop.kernelAt(next, () => generate(next))
   }
   generate(0)
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
-    const second = at(ms)
+    const second = perSecond[Math.floor(ms / 1000)]
     if (second !== undefined && law !== undefined) second.limit = law.limit
-    if (ms + 1000 < endMs) loop.setTimer(1000, () => noteLimit(ms + 1000))
+    if (ms + 1000 < endMs) loop.kernelAt(ms + 1000, () => noteLimit(ms + 1000))
   }
-  loop.setTimer(999, () => noteLimit(999))
+  loop.kernelAt(999, () => noteLimit(999))
   loop.run(endMs + 20_000)
 
   return {
@@ -275,6 +281,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     gaveUp,
     latencies: Float64Array.from(latencies).sort(),
     shedLatencies: Float64Array.from(shedLatencies).sort(),
+    users: userTallies,
+    classes: classTallies,
     inflightAtEnd: gate?.inflight ?? unguarded,
     queuedAtEnd: gate?.queued ?? 0,
     law,

@@ -10,6 +10,11 @@ export interface Waiting {
   arrivedAt: number
   /** Set once it has left the queue, by whichever way. */
   left: boolean
+  /**
+   * Its level (criticality.ts), written when it comes to wait, and only where levels are in use. A class of entries
+   * does well to declare it, so that objects keep their shape.
+   */
+  level?: number
 }
 
 /**

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
 import { GATE_TUNING, Gate, type ShedReason } from '../../src/admission/gate.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
 import type { Waiting } from '../../src/admission/queue.ts'
 
 interface Entry extends Waiting {
   readonly id: number
+  /** What the level hook answers. */
+  readonly worth?: number
 }
 
 /** A gate on a clock that the test moves, with what it did written down. */
-function gateOn(law: LimitLaw) {
+function gateOn(law: LimitLaw, levels = false) {
   const world = {
     now: 0,
     started: [] as number[],
@@ -26,14 +29,15 @@ function gateOn(law: LimitLaw) {
     wakeAfter: ms => {
       world.wakeAt = world.now + ms
     },
+    level: levels ? entry => entry.worth ?? levelOf() : undefined,
   })
   let nextId = 0
   return {
     gate,
     world,
     /** A request arrives; its handler yields at once. */
-    arrive(): { entry: Entry; decision: string } {
-      const entry: Entry = { id: nextId++, arrivedAt: 0, left: false }
+    arrive(worth?: number): { entry: Entry; decision: string } {
+      const entry: Entry = { id: nextId++, arrivedAt: 0, left: false, ...(worth === undefined ? {} : { worth }) }
       const decision = gate.offer(entry, world.now)
       if (decision === 'start') {
         world.started.push(entry.id)
@@ -208,4 +212,104 @@ test('under any sequence of events every request has exactly one end and the lim
       }
     }),
   )
+})
+
+test('levels: the best class that waits goes first, and a better one is never refused for a worse', () => {
+  const step = fc.record({ level: fc.integer({ min: 0, max: LEVELS - 1 }), after: fc.integer({ min: 0, max: 30 }) })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 1, max: 4 }), (steps, limit) => {
+      const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(limit), true)
+      const waiting = new Map<number, number>()
+      const started = (): void => {
+        for (const id of world.started.splice(0)) {
+          const which = waiting.get(id)
+          if (which === undefined) continue
+          waiting.delete(id)
+          const best = Math.min(...waiting.values())
+          assert.ok(which <= best, `class ${which} was started while class ${best} waited`)
+        }
+        for (const [id] of world.shed.splice(0)) waiting.delete(id)
+      }
+      for (const { level, after } of steps) {
+        const { entry, decision } = arrive(level)
+        if (decision === 'wait') waiting.set(entry.id, classOf(level))
+        started()
+        pass(after)
+        started()
+        if (after % 3 === 0 && gate.inflight > 0) {
+          release()
+          endTurn()
+          started()
+        }
+        assert.equal(gate.queued, waiting.size)
+      }
+    }),
+  )
+})
+
+test('levels: a full queue makes room for a better class and refuses a worse one', () => {
+  const { gate, world, arrive } = gateOn(fixedLimit(1), true)
+  const [good, middle, bad] = [levelOf('critical_plus'), levelOf('critical'), levelOf('sheddable')]
+  arrive(middle)
+  const first = arrive(middle).entry
+  for (let i = 1; i < GATE_TUNING.maxQueued; i++) arrive(middle)
+  assert.equal(arrive(bad).decision, 'full')
+  assert.deepEqual(world.shed, [])
+  assert.equal(arrive(good).decision, 'wait')
+  assert.deepEqual(world.shed, [[first.id, 'full']])
+  assert.equal(gate.queued, GATE_TUNING.maxQueued)
+})
+
+test('levels are asked for only when a request can not start at once', () => {
+  let asked = 0
+  const gate = new Gate<Entry>(fixedLimit(2), {
+    now: () => 0,
+    start: () => {},
+    shed: () => {},
+    wakeAtTurnEnd: () => {},
+    wakeAfter: () => {},
+    level: () => {
+      asked++
+      return Number.NaN // nonsense counts as the default
+    },
+  })
+  const offer = (id: number): string => gate.offer({ id, arrivedAt: 0, left: false }, 0)
+  assert.deepEqual([offer(0), offer(1)], ['start', 'start'])
+  assert.equal(asked, 0)
+  assert.equal(offer(2), 'wait')
+  assert.equal(asked, 1)
+})
+
+test('what the gate refuses unseen is what it would have told on offer', () => {
+  const event = fc.oneof(
+    { weight: 8, arbitrary: fc.constant('arrive' as const) },
+    { weight: 2, arbitrary: fc.constant('release' as const) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 40 }) },
+  )
+  let refused = 0
+  fc.assert(
+    fc.property(fc.array(event, { minLength: 100, maxLength: 600 }), events => {
+      // Two gates live through the same; one is asked first.
+      const asked = gateOn(fixedLimit(2))
+      const offered = gateOn(fixedLimit(2))
+      for (const event of events) {
+        if (event === 'arrive') {
+          const reason = asked.gate.refuses(asked.world.now)
+          const { decision } = offered.arrive()
+          if (reason !== undefined) refused++
+          assert.equal(reason ?? asked.arrive().decision, decision)
+        } else {
+          for (const { gate, release, endTurn, pass } of [asked, offered]) {
+            if (event !== 'release') pass(event)
+            else if (gate.inflight > 0) {
+              release()
+              endTurn()
+            }
+          }
+        }
+        assert.equal(asked.gate.queued, offered.gate.queued)
+      }
+    }),
+  )
+  assert.ok(refused > 0, 'the property was never put to the test')
 })

@@ -6,7 +6,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { KneeLaw } from '../../src/admission/knee-law.ts'
-import { quantile, type SimResult, simulate, type Step, type Workload } from '../../sim/service.ts'
+import { sharedCore } from '../../sim/core.ts'
+import { quantile, type SimResult, simulate } from '../../sim/service.ts'
+import type { Step, Workload } from '../../sim/workload.ts'
 
 const SEEDS = [1, 2, 3, 4, 5]
 
@@ -138,7 +140,7 @@ describe('goodput stays at what is possible', () => {
 
   test('half of the core is taken away for ten seconds: what is left is used', () => {
     const speed = (now: number): number => (now > 5000 && now < 15_000 ? 0.5 : 1)
-    eachSeed({ rate: () => 160, steps: cpu5, speed }, 25, (result, seed) => {
+    eachSeed({ rate: () => 160, steps: cpu5, core: () => sharedCore(speed) }, 25, (result, seed) => {
       assert.ok(goodRate(result, 6, 15) >= 85, `seed ${seed}: ${goodRate(result, 6, 15)} of 100 while halved`)
       assert.ok(goodRate(result, 17) >= 145, `seed ${seed}: ${goodRate(result, 17)} of 160 after`)
     })

@@ -1,0 +1,42 @@
+/** What is asked of a simulated service, and by whom. */
+import type { CriticalityAnswer } from '../src/admission/criticality.ts'
+import type { Core } from './core.ts'
+import type { Random } from './random.ts'
+
+/** One step of a handler. */
+export type Step =
+  /** CPU without yielding, ms. */
+  | { readonly cpu: number }
+  /** Yields with setImmediate. */
+  | 'yield'
+  /** Sleeps on a timer of the loop, which fires late when the loop is busy, ms. */
+  | { readonly timer: number }
+  /** Waits for something with room for everybody, ms. */
+  | { readonly wait: number }
+  /** Holds one of the pool's connections for so long, ms. */
+  | { readonly pool: number }
+
+export interface Workload {
+  /** Arrivals per second at a time. */
+  readonly rate: (nowMs: number) => number
+  /** What one request does. */
+  readonly steps: (random: Random, nowMs: number) => readonly Step[]
+  /** Connections of the one pool there is. @default 10 */
+  readonly poolSize?: number
+  /** Clients give up after so long, ms, and the server learns of it. @default never */
+  readonly patienceMs?: number
+  /** How often a client tries again, after a shed or giving up. @default 0 */
+  readonly retries?: number
+  /** Stalls of the loop, whatever runs: at, for, ms. */
+  readonly stalls?: readonly (readonly [atMs: number, forMs: number])[]
+  /** The garbage that requests leave behind stops the loop once in so many of them. @default never */
+  readonly gc?: { readonly everyRequests: number; readonly pauseMs: number }
+  /** The core, made anew for every run. @default one of our own */
+  readonly core?: (random: Random) => Core
+  /** Every request comes on a connection of its own, through so many listening sockets. @default standing connections */
+  readonly fresh?: { readonly lanes: number; readonly acceptCostMs: number }
+  /** Users, each as active as the others; whose request it is. @default 0: nobody in particular */
+  readonly users?: number
+  /** What a request is worth. @default all are alike, and levels are not in use */
+  readonly criticality?: (user: number, random: Random) => CriticalityAnswer
+}

@@ -1,0 +1,263 @@
+/**
+ * The queue discipline meltproof ships. A queue that drains is a burst: first come, first served, nobody shed. A queue
+ * that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's
+ * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
+ *
+ * Where requests have levels (criticality.ts), the best class goes first, and while the queue stands only levels above
+ * a line are let in (cutoff.ts). Without levels neither costs anything.
+ */
+import { ClassQueue } from './class-queue.ts'
+import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
+import { Cutoff } from './cutoff.ts'
+import type { DisciplineParts, MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
+import type { LimitLaw } from './limit.ts'
+import type { Waiting } from './queue.ts'
+
+/** Milliseconds unless the name says otherwise. Nobody should need to change these; docs/admission.md has the curves. */
+export interface StandingTuning {
+  /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
+  readonly intervalMs: number
+  /** A backlog below this is not congestion, ms of waiting. */
+  readonly targetMs: number
+  /** Nobody waits longer than this, standing or not: most of the usual SLO of one second. */
+  readonly maxWaitMs: number
+  /** In a standing queue nobody waits longer than this, or than {@link staleDepartures} departures take. */
+  readonly staleMs: number
+  /** How many departures' worth of time a request may wait in a standing queue, so that slow services stay busy. */
+  readonly staleDepartures: number
+  /** The last few in a standing queue may be so many times as old as the others. */
+  readonly keptLonger: number
+  /**
+   * In a standing queue a request is kept only when this share of the time between two departures has passed since the
+   * last one was: at 0.25 there are four to choose from for every permit, and everybody else is told on arrival.
+   */
+  readonly freshGaps: number
+  /** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
+  readonly intervalsToStand: number
+  /** Requests that may wait at once; each holds a socket and its parsed head. */
+  readonly maxQueued: number
+}
+
+export const STANDING_TUNING: StandingTuning = {
+  intervalMs: 100,
+  targetMs: 50,
+  maxWaitMs: 800,
+  staleMs: 40,
+  staleDepartures: 8,
+  keptLonger: 3,
+  freshGaps: 0.25,
+  intervalsToStand: 3,
+  maxQueued: 4096,
+}
+
+/** The default of the gate's `queue`. */
+export function standingQueue<E extends Waiting>(tuning: StandingTuning = STANDING_TUNING): MakeDiscipline<E> {
+  return parts => new StandingQueue(parts, tuning)
+}
+
+export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
+  readonly #law: LimitLaw
+  readonly #shed: (entry: E, reason: ShedReason) => void
+  readonly #level: ((entry: E) => number) | undefined
+  readonly #tuning: StandingTuning
+  readonly #queue: ClassQueue<E>
+  /** Undefined when all are alike. */
+  readonly #cutoff: Cutoff | undefined
+  /** When somebody of this class or a better one was last kept. */
+  readonly #lastKeptAt: number[]
+
+  // The observation interval, after CoDel's.
+  #intervalEndsAt = 0
+  #previousBacklogMs = 0
+  #intervalsStanding = 0
+  #standing = false
+  #emptySince = 0
+
+  // Departures while anybody waits: the usual time between two, and the count under way. 0: not known yet.
+  #departureGapMs = 0
+  #lastDepartureAt = 0
+  #countingSince = 0
+  #departures = 0
+  #stalls = 0
+
+  constructor(parts: DisciplineParts<E>, tuning: StandingTuning = STANDING_TUNING) {
+    this.#law = parts.law
+    this.#shed = parts.shed
+    this.#level = parts.level
+    this.#tuning = tuning
+    const classes = parts.level === undefined ? 1 : CRITICALITIES.length
+    this.#queue = new ClassQueue(classes)
+    this.#lastKeptAt = new Array<number>(classes).fill(0)
+    this.#cutoff = parts.level === undefined ? undefined : new Cutoff()
+  }
+
+  get size(): number {
+    return this.#queue.size
+  }
+
+  get standing(): boolean {
+    return this.#standing && this.#queue.size > 0
+  }
+
+  push(entry: E, nowMs: number): 'wait' | ShedReason {
+    const which = this.#level === undefined ? 0 : classOf(this.#levelOf(entry))
+    if (this.#cutoff !== undefined && this.#queue.size > 0) {
+      const above = this.#cutoff.arrived(entry.level!)
+      if (this.#standing && !above) {
+        this.#expire(nowMs)
+        return 'standing'
+      }
+    }
+    if (this.#enoughWait(which, nowMs)) {
+      this.#expire(nowMs)
+      return 'standing'
+    }
+    if (this.#queue.size === 0) this.#beginWaiting(nowMs)
+    else if (this.#queue.size >= this.#tuning.maxQueued) {
+      // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
+      const worst = this.#queue.worstClass()
+      if (which > worst || (which === worst && !this.#standing)) return 'full'
+      this.#shed(this.#queue.takeOldestOf(worst)!, 'full')
+    }
+    entry.arrivedAt = nowMs
+    for (let i = which; i < this.#lastKeptAt.length; i++) this.#lastKeptAt[i] = nowMs
+    this.#queue.push(entry, which)
+    // Recognise hopeless growth at once, without waiting for an interval to pass.
+    if (!this.#standing && !this.#law.searching && this.#backlogMs() > this.#tuning.maxWaitMs) this.#standing = true
+    if (this.#standing) this.#expire(nowMs)
+    return 'wait'
+  }
+
+  refuses(nowMs: number): ShedReason | undefined {
+    if (this.#level !== undefined || !this.#enoughWait(0, nowMs)) return undefined
+    this.#expire(nowMs)
+    return 'standing'
+  }
+
+  next(nowMs: number): E | undefined {
+    const entry = this.#queue.takeBest(this.#standing ? 'newest' : 'oldest')
+    if (this.#queue.size === 0) this.#emptySince = nowMs
+    return entry
+  }
+
+  remove(entry: E, nowMs: number): boolean {
+    if (entry.left || !this.#queue.remove(entry, this.#classOf(entry))) return false
+    if (this.#queue.size === 0) this.#emptySince = nowMs
+    return true
+  }
+
+  /** Counts a departure; from enough of them comes the time between two. */
+  departed(nowMs: number): void {
+    this.#cutoff?.departed(nowMs)
+    const stalled = nowMs - this.#lastDepartureAt > STALL_GAPS * this.#departureGapMs
+    this.#lastDepartureAt = nowMs
+    // One long gap is a stall of the loop and says nothing of the pace; several in a row are the new pace.
+    this.#stalls = stalled ? this.#stalls + 1 : 0
+    if (stalled && this.#stalls === 1) {
+      this.#countDeparturesFrom(nowMs)
+      return
+    }
+    this.#departures++
+    const elapsed = nowMs - this.#countingSince
+    if (this.#departures < DEPARTURES_COUNTED || elapsed < this.#tuning.intervalMs) return
+    const gap = elapsed / this.#departures
+    this.#departureGapMs = this.#departureGapMs === 0 ? gap : (this.#departureGapMs + gap) / 2
+    this.#countDeparturesFrom(nowMs)
+  }
+
+  expire(nowMs: number): void {
+    this.#observe(nowMs)
+    this.#expire(nowMs)
+  }
+
+  dueInMs(nowMs: number): number {
+    const oldest = this.#queue.oldest()
+    if (oldest === undefined) return Number.POSITIVE_INFINITY
+    return Math.max(1, Math.min(this.#longestWait() - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
+  }
+
+  #levelOf(entry: E): number {
+    const level = this.#level!(entry)
+    // A level that is none is a default one: a discipline has nobody to complain to.
+    entry.level = level >= 0 && level < LEVELS ? Math.floor(level) : levelOf()
+    return entry.level
+  }
+
+  #classOf(entry: E): number {
+    return this.#level === undefined ? 0 : classOf(entry.level!)
+  }
+
+  /**
+   * Newest first is only worth the newest there is once per permit: where far more arrive than leave, most can be told
+   * on arrival, without the cost of waiting, and who is served is hardly older for it.
+   */
+  #enoughWait(which: number, nowMs: number): boolean {
+    return (
+      this.#standing &&
+      this.#queue.sizeThrough(which) > this.#law.limit &&
+      nowMs - this.#lastKeptAt[which]! < this.#departureGapMs * this.#tuning.freshGaps
+    )
+  }
+
+  #beginWaiting(nowMs: number): void {
+    // Empty for a moment is not over: under load that hardly exceeds capacity a queue runs empty now and then.
+    if (nowMs - this.#emptySince > this.#tuning.intervalMs) {
+      this.#standing = false
+      this.#intervalsStanding = 0
+      this.#cutoff?.open(nowMs)
+    }
+    this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+    this.#previousBacklogMs = 0
+    this.#lastDepartureAt = nowMs
+    this.#countDeparturesFrom(nowMs)
+  }
+
+  #countDeparturesFrom(nowMs: number): void {
+    this.#countingSince = nowMs
+    this.#departures = 0
+  }
+
+  /** How long a request that arrives now would wait if everybody before it is served first, ms. */
+  #backlogMs(): number {
+    return this.#queue.size * this.#departureGapMs
+  }
+
+  /**
+   * Closes the observation interval when it is over: the queue stands when its backlog stays up and does not shrink.
+   * CoDel watches the shortest wait instead; but after a stall all requests arrive at one instant, and their waits
+   * grow one by one while the queue in truth drains.
+   */
+  #observe(nowMs: number): void {
+    if (nowMs < this.#intervalEndsAt) return
+    const backlog = this.#backlogMs()
+    if (!this.#law.searching && backlog > this.#tuning.targetMs && backlog >= this.#previousBacklogMs)
+      this.#intervalsStanding++
+    else this.#intervalsStanding = 0
+    if (this.#intervalsStanding >= this.#tuning.intervalsToStand) this.#standing = true
+    this.#previousBacklogMs = backlog
+    this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+  }
+
+  /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
+  #longestWait(): number {
+    const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
+    if (!this.#standing) return maxWaitMs
+    const stale = Math.max(staleMs, staleDepartures * this.#departureGapMs)
+    // The newest few are kept longer, for the permits that come free next: without them the service would idle.
+    return Math.min(maxWaitMs, this.#queue.size <= this.#law.limit ? stale * keptLonger : stale)
+  }
+
+  #expire(nowMs: number): void {
+    for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
+      if (nowMs - oldest.arrivedAt < this.#longestWait()) return
+      this.#queue.remove(oldest, this.#classOf(oldest))
+      if (this.#queue.size === 0) this.#emptySince = nowMs
+      this.#shed(oldest, this.#standing ? 'stale' : 'late')
+    }
+  }
+}
+
+/** The pace of departures is taken over at least so many. */
+const DEPARTURES_COUNTED = 8
+/** A gap so many times the usual one is a stall. */
+const STALL_GAPS = 20

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  COHORTS,
+  CRITICALITIES,
+  classOf,
+  isCriticality,
+  LEVELS,
+  levelOf,
+  readCriticality,
+} from '../../src/admission/criticality.ts'
+
+test('a better class is a lower level, whatever the keys', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (one, other) => {
+      for (let i = 1; i < CRITICALITIES.length; i++) {
+        assert.ok(levelOf(CRITICALITIES[i - 1]!, one) < levelOf(CRITICALITIES[i]!, other))
+      }
+    }),
+  )
+})
+
+test('a key keeps its level within an epoch, and its class always', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...CRITICALITIES), fc.string(), fc.nat(), (criticality, key, epoch) => {
+      const level = levelOf(criticality, key, epoch)
+      assert.equal(levelOf(criticality, key, epoch), level)
+      assert.ok(Number.isInteger(level) && level >= 0 && level < LEVELS)
+      assert.equal(CRITICALITIES[classOf(level)], criticality)
+    }),
+  )
+})
+
+test('keys spread evenly over the cohorts, and another epoch deals them anew', () => {
+  const users = 12_800
+  const count = new Array<number>(COHORTS).fill(0)
+  let moved = 0
+  for (let user = 0; user < users; user++) {
+    const cohort = levelOf('critical_plus', `user-${user}`)
+    count[cohort]!++
+    if (levelOf('critical_plus', `user-${user}`, 1) !== cohort) moved++
+  }
+  // 100 each on average; Poisson puts 6 standard deviations at 60.
+  assert.ok(Math.max(...count) < 160 && Math.min(...count) > 40, `${Math.min(...count)} to ${Math.max(...count)}`)
+  assert.ok(moved > 0.98 * users, `${moved} of ${users} moved`)
+})
+
+test('reads answers of a criticality function, and says when one makes no sense', () => {
+  assert.equal(readCriticality('sheddable'), levelOf('sheddable'))
+  assert.equal(readCriticality({}), levelOf('critical'))
+  assert.equal(readCriticality({ key: 'a' }), levelOf('critical', 'a'))
+  assert.equal(readCriticality({ criticality: 'sheddable_plus', key: 'a' }, 7), levelOf('sheddable_plus', 'a', 7))
+  for (const nonsense of [
+    undefined,
+    null,
+    3,
+    'urgent',
+    '',
+    [],
+    { criticality: 'urgent' },
+    { key: 3 },
+    () => 'critical',
+  ]) {
+    const level = readCriticality(nonsense)
+    // An array or function is an object without either field: the default, as {} is.
+    assert.equal(level, typeof nonsense === 'object' && Array.isArray(nonsense) ? levelOf('critical') : undefined)
+  }
+  assert.equal(isCriticality('toString'), false)
+})
