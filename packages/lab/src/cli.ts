@@ -3,7 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { registerAttack } from './commands/attack.ts'
+import { registerList } from './commands/list.ts'
 import { registerMelt } from './commands/melt.ts'
+import { registerRun } from './commands/run.ts'
 import { UserError } from './user-error.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -18,6 +20,8 @@ const program = new Command('meltlab')
 
 registerAttack(program)
 registerMelt(program)
+registerRun(program)
+registerList(program)
 
 for (const command of program.commands) command.copyInheritedSettings(program)
 

@@ -1,6 +1,5 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
-import { existsSync, readFileSync } from 'node:fs'
-import net from 'node:net'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -8,12 +7,15 @@ import { armsOf } from '../melt/arms.ts'
 import { findProgram } from '../melt/app.ts'
 import { runMelt } from '../melt/experiment.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
+import { freePort } from '../melt/free-port.ts'
 import { choosePinning } from '../melt/pinning.ts'
-import { type Progress, progressOn } from '../melt/progress.ts'
+import { progressOn } from '../melt/progress.ts'
 import { terminalSummary } from '../report/table.ts'
 import { writeReport } from '../report/write.ts'
 import { UserError } from '../user-error.ts'
 import { accepts } from '../melt/readiness.ts'
+import { labVersion, shownCommandLine } from './provenance.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
 
 export function registerMelt(program: Command): void {
   const { full, quick } = presets
@@ -57,7 +59,7 @@ Examples:
     .action((command: string[], options: RawMeltOptions) => melt(command, options))
 }
 
-async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
+export async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
   const options = checkOptions(raw, typed)
   const arms = armsOf({ command: options.command, also: raw.also, registerUrl: registerUrl() })
   for (const arm of arms) {
@@ -114,47 +116,6 @@ async function refuseTakenUrl(url: URL | undefined): Promise<void> {
   if (await accepts(url.hostname, port)) {
     throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
   }
-}
-
-/** Ctrl-C ends the run and keeps what was measured; pressed again, it ends at once. */
-function stopOnSignals(progress: Progress): AbortSignal {
-  const controller = new AbortController()
-  const on = (signal: NodeJS.Signals, exitCode: number): void => {
-    process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(exitCode) // the exit handler of app.ts ends the processes we started
-      progress.status('stopping')
-      controller.abort(new UserError(`stopped by ${signal === 'SIGINT' ? 'Ctrl-C' : signal}`, exitCode))
-    })
-  }
-  on('SIGINT', 130)
-  on('SIGTERM', 143)
-  on('SIGHUP', 129)
-  return controller.signal
-}
-
-/** A port that is free now, for commands that listen where PORT says. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-}
-
-function labVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
-}
-
-/** As a shell would need it. */
-function shownCommandLine(argv: readonly string[]): string {
-  return [
-    'meltlab',
-    ...argv.map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),
-  ].join(' ')
 }
 
 function collect(value: string, before: readonly string[]): string[] {

@@ -11,9 +11,13 @@ export interface Pinning {
 
 /** The cores to use, or undefined when this machine can not keep the two apart. */
 export function choosePinning(): Pinning | undefined {
+  return pinningOf(allowedCores())
+}
+
+/** The cores this process may use; none where `taskset` is missing. */
+export function allowedCores(): readonly number[] {
   const shown = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
-  if (shown.status !== 0) return undefined
-  return pinningOf(parseCoreList(shown.stdout))
+  return shown.status === 0 ? parseCoreList(shown.stdout) : []
 }
 
 /** Pure. The last two cores allowed: the first ones tend to serve the machine's interrupts. */
@@ -41,4 +45,10 @@ export function pinSelf(core: number): void {
 /** The command line that runs `command` on `core`. */
 export function pinned(command: readonly string[], core: number | undefined): readonly string[] {
   return core === undefined ? command : ['taskset', '-c', String(core), ...command]
+}
+
+/** Lets this process use all of `cores` again. */
+export function unpinSelf(cores: readonly number[]): void {
+  if (cores.length === 0) return
+  execFileSync('taskset', ['-acp', cores.join(','), String(process.pid)], { stdio: 'ignore' })
 }

@@ -28,7 +28,7 @@ export function folderName(result: Pick<MeltResult, 'startedAt' | 'name'>): stri
 }
 
 /** Two runs within a second get two folders. */
-function freshDirectory(wanted: string): string {
+export function freshDirectory(wanted: string): string {
   mkdirSync(path.dirname(wanted), { recursive: true })
   for (let n = 1; ; n++) {
     const directory = n === 1 ? wanted : `${wanted}-${n}`

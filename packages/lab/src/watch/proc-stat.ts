@@ -29,6 +29,13 @@ export function parseStat(line: string): ProcessRow | undefined {
   return { pid, ppid: Number(ppid), pgid: Number(pgid), state, cpuMs: (ticks * 1000) / ticksPerSecond }
 }
 
+/** CPU of the children that a process has waited for after they ended, milliseconds: cutime and cstime of proc(5). */
+export function parseReapedCpu(line: string): number {
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  const ticks = Number(fields[13]) + Number(fields[14])
+  return Number.isFinite(ticks) ? (ticks * 1000) / ticksPerSecond : 0
+}
+
 /** Resident memory in bytes, from /proc/<pid>/status; 0 for kernel threads and zombies, which have no VmRSS line. */
 export function parseRss(status: string): number {
   const found = /^VmRSS:\s+(\d+) kB/m.exec(status)

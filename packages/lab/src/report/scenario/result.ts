@@ -1,0 +1,134 @@
+/**
+ * What a scenario found: the content of its result.json, and all that its text, its page and its pictures are drawn from.
+ * Plain data. Durations in milliseconds, memory in bytes, rates per second; words are ready to be read.
+ */
+import type { ArmResult } from '../result.ts'
+
+/** How long a scenario takes: only to see that it works, about a minute, or as published. */
+export type Form = 'brief' | 'quick' | 'full'
+
+export interface ScenarioArm {
+  readonly name: string
+  /** Decides its colour and mark. */
+  readonly kind: ArmResult['kind']
+  /** How the arm was made, in one sentence. */
+  readonly what: string
+}
+
+/** A figure of the published experiment. */
+export interface PublishedFigure {
+  readonly what: string
+  readonly value: string
+}
+
+export interface Table {
+  readonly title: string
+  readonly note?: string
+  readonly columns: readonly string[]
+  /** `arm` is the name of an arm, for its colour; the first cell is the row's name. */
+  readonly rows: readonly { readonly arm?: string; readonly cells: readonly string[] }[]
+}
+
+/** How the values of an axis read. */
+export type Unit = 'ms' | 's' | 'rate' | 'count' | 'MB' | 'percent'
+
+export interface Axis {
+  readonly label: string
+  readonly unit: Unit
+  /** @default 'linear' */
+  readonly scale?: 'linear' | 'log'
+}
+
+/** A horizontal line with a meaning, such as a limit. */
+export interface Level {
+  readonly value: number
+  readonly name: string
+}
+
+/** One line per series; a null is a gap. */
+export interface LinesPlot {
+  readonly kind: 'lines'
+  readonly title: string
+  readonly note?: string
+  readonly x: Axis
+  readonly y: Axis
+  readonly series: readonly { readonly arm: string; readonly points: readonly (readonly [number, number | null])[] }[]
+  readonly levels?: readonly Level[]
+}
+
+/** Groups of bars, one bar per arm that has a value there. */
+export interface BarsPlot {
+  readonly kind: 'bars'
+  readonly title: string
+  readonly note?: string
+  readonly y: Axis
+  readonly groups: readonly {
+    readonly label: string
+    readonly bars: readonly { readonly arm: string; readonly value: number }[]
+  }[]
+  readonly levels?: readonly Level[]
+}
+
+export type Plot = LinesPlot | BarsPlot
+
+/** Text as a tool would print it, kept as it is. */
+export interface Printout {
+  readonly title: string
+  readonly text: string
+}
+
+/** What a scenario has to show of its figures. */
+export interface View {
+  /** The result in one sentence, with figures. */
+  readonly finding: string
+  readonly tables: readonly Table[]
+  /** The first one is also written as a picture of its own. */
+  readonly plots: readonly Plot[]
+  readonly printouts?: readonly Printout[]
+}
+
+export interface Verdict {
+  /** What was expected, as a sentence. */
+  readonly name: string
+  readonly verdict: 'pass' | 'fail' | 'not judged'
+  /** What was measured, with figures; for what was not judged, why not. */
+  readonly measured: string
+}
+
+export interface ScenarioConditions {
+  /** As typed, for the reader who wants to repeat it. */
+  readonly commandLine: string
+  readonly labVersion: string
+  readonly node: string
+  readonly platform: string
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryBytes: number
+  /** Cores of the app under test, of its dependencies and of the lab; null when they shared the machine freely. */
+  readonly pinning: { readonly server: number; readonly dependency: number; readonly lab: number } | null
+  /** Cores' worth of CPU that others used, on average and at worst over a second or so; null where unknown. */
+  readonly foreign: { readonly mean: number; readonly worst: number } | null
+}
+
+export interface ScenarioResult extends View {
+  readonly kind: 'scenario'
+  readonly version: 1
+  readonly name: string
+  readonly title: string
+  readonly story: string
+  readonly form: Form
+  /** ISO 8601. */
+  readonly startedAt: string
+  readonly elapsedMs: number
+  /** True when the run was cut short; what was measured until then is here. */
+  readonly incomplete: boolean
+  /** False when something makes the figures doubtful; `why` says what, in sentences. */
+  readonly certified: boolean
+  readonly why: readonly string[]
+  readonly conditions: ScenarioConditions
+  readonly arms: readonly ScenarioArm[]
+  readonly published: readonly PublishedFigure[]
+  readonly verdicts: readonly Verdict[]
+  /** The figures themselves, as the scenario keeps them. */
+  readonly measured: unknown
+}

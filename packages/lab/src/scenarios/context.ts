@@ -1,0 +1,190 @@
+/**
+ * Carries a scenario's wishes out: starts its apps on their cores, sends its load, and undoes everything in the end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { performance } from 'node:perf_hooks'
+import { formatDuration } from '../durations.ts'
+import type { LoadProgress } from '../load/plan.ts'
+import { runLoad } from '../load/run.ts'
+import { type App, launch } from '../melt/app.ts'
+import { freePort } from '../melt/free-port.ts'
+import { pinned } from '../melt/pinning.ts'
+import { bar, type Progress } from '../melt/progress.ts'
+import { quote, waitUntilListening } from '../melt/readiness.ts'
+import { formatRate } from '../report/format.ts'
+import type { Form } from '../report/scenario/result.ts'
+import { UserError } from '../user-error.ts'
+import { watch } from '../watch/watcher.ts'
+import { appFile } from './app-file.ts'
+import type { Cores } from './cores.ts'
+import { type LoadRequest, planOf } from './load-request.ts'
+import type { AppSpec, Context, RunningApp, Sampling } from './scenario.ts'
+
+export interface ContextParts {
+  readonly form: Form
+  readonly signal: AbortSignal
+  readonly progress: Progress
+  readonly cores: Cores | undefined
+}
+
+export interface ManagedContext {
+  readonly context: Context
+  /** Why the figures are doubtful, so far. */
+  readonly doubts: readonly string[]
+  /** Ends every app and undoes everything else. */
+  end(): Promise<void>
+}
+
+const defaultStartTimeoutMs = 15_000
+const askTimeoutMs = 5000
+
+export function makeContext({ form, signal, progress, cores }: ContextParts): ManagedContext {
+  const undo: (() => Promise<void> | void)[] = []
+  const doubts: string[] = []
+  const doubt = (sentence: string): void => {
+    if (!doubts.includes(sentence)) doubts.push(sentence)
+  }
+
+  const context: Context = {
+    form,
+    signal,
+    pick: values => (form === 'full' ? values.full : form === 'brief' ? (values.brief ?? values.quick) : values.quick),
+    status: text => progress.status(text),
+    line: text => progress.line(text),
+    doubt,
+    cleanUp: action => void undo.push(action),
+    sleep: async ms => void (await sleep(ms, undefined, { signal })),
+    sample: (everyMs, read) => startSampling(everyMs, read),
+
+    async start(spec) {
+      signal.throwIfAborted()
+      progress.status(`starting ${spec.name}`)
+      const port = spec.env?.PORT ?? String(await freePort())
+      const command = typeof spec.run === 'string' ? [process.execPath, appFile(spec.run)] : spec.run
+      const app = await launch({
+        command: pinned(command, cores?.[spec.core]),
+        env: { ...process.env, ...optionsOf(spec), PORT: port, ...spec.env },
+      })
+      let stopped: Promise<void> | undefined
+      const stop = (): Promise<void> => (stopped ??= app.stop())
+      undo.push(stop)
+      const origin = spec.listens === false ? '' : await originOf(app, spec, Number(port), signal)
+      return runningApp(app, spec.name, origin, () => stopped !== undefined, stop)
+    },
+
+    async load(label, request) {
+      signal.throwIfAborted()
+      const plan = planOf(request)
+      const outcome = await runLoad(plan, { signal, onProgress: live(label, request, progress) })
+      signal.throwIfAborted()
+      for (const reason of outcome.why) doubt(`${label}: ${reason}`)
+      return outcome
+    },
+  }
+
+  return {
+    context,
+    doubts,
+    async end() {
+      for (const action of undo.reverse()) {
+        try {
+          await action()
+        } catch (error) {
+          progress.line(`warning: could not tidy up: ${(error as Error).message}`)
+        }
+      }
+    },
+  }
+}
+
+/** NODE_OPTIONS of the user stay. */
+function optionsOf({ nodeOptions }: AppSpec): Record<string, string> {
+  if (nodeOptions === undefined) return {}
+  const before = process.env.NODE_OPTIONS
+  return { NODE_OPTIONS: before ? `${before} ${nodeOptions}` : nodeOptions }
+}
+
+async function originOf(app: App, spec: AppSpec, port: number, signal: AbortSignal): Promise<string> {
+  const startTimeoutMs = spec.startTimeoutMs ?? defaultStartTimeoutMs
+  try {
+    const ready = await waitUntilListening(app, { url: undefined, preferredPort: port, startTimeoutMs, signal })
+    return ready.origin
+  } catch (error) {
+    if (!(error instanceof UserError) || signal.aborted) throw error
+    throw new UserError(`${spec.name}: ${error.message}`, error.exitCode)
+  }
+}
+
+function runningApp(
+  app: App,
+  name: string,
+  origin: string,
+  stopping: () => boolean,
+  stop: () => Promise<void>,
+): RunningApp {
+  return {
+    name,
+    pid: app.pid,
+    origin,
+    watch: () => watch(app.pid),
+    stop,
+    async ask<T>(path: string): Promise<T> {
+      const response = await fetch(new URL(path, origin), { signal: AbortSignal.timeout(askTimeoutMs) })
+      return (await response.json()) as T
+    },
+    check() {
+      if (app.exit === undefined || stopping()) return
+      const { code, signal } = app.exit
+      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+      throw new UserError(`${name} ${how} in the middle of the run${quote(app.lastWords())}`)
+    },
+  }
+}
+
+function live(label: string, request: LoadRequest, progress: Progress): (seen: LoadProgress) => void {
+  let before = { good: 0, elapsedMs: 0 }
+  const offered = request.users === undefined ? `${formatRate(request.rate)}/s offered` : `${request.users} users`
+  return seen => {
+    const lengthS = (seen.elapsedMs - before.elapsedMs) / 1000
+    const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
+    before = seen
+    const share = Math.min(1, seen.elapsedMs / request.durationMs)
+    const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(request.durationMs)}`
+    progress.status(
+      `${label}  ${bar(share, 12)} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`,
+    )
+  }
+}
+
+function startSampling<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T> {
+  const startedMs = performance.now()
+  const samples: { atMs: number; value: T }[] = []
+  let failure: unknown
+  const take = async (): Promise<void> => {
+    const atMs = performance.now() - startedMs
+    try {
+      samples.push({ atMs, value: await read() })
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  let taking = take()
+  // One at a time: a reader slower than the interval must not pile up.
+  let idle = true
+  const timer = setInterval(() => {
+    if (!idle) return
+    idle = false
+    taking = take().finally(() => {
+      idle = true
+    })
+  }, everyMs)
+  timer.unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      await taking
+      if (samples.length === 0 && failure !== undefined) throw failure
+      return samples
+    },
+  }
+}

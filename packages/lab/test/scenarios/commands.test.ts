@@ -1,0 +1,52 @@
+/** `meltlab list` and `meltlab run` as a user meets them. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { catalogue } from '../../src/scenarios/catalogue.ts'
+
+const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const meltlab = (...args: string[]) => spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })
+
+test('list names every scenario with its story, and as JSON what it expects', () => {
+  const { stdout, status } = meltlab('list')
+  assert.equal(status, 0)
+  for (const { name, story } of catalogue) assert.ok(stdout.includes(name) && stdout.includes(story), name)
+  const listed = JSON.parse(meltlab('list', '--json').stdout) as { name: string; expects: string[] }[]
+  assert.deepEqual(
+    listed.map(each => each.name),
+    catalogue.map(each => each.name),
+  )
+  for (const each of listed) assert.ok(each.expects.length > 0, each.name)
+})
+
+test('a scenario is one line of story with a name of its own', () => {
+  assert.equal(new Set(catalogue.map(each => each.name)).size, catalogue.length)
+  for (const { name, story } of catalogue) {
+    assert.match(name, /^[a-z][a-z-]*$/)
+    assert.ok(story.length < 140 && !story.includes('\n'), story)
+  }
+})
+
+for (const [what, args, words] of [
+  ['a slip of the finger', ['run', 'brst'], /^meltlab: there is no scenario 'brst'; did you mean burst\?\n$/],
+  [
+    'a name like no other',
+    ['run', 'kubernetes'],
+    /^meltlab: there is no scenario 'kubernetes'; the scenarios are burst/,
+  ],
+  ['one wrong name among right ones', ['run', 'burst', 'brust'], /^meltlab: there is no scenario 'brust'/],
+  ['no name', ['run'], /^meltlab: missing required argument 'scenario'/],
+  [
+    'two forms',
+    ['run', 'burst', '--full', '--brief'],
+    /^meltlab: option '--full' cannot be used with option '--brief'/,
+  ],
+] as const) {
+  test(`${what} is refused before anything starts`, () => {
+    const { stdout, stderr, status } = meltlab(...args)
+    assert.match(stderr, words)
+    assert.equal(stdout, '')
+    assert.equal(status, 2)
+  })
+}

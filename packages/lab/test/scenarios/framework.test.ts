@@ -1,0 +1,159 @@
+/** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { planOf } from '../../src/scenarios/load-request.ts'
+import { coresOf } from '../../src/scenarios/cores.ts'
+import { judge } from '../../src/scenarios/judge.ts'
+import { nearestName } from '../../src/scenarios/nearest-name.ts'
+import { runScenario } from '../../src/scenarios/run-scenario.ts'
+import { type Context, scenario } from '../../src/scenarios/scenario.ts'
+import { allProcesses } from '../../src/watch/process-tree.ts'
+import { foreignOf } from '../../src/watch/foreign.ts'
+
+const progress = { status() {}, line() {}, clear() {} }
+
+test('the name somebody meant', () => {
+  const names = ['timeouts', 'domino', 'drip', 'burst']
+  assert.equal(nearestName('timeout', names), 'timeouts')
+  assert.equal(nearestName('Domnio', names), 'domino')
+  assert.equal(nearestName('drop', names), 'drip')
+  assert.equal(nearestName('tim', names), 'timeouts')
+  assert.equal(nearestName('kubernetes', names), undefined)
+})
+
+test('cores: the server has its own, dependencies share the lab’s only when they must', () => {
+  assert.equal(coresOf([0]), undefined)
+  assert.deepEqual(coresOf([0, 1]), { server: 1, lab: 0, dependency: 0 })
+  assert.deepEqual(coresOf([0, 1, 2, 3]), { server: 3, lab: 2, dependency: 1 })
+})
+
+test('a load request becomes a plan that can hold what a slow server holds', () => {
+  const open = planOf({ url: 'http://x/', rate: 1000, durationMs: 5000 })
+  assert.deepEqual(open.connections, { kind: 'keep-alive', count: 250, max: 15_000 })
+  const closed = planOf({ url: 'http://x/', users: 500, durationMs: 5000 })
+  assert.deepEqual(closed.arrival, { kind: 'closed', users: 500, durationMs: 5000, thinkMs: 0 })
+  assert.deepEqual(planOf({ url: 'http://x/', rate: 1, durationMs: 1, fresh: true }).connections, { kind: 'fresh' })
+})
+
+test('verdicts: pass and fail, and three reasons not to judge', () => {
+  const expects = [
+    { name: 'fast', judge: (ms: number) => ({ pass: ms < 10, measured: `${ms} ms` }) },
+    { name: 'adds up', judge: () => ({ pass: true, measured: 'yes' }), needsQuiet: false },
+    { name: 'never measured', judge: () => undefined },
+  ]
+  const verdicts = (ms: number, more: object) =>
+    judge(expects, ms, { form: 'quick', incomplete: false, disturbed: undefined, ...more }).map(each => each.verdict)
+  assert.deepEqual(verdicts(5, {}), ['pass', 'pass', 'not judged'])
+  assert.deepEqual(verdicts(50, {}), ['fail', 'pass', 'not judged'])
+  assert.deepEqual(verdicts(50, { disturbed: 'the machine was busy' }), ['not judged', 'pass', 'not judged'])
+  assert.deepEqual(verdicts(50, { form: 'brief' }), ['not judged', 'pass', 'not judged'])
+  const [busy] = judge(expects, 5, { form: 'quick', incomplete: false, disturbed: 'the machine was busy' })
+  assert.equal(busy!.measured, '5 ms; the machine was busy')
+})
+
+test('foreign CPU is what the cores did, less what was ours', () => {
+  const reading = (atMs: number, busyMs: number, ownMs: number) => ({ atMs, busyMs, ownMs })
+  assert.equal(foreignOf([reading(0, 0, 0)]), undefined)
+  const found = foreignOf([reading(0, 0, 0), reading(2000, 1000, 1000), reading(4000, 3000, 2000)])
+  assert.deepEqual(found, { mean: 0.25, worst: 0.5 })
+})
+
+interface Measured {
+  answers: number
+  pid: number
+}
+
+const made = (run: (context: Context, measured: Measured) => Promise<void>) =>
+  scenario<Measured>({
+    name: 'made-up',
+    title: 'Made up',
+    story: 'An app is asked.',
+    published: [],
+    arms: [{ name: 'bare', kind: 'bare', what: 'as it is' }],
+    expects: [
+      { name: 'it answers', needsQuiet: false, judge: m => ({ pass: m.answers > 0, measured: `${m.answers}` }) },
+    ],
+    blank: () => ({ answers: 0, pid: 0 }),
+    run,
+    view: m => ({ finding: `${m.answers} answers`, tables: [], plots: [] }),
+  })
+
+const options = (signal = new AbortController().signal) => ({
+  form: 'brief' as const,
+  commandLine: 'meltlab run made-up',
+  labVersion: '0',
+  progress,
+  signal,
+})
+
+async function askBurst(context: Context, measured: Measured): Promise<void> {
+  const app = await context.start({ name: 'the app', run: 'burst.js', core: 'server' })
+  measured.pid = app.pid
+  const watching = app.watch()
+  const outcome = await context.load('bare', { url: app.origin, users: 1, durationMs: 300 })
+  measured.answers = outcome.answered['200'] ?? 0
+  const { peakRssBytes } = await watching.stop()
+  assert.ok(peakRssBytes > 1e6)
+}
+
+const alive = async (pid: number): Promise<boolean> =>
+  (await allProcesses()).some(row => row.pid === pid && row.state !== 'Z')
+
+test('a run starts its app, loads it, judges it and leaves nothing behind', async () => {
+  const { result, failure } = await runScenario(made(askBurst), options())
+  assert.equal(failure, undefined)
+  assert.equal(result.incomplete, false)
+  assert.deepEqual(
+    result.verdicts.map(each => each.verdict),
+    ['pass'],
+  )
+  assert.match(result.finding, /^[1-9]\d* answers$/)
+  assert.equal(await alive((result.measured as Measured).pid), false)
+})
+
+test('an error keeps what was measured and ends the app', async () => {
+  let undone = false
+  const { result, failure } = await runScenario(
+    made(async (context, measured) => {
+      context.cleanUp(() => {
+        undone = true
+      })
+      await askBurst(context, measured)
+      throw new Error('the rest went wrong')
+    }),
+    options(),
+  )
+  assert.match(String(failure), /the rest went wrong/)
+  assert.equal(result.incomplete, true)
+  assert.match(result.why[0]!, /cut short: the rest went wrong/)
+  assert.ok((result.measured as Measured).answers > 0)
+  assert.equal(undone, true)
+  assert.equal(await alive((result.measured as Measured).pid), false)
+})
+
+test('an abort ends a load at once', async () => {
+  const controller = new AbortController()
+  const { result, failure } = await runScenario(
+    made(async (context, measured) => {
+      const app = await context.start({ name: 'the app', run: 'burst.js', core: 'server' })
+      measured.pid = app.pid
+      setTimeout(() => controller.abort(new Error('enough')), 300)
+      await context.load('bare', { url: app.origin, users: 1, durationMs: 60_000 })
+    }),
+    options(controller.signal),
+  )
+  assert.match(String(failure), /enough/)
+  assert.equal(result.incomplete, true)
+  assert.ok(result.elapsedMs < 20_000, `${result.elapsedMs} ms`)
+  assert.equal(await alive((result.measured as Measured).pid), false)
+})
+
+test('an app that does not start is named', async () => {
+  const { failure } = await runScenario(
+    made(async context => {
+      await context.start({ name: 'the backend', run: 'no-such-file.js', core: 'dependency' })
+    }),
+    options(),
+  )
+  assert.match(String(failure), /the backend: the command exited with code 1 before it listened/)
+})
