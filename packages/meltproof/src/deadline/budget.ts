@@ -4,6 +4,7 @@
  *
  * The signal is made when somebody first asks for it; most work never does.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { now } from '../clock.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { DeadlineExceededError, type DeadlineFacts } from './deadline-error.ts'
@@ -39,6 +40,8 @@ export class Budget {
   #settled = false
   #reason: Error | undefined
   #controller: AbortController | undefined
+  /** Abort listeners run in the async context in which the signal was asked for, not in that of a shared timer. */
+  #inContext: ((abort: () => void) => void) | undefined
   #listeners: Set<EndListener> | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
@@ -69,6 +72,7 @@ export class Budget {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
+      this.#inContext = AsyncLocalStorage.snapshot()
       if (this.#reason !== undefined) this.#controller.abort(this.#reason)
       else this.watch()
     }
@@ -120,7 +124,8 @@ export class Budget {
     this.#unwatch()
     const listeners = this.#listeners
     this.#listeners = undefined
-    this.#controller?.abort(reason)
+    const controller = this.#controller
+    if (controller !== undefined) this.#inContext?.(() => controller.abort(reason))
     for (const listener of listeners ?? []) listener(reason)
   }
 

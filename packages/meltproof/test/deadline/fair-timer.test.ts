@@ -1,7 +1,7 @@
 /** Fair timers on a real event loop, with sockets where it matters. Bounds are wide: another core may be busy. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -9,6 +9,7 @@ import { now } from '../../src/clock.ts'
 import { pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
+import { kept } from './kept.ts'
 
 function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Verdict> {
   const { promise, resolve } = Promise.withResolvers<Verdict>()
@@ -136,15 +137,3 @@ test('nothing of it keeps a process alive', async () => {
   ])
   assert.ok(now() - startMs < 30_000)
 })
-
-/** Our timers are unref'd; the runner's loop needs something that is not. */
-async function kept<T>(promise: Promise<T>): Promise<T> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  assert.ok((server.address() as AddressInfo).port > 0)
-  try {
-    return await promise
-  } finally {
-    server.close()
-  }
-}

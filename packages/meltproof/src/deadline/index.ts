@@ -1,0 +1,3 @@
+/** meltproof/deadline: limits on any work, that are never our own fault. */
+export { DeadlineExceededError, type DeadlinePhase } from './deadline-error.ts'
+export { remaining, within, type WithinOptions } from './within.ts'

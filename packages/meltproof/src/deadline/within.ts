@@ -1,0 +1,131 @@
+/**
+ * within(): a time limit on any piece of asynchronous work. Fair to the work (own stalls are given back, and an answer
+ * that already lies in a socket wins), strict with everybody else: it never takes longer than what it runs within has
+ * left.
+ */
+import { invalidOption, rejectUnknown, show } from '../options.ts'
+import { Budget } from './budget.ts'
+import { currentBudget, runWithBudget } from './context.ts'
+import { DeadlineExceededError } from './deadline-error.ts'
+
+/** All optional. */
+export interface WithinOptions {
+  /**
+   * What the work is, in a word or two, for the error: `'the price service'`. No secrets: it is logged.
+   * @default 'the work'
+   */
+  readonly what?: string
+  /**
+   * Do not even start with less than this left, ms: a call that takes 50 ms at its best only wastes the other side's
+   * time with 20 ms left.
+   * @default 1
+   */
+  readonly needsMs?: number
+  /** Another signal that ends the work early; the promise rejects with its reason. */
+  readonly signal?: AbortSignal
+}
+
+const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOptions)[]
+const DEFAULT_NEEDS_MS = 1
+
+/**
+ * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed without the stalls
+ * of our own event loop, or when the budget it runs in ends. Then `signal` aborts with the same reason. A callback that
+ * ignores its signal is not waited for; whatever it settles to later is dropped.
+ *
+ * `ms` may be any number: at 0 or below the time is up already and `fn` is not called; Infinity leaves only the limits
+ * it runs within. Never throws; every error is a rejection. Does not keep the process alive.
+ *
+ * @example
+ * const user = await within(200, signal => fetch(url, { signal }))
+ * @throws DeadlineExceededError when the time is up; `phase` is `'refused'` when `fn` was not even called.
+ * @throws MeltproofError `MELTPROOF_OPTION_INVALID` or `MELTPROOF_OPTION_UNKNOWN` for arguments that make no sense.
+ */
+export function within<T>(
+  ms: number,
+  fn: (signal: AbortSignal) => T | PromiseLike<T>,
+  options: WithinOptions = {},
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const { what, needsMs, signal: outer } = checked(ms, fn, options)
+    if (outer?.aborted) throw outer.reason
+    const parent = currentBudget()
+    if (parent?.reason !== undefined) throw parent.reason
+    const budget = new Budget(ms, { parent, ...(what === undefined ? {} : { what }) })
+    const leftMs = budget.limitMs
+    if (leftMs < needsMs) {
+      throw new DeadlineExceededError({
+        phase: 'refused',
+        limitMs: leftMs,
+        waitedMs: 0,
+        ownStallMs: 0,
+        ...(what === undefined ? {} : { what }),
+      })
+    }
+    const outerAborted = outer === undefined ? undefined : () => budget.cancel(outer.reason)
+    if (outerAborted !== undefined) outer!.addEventListener('abort', outerAborted, { once: true })
+    const done = (): void => {
+      budget.settle()
+      if (outerAborted !== undefined) outer!.removeEventListener('abort', outerAborted)
+    }
+    budget.onEnd(reason => {
+      done()
+      reject(reason)
+    })
+    let result: T | PromiseLike<T>
+    try {
+      result = runWithBudget(budget, () => fn(budget.signal))
+    } catch (error) {
+      done()
+      throw error
+    }
+    if (!isThenable(result)) {
+      done()
+      resolve(result)
+      return
+    }
+    result.then(
+      value => {
+        done()
+        resolve(value)
+      },
+      error => {
+        done()
+        reject(error)
+      },
+    )
+  })
+}
+
+/**
+ * Milliseconds left of the innermost budget the running code works under: of `within()`, or of the request when its
+ * server is protected with `deadlineMs`. 0 when it has run out; Infinity outside of any.
+ */
+export function remaining(): number {
+  return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY
+}
+
+function checked(
+  ms: unknown,
+  fn: unknown,
+  options: WithinOptions,
+): { what: string | undefined; needsMs: number; signal: AbortSignal | undefined } {
+  if (typeof ms !== 'number' || Number.isNaN(ms)) {
+    invalidOption('within(ms, fn): ms', 'a number of milliseconds; 0 or less means the time is up', ms)
+  }
+  if (typeof fn !== 'function') invalidOption('within(ms, fn): fn', 'a function', fn)
+  if (typeof options !== 'object' || options === null)
+    invalidOption('within(ms, fn, options): options', 'an object', options)
+  rejectUnknown('within(ms, fn, options)', options, KNOWN)
+  const { what, needsMs = DEFAULT_NEEDS_MS, signal } = options
+  if (what !== undefined && typeof what !== 'string') invalidOption('what', 'a string', what)
+  if (typeof needsMs !== 'number' || !(needsMs >= 0)) {
+    invalidOption('needsMs', 'a number of milliseconds from 0', needsMs)
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', show(signal))
+  return { what, needsMs, signal }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
+}
