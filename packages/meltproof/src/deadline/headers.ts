@@ -1,0 +1,107 @@
+/**
+ * Deadlines across processes, as header fields: what is left, relative, because clocks differ. Pure.
+ *
+ * What comes from outside is only ever a wish to be served sooner: it may shrink what this process allows, never
+ * lengthen it. A field that is not exactly as specified is ignored, as if it were not there. When several say
+ * something, by several names or one name repeated, the smallest counts.
+ */
+import { invalidOption } from '../options.ts'
+
+/**
+ * How a field writes a duration.
+ * - `milliseconds`: a whole number of them, as Envoy's `x-envoy-expected-rq-timeout-ms`;
+ * - `grpc`: at most eight digits and a unit (`H M S m u n`), as gRPC over HTTP/2 specifies `grpc-timeout`.
+ */
+export type DeadlineFormat = 'milliseconds' | 'grpc'
+
+export interface DeadlineHeader {
+  /** Lower case, as Node gives names of fields. */
+  readonly name: string
+  readonly format: DeadlineFormat
+}
+
+/** What is read when nothing else is asked for. */
+export const DEADLINE_HEADERS: readonly DeadlineHeader[] = [
+  { name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' },
+  { name: 'grpc-timeout', format: 'grpc' },
+]
+
+/** Header fields as `IncomingMessage.headers` has them. */
+export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** The smallest duration that any of these fields states, ms; undefined when none does. */
+export function readDeadline(
+  fields: HeaderFields,
+  headers: readonly DeadlineHeader[] = DEADLINE_HEADERS,
+): number | undefined {
+  let leastMs: number | undefined
+  for (const { name, format } of headers) {
+    const value = fields[name]
+    if (value === undefined) continue
+    // Node joins what is repeated with commas.
+    const values = typeof value === 'string' ? (value.includes(',') ? value.split(',') : [value]) : value
+    for (const text of values.slice(0, MOST_REPEATED)) {
+      const ms = parseDeadline(text, format)
+      if (ms !== undefined && (leastMs === undefined || ms < leastMs)) leastMs = ms
+    }
+  }
+  return leastMs
+}
+
+/** Milliseconds, above 0; undefined for anything that is not exactly such a value. */
+export function parseDeadline(text: string, format: DeadlineFormat): number | undefined {
+  if (text.length > LONGEST) return undefined
+  const match = PATTERN[format].exec(text)
+  if (match === null) return undefined
+  const ms = format === 'grpc' ? Number(match[1]) * GRPC_UNIT_MS[match[2]!]! : Number(match[1])
+  // 0 is not "nothing left": proxies write it for "no timeout", and a caller with nothing left does not call.
+  return ms > 0 ? ms : undefined
+}
+
+/**
+ * The value of a field that states `leftMs`; undefined when there is nothing to state: no limit, or nothing left.
+ * Rounded down, so that the other side never has longer than we wait.
+ */
+export function formatDeadline(leftMs: number, format: DeadlineFormat): string | undefined {
+  if (!Number.isFinite(leftMs) || leftMs < 1) return undefined
+  const ms = Math.floor(leftMs)
+  if (format === 'milliseconds') return ms > MOST_MS ? String(MOST_MS) : String(ms)
+  if (ms <= MOST_GRPC_VALUE) return `${ms}m`
+  return `${Math.min(Math.floor(ms / 1000), MOST_GRPC_VALUE)}S`
+}
+
+/** Checks names and formats a user hands in; throws a MeltproofError that says which is wrong. */
+export function checkDeadlineHeaders(option: string, value: unknown): readonly DeadlineHeader[] {
+  if (value === undefined) return DEADLINE_HEADERS
+  if (!Array.isArray(value)) invalidOption(option, 'a list of { name, format }', value)
+  return (value as readonly unknown[]).map((header, i) => {
+    const { name, format } = (header ?? {}) as { name?: unknown; format?: unknown }
+    if (typeof name !== 'string' || !TOKEN.test(name) || TAKEN.has(name.toLowerCase())) {
+      invalidOption(`${option}[${i}].name`, 'the name of a header field of its own', name)
+    }
+    if (format !== 'milliseconds' && format !== 'grpc') {
+      invalidOption(`${option}[${i}].format`, "'milliseconds' or 'grpc'", format)
+    }
+    return { name: name.toLowerCase(), format }
+  })
+}
+
+const PATTERN: Readonly<Record<DeadlineFormat, RegExp>> = {
+  milliseconds: /^[ \t]*([0-9]{1,13})[ \t]*$/,
+  grpc: /^[ \t]*([0-9]{1,8})([HMSmun])[ \t]*$/,
+}
+const GRPC_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
+const MOST_GRPC_VALUE = 99_999_999
+const MOST_MS = 9_999_999_999_999
+/** Longer than any value that is right, with some space around it. */
+const LONGEST = 32
+/** A client that repeats a field more often is not asking for anything; only so many are looked at. */
+const MOST_REPEATED = 16
+/** A field name (RFC 9110 section 5.6.2). */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
+/** Writing one of these would change what the request is. */
+const TAKEN = new Set(
+  'authorization connection content-encoding content-length content-type cookie expect host keep-alive set-cookie te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
+    ' ',
+  ),
+)
