@@ -28,6 +28,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       scope: [],
       channels: ['record'],
       signals: VOCABULARY,
+      timing: [...VOCABULARY, 'signals'],
       deadline: [...VOCABULARY, 'signals'],
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission', 'deadline'],

@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
 import { clearInterval, setInterval } from 'node:timers'
+import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
 import { STALL_TUNING, type Stall, StallLedger } from './stall-ledger.ts'
 
@@ -61,7 +62,10 @@ function start(): void {
 }
 
 function beat(): void {
-  ledger.beat(now(), idleMs())
+  const nowMs = now()
+  const stalled = stalls.hasSubscribers && ledger.overdue(nowMs)
+  ledger.beat(nowMs, idleMs())
+  if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)
   if (holders > 0) return
   clearInterval(heartbeat)
   heartbeat = undefined

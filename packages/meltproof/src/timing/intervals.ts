@@ -1,0 +1,57 @@
+/** Stretches of time as sorted, disjoint intervals: what a timeline adds up and takes away. Pure. */
+
+export interface Interval {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** Sorted, disjoint, none empty. */
+export type Intervals = readonly Interval[]
+
+export const NEVER: Intervals = []
+
+/** Brings intervals in any order, overlapping or empty, into order. */
+export function union(intervals: readonly Interval[]): Intervals {
+  const sorted = intervals.filter(({ fromMs, toMs }) => toMs > fromMs).sort((a, b) => a.fromMs - b.fromMs)
+  const merged: Interval[] = []
+  for (const next of sorted) {
+    const last = merged.at(-1)
+    if (last === undefined || next.fromMs > last.toMs) merged.push(next)
+    else if (next.toMs > last.toMs) merged[merged.length - 1] = { fromMs: last.fromMs, toMs: next.toMs }
+  }
+  return merged
+}
+
+/** What of `from` lies outside of `taken`. */
+export function subtract(from: Intervals, taken: Intervals): Intervals {
+  if (from.length === 0 || taken.length === 0) return from
+  const left: Interval[] = []
+  let next = 0
+  for (const { fromMs, toMs } of from) {
+    let startMs = fromMs
+    while (next < taken.length && taken[next]!.toMs <= startMs) next++
+    for (let i = next; i < taken.length && taken[i]!.fromMs < toMs; i++) {
+      if (taken[i]!.fromMs > startMs) left.push({ fromMs: startMs, toMs: taken[i]!.fromMs })
+      startMs = Math.max(startMs, taken[i]!.toMs)
+    }
+    if (startMs < toMs) left.push({ fromMs: startMs, toMs })
+  }
+  return left
+}
+
+/** What of `intervals` lies within [fromMs, toMs]. */
+export function within(intervals: Intervals, fromMs: number, toMs: number): Intervals {
+  const clipped: Interval[] = []
+  for (const interval of intervals) {
+    const from = Math.max(fromMs, interval.fromMs)
+    const to = Math.min(toMs, interval.toMs)
+    if (to > from) clipped.push({ fromMs: from, toMs: to })
+  }
+  return clipped
+}
+
+export function lengthMs(intervals: Intervals): number {
+  let sum = 0
+  for (const { fromMs, toMs } of intervals) sum += toMs - fromMs
+  return sum
+}

@@ -1,0 +1,142 @@
+/**
+ * Keeps the timelines of this process: puts records, the stall ledger and the eventsWaiting certificate together.
+ * Works only while somebody asks; the stall ledger's heartbeat runs only while a request or a call is pending.
+ */
+import { performance } from 'node:perf_hooks'
+import { calls, requests, stalls } from '../channels.ts'
+import type { OutboundRecord, StallRecord } from '../record.ts'
+import { certify } from '../signals/events-waiting.ts'
+import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
+import { AFTERMATH_MS, type CallTimeline, callTimeline } from './call-timeline.ts'
+import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
+import { latenessMs, type RequestFigures, RequestTimeline } from './request-timeline.ts'
+import { claimedMs } from './server-timing.ts'
+import { UsualTimes } from './usual.ts'
+
+export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => void
+
+/** How far back stalls are looked for that run into the one at hand, ms. */
+const LOOK_BACK_MS = 2000
+
+const usual = new UsualTimes()
+const watchers = new Set<CallWatcher>()
+let pending = 0
+let listening = false
+/** The loop's idle time when the last stall ended: it has turned to something new as soon as that grows. */
+let idleAtStallEndMs = Number.POSITIVE_INFINITY
+
+/** Calls back for each call to a dependency, in the turn in which it ended. */
+export function watchCalls(watcher: CallWatcher): () => void {
+  watchers.add(watcher)
+  listen()
+  return () => {
+    watchers.delete(watcher)
+    unlistenIfIdle()
+  }
+}
+
+/** A request has arrived whose time somebody will want to know. Pair it with {@link endRequest}. */
+export function beginRequest(arrivedAtMs: number): RequestTimeline {
+  pending++
+  holdCounted()
+  listen()
+  return new RequestTimeline(arrivedAtMs)
+}
+
+/** It is over: its figures. */
+export function endRequest(timeline: RequestTimeline, endedAtMs: number): RequestFigures {
+  pending--
+  releaseCounted()
+  unlistenIfIdle()
+  const { arrivedAtMs } = timeline
+  return timeline.figures(endedAtMs, stallsAround(arrivedAtMs, endedAtMs))
+}
+
+/** How long a request that is being parsed right now may have lain in its socket, ms. Cheap when nothing stalled. */
+export function latenessNow(nowMs: number): number {
+  if (stalledBetween(nowMs - AFTERMATH_MS, nowMs) === 0) return 0
+  const before = stallsAround(nowMs - LOOK_BACK_MS, nowMs)
+  const last = before.at(-1)
+  const over = last !== undefined && last.toMs < nowMs
+  if (over && performance.nodeTiming.idleTime > idleAtStallEndMs) return 0
+  return latenessMs(before, nowMs)
+}
+
+/** Whole stalls that touch [fromMs, toMs], in order, with the one that is still on. */
+function stallsAround(fromMs: number, toMs: number): Intervals {
+  const totalMs = stalledBetween(fromMs, toMs)
+  if (totalMs === 0) return NEVER
+  const known = stallsBetween(fromMs, toMs)
+  const stillOnMs = totalMs - lengthMs(within(known, fromMs, toMs))
+  // Sums of floats differ in their last digits.
+  return stillOnMs > 0.001 ? [...known, { fromMs: toMs - stillOnMs, toMs }] : known
+}
+
+function listen(): void {
+  if (listening) return
+  listening = true
+  calls.subscribe(onCall)
+  stalls.subscribe(onStall)
+}
+
+function unlistenIfIdle(): void {
+  if (pending > 0 || watchers.size > 0 || requests.hasSubscribers) return
+  listening = false
+  calls.unsubscribe(onCall)
+  stalls.unsubscribe(onStall)
+}
+
+function onStall(_: StallRecord): void {
+  idleAtStallEndMs = performance.nodeTiming.idleTime
+}
+
+function onCall(record: OutboundRecord): void {
+  if (record.scope instanceof RequestTimeline) record.scope.addCall(evaluate(record, record.answerLay))
+  if (watchers.size === 0) return
+  // The certificate is about this turn: it says something about an answer that was seen in it, and the rest is known.
+  const { answerLay, firstByteAtMs, endedAtMs } = record
+  if (answerLay !== undefined || firstByteAtMs === undefined || endedAtMs - firstByteAtMs > 1) tell(record, answerLay)
+  else certify(lay => tell(record, lay))
+}
+
+function tell(record: OutboundRecord, lay: boolean | undefined): void {
+  const timeline = evaluate(record, lay)
+  const { low, high } = timeline.dependencyMs
+  if (record.outcome === 'answered' && high - low < 1) usual.note(keyOf(record), high)
+  for (const watcher of watchers) watcher(record, timeline)
+}
+
+function evaluate(record: OutboundRecord, answerLay: boolean | undefined): CallTimeline {
+  const { startedAtMs, queuedMs, connectMs, sentAtMs, firstByteAtMs, endedAtMs } = record
+  const around = stallsAround(startedAtMs, endedAtMs)
+  return callTimeline({
+    startedAtMs,
+    queuedMs,
+    connectMs,
+    sentAtMs,
+    firstByteAtMs,
+    endedAtMs,
+    failedToConnect: firstByteAtMs === undefined && (record.phase === 'connect' || neverConnected(record.errorCode)),
+    stalls: around,
+    claimedMs: claimedMs(record.serverTiming),
+    answerLay,
+    usualMs: around.length === 0 ? undefined : usual.of(keyOf(record)),
+  })
+}
+
+const keyOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`
+
+/** Codes of Node, undici and the database clients for a connection that did not come about. */
+const CONNECT_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function neverConnected(code: string | undefined): boolean {
+  return code !== undefined && CONNECT_CODES.has(code)
+}

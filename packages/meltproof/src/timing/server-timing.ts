@@ -1,0 +1,72 @@
+/**
+ * Reads what a peer claims about its own time (W3C Server Timing) out of a header that may be malformed, enormous or
+ * a lie. Pure, linear in the header's length, and never throws. Whether a claim can be true is decided where it is
+ * used: it is clamped to the time the call really took (call-timeline.ts).
+ */
+
+/** Longer headers are not read: nobody's honest summary needs more, characters. */
+export const MOST_HEADER = 4096
+/** Entries read of one header. */
+const MOST_ENTRIES = 64
+/** A day: nothing of ours waits so long, ms. */
+const MOST_DURATION_MS = 86_400_000
+
+/**
+ * How long the peer says it took, ms: the entry called `total` when there is one, otherwise the longest. Never their
+ * sum: entries nest and run at the same time. Undefined when it says nothing usable.
+ */
+export function claimedMs(header: string | undefined): number | undefined {
+  if (header === undefined || header.length > MOST_HEADER) return undefined
+  let longest: number | undefined
+  let entries = 0
+  for (const entry of split(header, ',')) {
+    if (++entries > MOST_ENTRIES) break
+    const [name, ...parameters] = split(entry, ';')
+    const durationMs = durationOf(parameters)
+    if (durationMs === undefined) continue
+    if (name!.trim().toLowerCase() === 'total') return durationMs
+    if (longest === undefined || durationMs > longest) longest = durationMs
+  }
+  return longest
+}
+
+/** The first `dur` counts, as in the specification; one that is no duration makes the entry worthless. */
+function durationOf(parameters: readonly string[]): number | undefined {
+  for (const parameter of parameters) {
+    const equals = parameter.indexOf('=')
+    if (equals < 0 || parameter.slice(0, equals).trim().toLowerCase() !== 'dur') continue
+    const text = parameter.slice(equals + 1).trim()
+    const bare = text.startsWith('"') && text.endsWith('"') && text.length > 1 ? text.slice(1, -1) : text
+    if (!/^\d{1,12}(?:\.\d{0,12})?$/.test(bare)) return undefined
+    const value = Number(bare)
+    return value <= MOST_DURATION_MS ? value : undefined
+  }
+  return undefined
+}
+
+/** Splits at a separator that is not within a quoted string. */
+function split(text: string, separator: string): string[] {
+  const parts: string[] = []
+  let start = 0
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (quoted && character === '\\') i++
+    else if (character === '"') quoted = !quoted
+    else if (character === separator && !quoted) {
+      parts.push(text.slice(start, i))
+      start = i + 1
+    }
+  }
+  parts.push(text.slice(start))
+  return parts
+}
+
+/** What we say of ourselves: `total` is what a caller waited for us, and what of it was queue and stalled loop. */
+export function serverTimingHeader(totalMs: number, queuedMs: number, stalledMs: number): string {
+  return `total;dur=${fixed(totalMs)}, queue;dur=${fixed(queuedMs)}, loop;dur=${fixed(stalledMs)}`
+}
+
+function fixed(ms: number): string {
+  return Math.max(0, ms).toFixed(1)
+}

@@ -1,0 +1,42 @@
+/**
+ * What each peer usually takes: the median of its last clean calls, where no stall of ours blurred the picture. Pure
+ * and bounded. With it, a call whose answer arrived somewhere within a stall is put where such calls usually end.
+ */
+
+/** Peers remembered; the one unheard of for longest goes first. */
+const MOST_PEERS = 256
+/** Calls remembered of each. Odd, so that the median is one of them. */
+const WINDOW = 31
+
+class Recent {
+  readonly #values = new Float64Array(WINDOW)
+  #count = 0
+
+  add(ms: number): void {
+    this.#values[this.#count++ % WINDOW] = ms
+  }
+
+  median(): number {
+    const sorted = this.#values.slice(0, Math.min(this.#count, WINDOW)).sort()
+    return sorted[sorted.length >> 1]!
+  }
+}
+
+export class UsualTimes {
+  /** In order of last use. */
+  readonly #peers = new Map<string, Recent>()
+
+  /** A call that no stall touched took the peer `ms`. */
+  note(peer: string, ms: number): void {
+    const recent = this.#peers.get(peer) ?? new Recent()
+    recent.add(ms)
+    this.#peers.delete(peer)
+    this.#peers.set(peer, recent)
+    if (this.#peers.size > MOST_PEERS) this.#peers.delete(this.#peers.keys().next().value!)
+  }
+
+  /** Undefined before the first clean call. Sorts 31 numbers: for calls that a stall touched. */
+  of(peer: string): number | undefined {
+    return this.#peers.get(peer)?.median()
+  }
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type CallFacts, callTimeline } from '../../src/timing/call-timeline.ts'
+import { facts, histories } from './arbitrary.ts'
+
+const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-6
+
+const call = (more: Partial<CallFacts> = {}): CallFacts => ({
+  startedAtMs: 1000,
+  queuedMs: 0,
+  connectMs: 0,
+  sentAtMs: 1000,
+  firstByteAtMs: 1300,
+  endedAtMs: 1300,
+  failedToConnect: false,
+  stalls: [],
+  claimedMs: undefined,
+  answerLay: undefined,
+  usualMs: undefined,
+  ...more,
+})
+
+test('whatever is claimed or seen, shares are not negative and add up to the wall time', () => {
+  fc.assert(
+    fc.property(facts, given => {
+      const { shares, wallMs, dependencyMs } = callTimeline(given)
+      const parts = Object.values(shares)
+      for (const part of parts) assert.ok(part >= -1e-9, `${part}`)
+      assert.ok(
+        near(
+          parts.reduce((sum, part) => sum + part, 0),
+          wallMs,
+        ),
+        JSON.stringify({ shares, wallMs }),
+      )
+      assert.ok(dependencyMs.low <= dependencyMs.high + 1e-9)
+      assert.ok(dependencyMs.best <= dependencyMs.high + 1e-9)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('the truth lies within [low, high] whenever the network took nothing', () => {
+  fc.assert(
+    fc.property(
+      histories.filter(({ wayMs }) => wayMs === 0),
+      ({ tookMs, facts: seen }) => {
+        const { dependencyMs } = callTimeline(seen)
+        assert.ok(dependencyMs.low <= tookMs + 1e-6 && tookMs <= dependencyMs.high + 1e-6)
+      },
+    ),
+  )
+  fc.assert(
+    fc.property(histories, ({ tookMs, wayMs, facts: seen }) => {
+      const { low, high } = callTimeline(seen).dependencyMs
+      assert.ok(low <= tookMs + wayMs + 1e-6 && tookMs + wayMs <= high + 1e-6)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('an honest Server-Timing gives the exact figure, and the network never more than it took', () => {
+  fc.assert(
+    fc.property(
+      histories.filter(history => history.facts.claimedMs !== undefined),
+      ({ tookMs, wayMs, facts: seen }) => {
+        const timeline = callTimeline(seen)
+        assert.equal(timeline.narrowedByPeer, true)
+        assert.ok(near(timeline.dependencyMs.best, tookMs))
+        assert.ok(timeline.networkMs <= wayMs + 1e-6)
+      },
+    ),
+  )
+})
+
+test('a stall that was over before the answer came is not held against us', () => {
+  const { verdict, dependencyMs, ownStallMs } = callTimeline(call({ stalls: [{ fromMs: 1050, toMs: 1250 }] }))
+  assert.equal(verdict, 'dependency')
+  assert.deepEqual([dependencyMs.low, dependencyMs.high, ownStallMs], [300, 300, 0])
+})
+
+test('an answer seen as a stall ends may have come any time in it; what the peer usually takes decides', () => {
+  const stalls = [{ fromMs: 1020, toMs: 1300 }]
+  const blind = callTimeline(call({ stalls }))
+  assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high, blind.dependencyMs.best], [20, 300, 160])
+  assert.equal(callTimeline(call({ stalls, usualMs: 50 })).ownStallMs, 250)
+  assert.equal(callTimeline(call({ stalls, usualMs: 50 })).verdict, 'loop')
+  assert.equal(callTimeline(call({ stalls, usualMs: 5 })).dependencyMs.best, 20, 'never below what is certain')
+  assert.equal(callTimeline(call({ stalls, answerLay: false })).ownStallMs, 0, 'the loop was not late for this one')
+})
+
+test('stalls that follow one another are one', () => {
+  const stalls = [
+    { fromMs: 1020, toMs: 1150 },
+    { fromMs: 1155, toMs: 1298 },
+  ]
+  assert.equal(callTimeline(call({ stalls })).dependencyMs.low, 20)
+})
+
+test('a lying peer can not claim more than the call took, nor make a stall of ours its network', () => {
+  assert.equal(callTimeline(call({ claimedMs: 1e9 })).dependencyMs.best, 300)
+  const modest = callTimeline(call({ claimedMs: 0, stalls: [{ fromMs: 1100, toMs: 1300 }] }))
+  assert.equal(modest.networkMs, 100)
+  assert.equal(modest.ownStallMs, 200)
+})
+
+test('what the peer did not take and what did not lie here was on the way', () => {
+  const { networkMs, verdict } = callTimeline(call({ claimedMs: 20 }))
+  assert.equal(networkMs, 280)
+  assert.equal(verdict, 'network')
+})
+
+test('making a connection is the network, the queue for one is ours', () => {
+  const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined }))
+  assert.equal(connecting.verdict, 'network')
+  assert.equal(connecting.shares.dependencyMs, 50)
+  const queued = callTimeline(call({ queuedMs: 250, sentAtMs: undefined }))
+  assert.equal(queued.verdict, 'self')
+  const refused = callTimeline(call({ failedToConnect: true, firstByteAtMs: undefined }))
+  assert.equal(refused.verdict, 'network')
+  assert.equal(refused.shares.dependencyMs, 0)
+})
+
+test('a stall that held up the sending is ours', () => {
+  const { ownStallMs, dependencyMs } = callTimeline(
+    call({ sentAtMs: undefined, stalls: [{ fromMs: 995, toMs: 1200 }] }),
+  )
+  assert.equal(ownStallMs, 200)
+  assert.equal(dependencyMs.high, 100)
+})
+
+test('no answer: the whole wait was the dependency, however the loop did at the end', () => {
+  const { verdict, dependencyMs } = callTimeline(
+    call({ firstByteAtMs: undefined, stalls: [{ fromMs: 1250, toMs: 1300 }] }),
+  )
+  assert.equal(verdict, 'dependency')
+  assert.equal(dependencyMs.low, 300)
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { callTimeline } from '../../src/timing/call-timeline.ts'
+import { type Interval, lengthMs, subtract, union, within } from '../../src/timing/intervals.ts'
+import { latenessMs, RequestTimeline } from '../../src/timing/request-timeline.ts'
+import { facts, stalls } from './arbitrary.ts'
+
+const intervals: fc.Arbitrary<Interval[]> = fc.array(
+  fc.record({ fromMs: fc.integer({ min: 0, max: 100 }), toMs: fc.integer({ min: 0, max: 100 }) }),
+  { maxLength: 12 },
+)
+const covers = (list: readonly Interval[], at: number): boolean => list.some(i => i.fromMs <= at && at < i.toMs)
+
+test('union, subtract and within agree with asking at every point', () => {
+  fc.assert(
+    fc.property(intervals, intervals, (a, b) => {
+      const [left, right] = [union(a), union(b)]
+      const without = subtract(left, right)
+      const clipped = within(left, 20, 70)
+      for (let at = 0.5; at < 100; at++) {
+        assert.equal(covers(left, at), covers(a, at))
+        assert.equal(covers(without, at), covers(a, at) && !covers(b, at))
+        assert.equal(covers(clipped, at), covers(a, at) && at >= 20 && at < 70)
+      }
+      assert.equal(lengthMs(without) + lengthMs(left) - lengthMs(without), lengthMs(left))
+      for (let i = 1; i < without.length; i++) assert.ok(without[i]!.fromMs >= without[i - 1]!.toMs)
+    }),
+  )
+})
+
+const at = fc.double({ min: 1000, max: 2500, noNaN: true })
+
+test('every moment of a request belongs to exactly one', () => {
+  fc.assert(
+    fc.property(
+      fc.record({ started: at, returned: at, received: at, answered: at, ended: at }),
+      fc.array(facts, { maxLength: 5 }),
+      stalls,
+      fc.double({ min: 0, max: 300, noNaN: true }),
+      ({ started, returned, received, answered, ended }, calls, around, lateMs) => {
+        const timeline = new RequestTimeline(1000)
+        timeline.startedAtMs = started
+        timeline.returnedAtMs = returned
+        timeline.receivedAtMs = received
+        timeline.answeredAtMs = answered
+        timeline.lateMs = lateMs
+        for (const call of calls) timeline.addCall(callTimeline(call))
+        const f = timeline.figures(ended, around)
+        const parts = [f.queuedMs, f.stalledMs, f.dependencyMs, f.networkMs, f.ownMs]
+        for (const part of parts) assert.ok(part >= -1e-9)
+        assert.ok(Math.abs(parts.reduce((sum, part) => sum + part, 0) - f.totalMs) < 1e-6)
+        const shares = Object.values(f.shares).reduce((sum, part) => sum + part, 0)
+        assert.ok(Math.abs(shares - f.totalMs - f.lateMs) < 1e-6)
+        assert.equal(f.calls, calls.length)
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})
+
+function request(more: (timeline: RequestTimeline) => void, endedAtMs: number, around: Interval[] = []) {
+  const timeline = new RequestTimeline(1000)
+  more(timeline)
+  return timeline.figures(endedAtMs, around)
+}
+
+const slowCall = (startedAtMs: number, endedAtMs: number): ReturnType<typeof callTimeline> =>
+  callTimeline({
+    startedAtMs,
+    queuedMs: 0,
+    connectMs: 0,
+    sentAtMs: startedAtMs,
+    firstByteAtMs: endedAtMs,
+    endedAtMs,
+    failedToConnect: false,
+    stalls: [],
+    claimedMs: undefined,
+    answerLay: false,
+    usualMs: undefined,
+  })
+
+test('calls at the same time count once', () => {
+  const { dependencyMs, ownMs, verdict } = request(timeline => {
+    timeline.addCall(slowCall(1010, 1210))
+    timeline.addCall(slowCall(1010, 1310))
+  }, 1320)
+  assert.equal(dependencyMs, 300)
+  assert.equal(ownMs, 20)
+  assert.equal(verdict, 'dependency')
+})
+
+test('a stall beside a slow dependency is the dependency, alone it is the loop, in the own handler it is the work', () => {
+  const stall = [{ fromMs: 1020, toMs: 1300 }]
+  assert.equal(request(timeline => timeline.addCall(slowCall(1010, 1310)), 1320, stall).verdict, 'dependency')
+  assert.equal(request(() => undefined, 1320, stall).verdict, 'loop')
+  const own = request(
+    timeline => {
+      timeline.returnedAtMs = 1310
+    },
+    1320,
+    stall,
+  )
+  assert.equal(own.verdict, 'self')
+  assert.equal(own.stalledMs, 0)
+})
+
+test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
+  const start = (timeline: RequestTimeline): void => {
+    timeline.startedAtMs = 1400
+  }
+  assert.deepEqual([request(start, 1410).queuedMs, request(start, 1410).verdict], [400, 'self'])
+  const stalled = request(start, 1410, [{ fromMs: 1010, toMs: 1390 }])
+  assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
+})
+
+test('a slow client is the network, coming and going', () => {
+  const upload = request(timeline => {
+    timeline.receivedAtMs = 1500
+  }, 1510)
+  assert.deepEqual([upload.networkMs, upload.verdict], [500, 'network'])
+  const download = request(timeline => {
+    timeline.answeredAtMs = 1010
+  }, 1510)
+  assert.deepEqual([download.networkMs, download.verdict], [500, 'network'])
+})
+
+test('what a request waited before it could even be read is the loop', () => {
+  const { shares, totalMs, verdict } = request(timeline => {
+    timeline.lateMs = 250
+  }, 1010)
+  assert.deepEqual([shares.loopMs, totalMs, verdict], [250, 10, 'loop'])
+  assert.equal(latenessMs([{ fromMs: 700, toMs: 995 }], 1000), 300)
+  assert.equal(latenessMs([{ fromMs: 700, toMs: 900 }], 1000), 0)
+})
+
+test('a request with thousands of calls holds no more than a few hundred of them', () => {
+  const timeline = new RequestTimeline(1000)
+  for (let i = 0; i < 5000; i++) timeline.addCall(slowCall(1000 + i, 1000.5 + i))
+  const { calls, dependencyMs } = timeline.figures(7000, [])
+  assert.equal(calls, 5000)
+  assert.equal(dependencyMs, 128)
+})

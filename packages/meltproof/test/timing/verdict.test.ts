@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Shares } from '../../src/record.ts'
+import { explainVerdict, verdictOf } from '../../src/timing/verdict.ts'
+
+const share = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e6, noNaN: true }))
+const shares: fc.Arbitrary<Shares> = fc.record({
+  loopMs: share,
+  dependencyMs: share,
+  networkMs: share,
+  selfMs: share,
+})
+
+test('nobody took more than the one who is named', () => {
+  fc.assert(
+    fc.property(shares, given => {
+      const named = given[`${verdictOf(given)}Ms`]
+      for (const other of Object.values(given)) assert.ok(other <= named)
+    }),
+  )
+})
+
+test('the verdict does not depend on the unit, and more of the same does not change it', () => {
+  fc.assert(
+    fc.property(shares, fc.double({ min: 0.5, max: 100, noNaN: true }), (given, factor) => {
+      const verdict = verdictOf(given)
+      const scaled = Object.fromEntries(Object.entries(given).map(([part, ms]) => [part, ms * factor]))
+      const most = Math.max(...Object.values(given))
+      // Denormal numbers lose digits when scaled; nobody's latency is one.
+      if (most > 1e-3) assert.equal(given[`${verdictOf(scaled as unknown as Shares)}Ms`], given[`${verdict}Ms`])
+      assert.equal(verdictOf({ ...given, [`${verdict}Ms`]: most + 1 }), verdict)
+    }),
+  )
+})
+
+test('a sentence with the figures', () => {
+  assert.equal(
+    explainVerdict({ loopMs: 12.4, dependencyMs: 240.2, networkMs: 0, selfMs: 7 }),
+    'dependency: 240 of 260 ms (loop 12, dependency 240, network 0, self 7)',
+  )
+  assert.match(explainVerdict({ loopMs: 0, dependencyMs: 0, networkMs: 0, selfMs: 0 }), /^self: 0 of 0 ms/)
+})
