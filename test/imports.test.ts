@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope']
+const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope', 'route']
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -26,12 +26,13 @@ const RULES: Readonly<Record<string, Rules>> = {
       options: ['errors'],
       record: [],
       scope: [],
+      route: [],
       channels: ['record'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
       deadline: [...VOCABULARY, 'signals'],
       admission: ['errors', 'options', 'signals'],
-      server: [...VOCABULARY, 'signals', 'admission', 'deadline'],
+      server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
       'register-options': ['options', 'server'],
       toobusy: ['clock', 'errors'],
       register: ['errors', 'register-options', 'server'],

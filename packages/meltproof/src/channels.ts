@@ -21,8 +21,7 @@ export interface RequestMessage {
   readonly record: RequestRecord
   readonly server: Server
   readonly request: IncomingMessage
-  /** Undefined for a request that was shed before Node made a response for it. */
-  readonly response: ServerResponse | undefined
+  readonly response: ServerResponse
 }
 
 export interface ShedMessage {
@@ -31,7 +30,7 @@ export interface ShedMessage {
   readonly request: IncomingMessage
 }
 
-/** One a request, when it is over. */
+/** One a request that got past the gate, when it is over. */
 export const requests: Seam<RequestMessage> = seam('meltproof:request')
 /** One a request turned away. At 100x capacity that is most of what a server does: subscribers must be quick. */
 export const sheds: Seam<ShedMessage> = seam('meltproof:shed')

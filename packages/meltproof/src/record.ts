@@ -23,16 +23,14 @@ export interface Shares {
   readonly selfMs: number
 }
 
-/** How a request ended. */
+/** How a request whose handler ran ended. One that was turned away has a ShedRecord instead. */
 export type RequestOutcome =
   /** The handler answered, whatever the status. */
   | 'answered'
-  /** Turned away at the gate; the handler never ran. */
-  | 'shed'
   /** The client went away before the answer was complete. */
   | 'aborted'
 
-/** One request, once it is over. */
+/** One request that got past the gate, once it is over. */
 export interface RequestRecord {
   /** As the client wrote it; not bounded, so never a label as it is. */
   readonly method: string
@@ -43,8 +41,6 @@ export interface RequestRecord {
   /** Status sent; 0 when none was. */
   readonly status: number
   readonly outcome: RequestOutcome
-  /** Why it was shed, as in `guard.stats().shed`; undefined unless it was. */
-  readonly shedReason: string | undefined
   /** When its head was parsed. */
   readonly arrivedAtMs: number
   /** From `arrivedAtMs` until the answer had left, or the connection was gone. */
@@ -132,7 +128,7 @@ export interface OutboundRecord {
   readonly scope: object | undefined
 }
 
-/** A request turned away at the gate. */
+/** A request turned away at the gate; its handler never ran. */
 export interface ShedRecord {
   readonly atMs: number
   /** As in `guard.stats().shed`. */
