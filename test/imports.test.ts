@@ -31,6 +31,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
       deadline: [...VOCABULARY, 'signals'],
+      outbound: [...VOCABULARY, 'signals', 'deadline'],
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
       'register-options': ['options', 'server'],

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'MELTPROOF_SERVER_PROTECTED'
   | 'MELTPROOF_DEADLINE_EXCEEDED'
   | 'MELTPROOF_CANCELLED'
+  | 'MELTPROOF_OUTBOUND_FULL'
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
@@ -25,6 +26,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
+  MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
 }
 
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */

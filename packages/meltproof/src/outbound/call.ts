@@ -1,0 +1,194 @@
+/**
+ * One outbound call while it runs: its place in the bulkhead, its one fair timer, the budget of the request it is made
+ * for. Knows no client; whoever carries the call reports what happens to it and is told when to give up.
+ */
+import { now } from '../clock.ts'
+import type { Budget, EndListener } from '../deadline/budget.ts'
+import { currentBudget } from '../deadline/context.ts'
+import { DeadlineExceededError } from '../deadline/deadline-error.ts'
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
+import { MeltproofError } from '../errors.ts'
+import { stalledBetween } from '../signals/loop-stalls.ts'
+import { Bulkhead } from './bulkhead.ts'
+import { CallPhases, type CallProgress } from './call-phases.ts'
+import type { CallLimits, LimitTable } from './limits.ts'
+
+/** What carries a call: it can end it, and say how it gets on. */
+export interface Carrier {
+  /** Ends the call with this error, as its client expects errors. Called once at most. */
+  fail(error: Error): void
+  progress(): CallProgress
+}
+
+/** What all calls of one `install()` share. */
+export class Bounds {
+  readonly limits: LimitTable
+  readonly bulkhead: Bulkhead = new Bulkhead()
+  /** Tells the first call that is bounded. */
+  #onFirst: (() => void) | undefined
+
+  constructor(limits: LimitTable, onFirst?: () => void) {
+    this.limits = limits
+    this.#onFirst = onFirst
+  }
+
+  /**
+   * Starts to bound a call. Undefined when its origin is left alone; an error when it must not start, because its
+   * budget has run out or its origin has as many calls in flight as it may.
+   */
+  begin(origin: string, carrier: Carrier): OutboundCall | Error | undefined {
+    const limits = this.limits.of(origin)
+    if (limits === false) return undefined
+    if (this.#onFirst !== undefined) {
+      const tell = this.#onFirst
+      this.#onFirst = undefined
+      tell()
+    }
+    const budget = currentBudget()
+    if (budget !== undefined && budget.remainingMs() <= 0) {
+      return new DeadlineExceededError(
+        { phase: 'refused', limitMs: 0, waitedMs: 0, ownStallMs: 0, bytesSeen: 0, what: `the call to ${origin}` },
+        { cause: budget.reason },
+      )
+    }
+    const place = this.bulkhead.enter(origin, limits.maxInFlight)
+    if (place === 'refused') {
+      return new MeltproofError(
+        'MELTPROOF_OUTBOUND_FULL',
+        `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
+          '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
+      )
+    }
+    return new OutboundCall(this, origin, limits, carrier, place === 'counted', budget)
+  }
+}
+
+export class OutboundCall {
+  readonly #bounds: Bounds
+  readonly #origin: string
+  readonly #carrier: Carrier
+  readonly #counted: boolean
+  readonly #budget: Budget | undefined
+  readonly #startMs: number
+  readonly #phases: CallPhases
+  #timer: FairTimer | undefined
+  /** When the timer is due, fair ms since the start. */
+  #dueMs: number
+  #ended = false
+
+  constructor(
+    bounds: Bounds,
+    origin: string,
+    limits: CallLimits,
+    carrier: Carrier,
+    counted: boolean,
+    budget: Budget | undefined,
+  ) {
+    this.#bounds = bounds
+    this.#origin = origin
+    this.#carrier = carrier
+    this.#counted = counted
+    this.#budget = budget
+    this.#startMs = now()
+    this.#phases = new CallPhases(limits)
+    this.#dueMs = this.#phases.nextMs()
+    this.#timer = startFairTimer(this.#dueMs, this.#due)
+    budget?.onEnd(this.#budgetEnded)
+  }
+
+  /** True once it has come to an end, by itself or by us. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  connected(): void {
+    this.#phases.connected(this.#fairMs())
+    this.#hurry()
+  }
+
+  sent(): void {
+    this.#phases.sent(this.#fairMs())
+  }
+
+  head(eventStream: boolean): void {
+    this.#phases.head(this.#fairMs(), eventStream)
+    this.#hurry()
+  }
+
+  chunk(bytes: number): void {
+    this.#phases.chunk(this.#fairMs(), bytes)
+  }
+
+  paused(): void {
+    this.#phases.paused()
+  }
+
+  /** The call is over, well or badly; nothing is held from here on. Any number of times. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#budget?.offEnd(this.#budgetEnded)
+    if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
+  }
+
+  /**
+   * Milliseconds since the start in which our loop could turn. Never less than half of what the wall says: a loop that
+   * stalls for ever may double a limit and not lift it, the same bound a fair timer has.
+   */
+  #fairMs(): number {
+    const nowMs = now()
+    const elapsedMs = nowMs - this.#startMs
+    const stalledMs = stalledBetween(this.#startMs, nowMs)
+    return stalledMs === 0 ? elapsedMs : elapsedMs - Math.min(stalledMs, elapsedMs / 2)
+  }
+
+  /** A limit that falls due before the timer does moves it; one that is due later waits for it to fire. */
+  #hurry(): void {
+    if (this.#ended || this.#phases.nextMs() >= this.#dueMs) return
+    this.#timer?.cancel()
+    this.#wait(this.#phases.nextMs())
+  }
+
+  #wait(untilMs: number): void {
+    this.#dueMs = untilMs
+    this.#timer = startFairTimer(Math.max(0, untilMs - this.#fairMs()), this.#due)
+  }
+
+  readonly #due = (): void => {
+    if (this.#ended) return
+    const verdict = this.#phases.check(this.#fairMs(), this.#carrier.progress())
+    if (verdict.expired === undefined) {
+      this.#wait(verdict.nextMs)
+      return
+    }
+    this.#giveUp(this.#exceeded(verdict.expired, verdict.limitMs))
+  }
+
+  readonly #budgetEnded: EndListener = reason => {
+    const ranOut = reason instanceof DeadlineExceededError
+    this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
+  }
+
+  #exceeded(phase: 'connect' | 'first-byte' | 'idle' | 'drip' | 'total', limitMs: number, cause?: Error): Error {
+    const nowMs = now()
+    return new DeadlineExceededError(
+      {
+        phase,
+        limitMs,
+        waitedMs: nowMs - this.#startMs,
+        ownStallMs: stalledBetween(this.#startMs, nowMs),
+        bytesSeen: this.#phases.bytesSeen,
+        what: `the call to ${this.#origin}`,
+      },
+      cause === undefined ? undefined : { cause },
+    )
+  }
+
+  #giveUp(error: Error): void {
+    if (this.#ended) return
+    this.end()
+    this.#carrier.fail(error)
+  }
+}

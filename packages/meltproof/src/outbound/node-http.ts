@@ -1,0 +1,181 @@
+/**
+ * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, request, ws and all else that
+ * is built on them. Nothing is patched: Node publishes each new ClientRequest and each response on diagnostics
+ * channels, whoever made them and however early `http.request` was imported.
+ *
+ * No listener is added whose presence Node reads as a decision of the app: 'response' (none: the body is discarded),
+ * 'error' (none: the process ends), 'upgrade', 'connect', 'information'.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { nextTick } from 'node:process'
+import type { Bounds, Carrier, OutboundCall } from './call.ts'
+import type { CallProgress } from './call-phases.ts'
+import type { Guarded } from './fail-open.ts'
+
+const CREATED = 'http.client.request.created'
+const RESPONSE = 'http.client.response.finish'
+
+/** Bounds requests until the returned function is called; those in flight by then go on without bounds. */
+export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
+  const carriers = new WeakMap<ClientRequest, RequestCarrier>()
+
+  const onCreated = (message: unknown): void => {
+    guarded(() => {
+      const { request } = message as { request: ClientRequest }
+      const carrier = new RequestCarrier(request, guarded)
+      const begun = bounds.begin(originOf(request), carrier)
+      if (begun === undefined) return
+      if (begun instanceof Error) {
+        carrier.refuse(begun)
+        return
+      }
+      carriers.set(request, carrier)
+      carrier.follow(begun)
+    }, undefined)
+  }
+  const onResponse = (message: unknown): void => {
+    guarded(() => {
+      const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
+      carriers.get(request)?.responded(response)
+    }, undefined)
+  }
+  subscribe(CREATED, onCreated)
+  subscribe(RESPONSE, onResponse)
+  return () => {
+    unsubscribe(CREATED, onCreated)
+    unsubscribe(RESPONSE, onResponse)
+  }
+}
+
+class RequestCarrier implements Carrier {
+  readonly #request: ClientRequest
+  readonly #guarded: Guarded
+  #call: OutboundCall | undefined
+  #response: IncomingMessage | undefined
+  /** A keep-alive connection has sent the bytes of earlier requests. */
+  #sentBefore = 0
+
+  constructor(request: ClientRequest, guarded: Guarded) {
+    this.#request = request
+    this.#guarded = guarded
+  }
+
+  follow(call: OutboundCall): void {
+    this.#call = call
+    const request = this.#request
+    request.once('socket', this.#onSocket)
+    request.once('finish', () => this.#guarded(() => call.sent(), undefined))
+    // Comes once for every request: after the body was read, after an error, after an upgrade.
+    request.once('close', () => this.#guarded(() => call.end(), undefined))
+  }
+
+  responded(response: IncomingMessage): void {
+    const call = this.#call
+    if (call === undefined || call.ended) return
+    this.#response = response
+    const { push } = response
+    const guarded = this.#guarded
+    // Not a 'data' listener: that would start the flow. The parser hands every chunk, and the end, to push().
+    const counted = function (this: IncomingMessage, chunk: unknown, encoding?: BufferEncoding): boolean {
+      guarded(() => {
+        if (chunk === null) call.end()
+        else call.chunk((chunk as Uint8Array).length)
+      }, undefined)
+      const flows = push.call(this, chunk, encoding)
+      if (!flows) call.paused()
+      return flows
+    }
+    Object.defineProperty(response, 'push', { value: counted, configurable: true, writable: true, enumerable: false })
+    call.head(response.headers['content-type']?.startsWith('text/event-stream') ?? false)
+  }
+
+  /** Ends a request that must not start, while its connection is not taken yet. */
+  refuse(error: Error): void {
+    this.#request.destroy(error)
+    nextTick(() => this.#guarded(() => tellQueued(this.#request, error), undefined))
+  }
+
+  fail(error: Error): void {
+    const request = this.#request
+    const response = this.#response
+    if (response !== undefined) {
+      // As for a connection that broke: first the request's 'error', then the response's 'aborted' and 'error'. Node
+      // destroys the response with an ECONNRESET of its own; ours says why.
+      const { destroy } = response
+      const destroyed = function (this: IncomingMessage): IncomingMessage {
+        return destroy.call(this, error)
+      }
+      Object.defineProperty(response, 'destroy', { value: destroyed, configurable: true, writable: true })
+      if (request.socket != null) request.socket.destroy(error)
+      else response.destroy()
+    } else if (request.socket != null) request.destroy(error)
+    else {
+      request.destroy(error)
+      tellQueued(request, error)
+    }
+  }
+
+  progress(): CallProgress {
+    const request = this.#request
+    const { socket } = request
+    if (socket == null) return { paused: false, awaitingCaller: false, sentBytes: 0 }
+    const unsent = socket.writableLength
+    return {
+      paused: socket.isPaused(),
+      awaitingCaller: !request.writableEnded && unsent === 0,
+      sentBytes: socket.bytesWritten - unsent - this.#sentBefore,
+    }
+  }
+
+  readonly #onSocket = (socket: Socket): void => {
+    this.#guarded(() => {
+      if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
+        this.#connected(socket)
+        return
+      }
+      // A TLSSocket that connects says 'secureConnect' once it can be used.
+      const event = 'secureConnecting' in socket || 'encrypted' in socket ? 'secureConnect' : 'connect'
+      const ready = (): void => this.#guarded(() => this.#connected(socket), undefined)
+      socket.once(event, ready)
+      this.#request.once('close', () => socket.removeListener(event, ready))
+    }, undefined)
+  }
+
+  #connected(socket: Socket): void {
+    this.#sentBefore = socket.bytesWritten - socket.writableLength
+    this.#call?.connected()
+  }
+}
+
+/**
+ * A request that waits for a free connection of its agent, and is destroyed, is told only once it gets one, which may
+ * be never. It leaves the agent's queue and is told now.
+ */
+function tellQueued(request: ClientRequest, error: Error): void {
+  const { agent } = request as { agent?: Agent }
+  if (request.socket != null || request.closed || agent?.requests === undefined) return
+  for (const [name, queue] of Object.entries(agent.requests as Record<string, ClientRequest[]>)) {
+    const place = queue.indexOf(request)
+    if (place < 0) continue
+    queue.splice(place, 1)
+    if (queue.length === 0) delete (agent.requests as Record<string, unknown>)[name]
+    nextTick(() => {
+      request.emit('error', error)
+      request.emit('close')
+    })
+    return
+  }
+}
+
+/** What the request is for: the Host header says it with its port; a socket path stands for itself. */
+function originOf(request: ClientRequest): string {
+  const { protocol, host, socketPath } = request as ClientRequest & { socketPath?: string }
+  if (typeof socketPath === 'string') return `unix:${socketPath}`
+  const header = request.getHeader('host')
+  const authority = typeof header === 'string' && header !== '' ? header : host
+  const defaultPort = protocol === 'https:' ? ':443' : ':80'
+  const bare = authority.endsWith(defaultPort) ? authority.slice(0, -defaultPort.length) : authority
+  return `${protocol}//${bare.toLowerCase()}`
+}

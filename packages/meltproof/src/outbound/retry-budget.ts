@@ -1,0 +1,59 @@
+/**
+ * How much retrying a process may do, as a share of its first attempts. Pure. When a dependency is down every call
+ * fails, and retrying each would double its load: with a shared budget the retries stay a tenth of the calls, however
+ * many callers there are.
+ */
+import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+
+export interface RetryBudgetOptions {
+  /** Retries earned by each first attempt. @default 0.1 */
+  readonly ratio?: number
+  /** Retries per second that are allowed however few calls there are. @default 1 */
+  readonly minPerSecond?: number
+  /** Most retries that can be saved up for a burst. @default 10 */
+  readonly burst?: number
+}
+
+/** Of floating point: ten times 0.1 is 0.9999999999999999. */
+const ROUNDING = 1e-9
+
+export class RetryBudget {
+  readonly #ratio: number
+  readonly #minPerSecond: number
+  readonly #burst: number
+  #tokens: number
+  #atMs: number | undefined
+
+  /** Starts full. Throws for an unknown option or a value out of range. */
+  constructor(options: RetryBudgetOptions = {}) {
+    if (typeof options !== 'object' || options === null) {
+      invalidOption('the options of RetryBudget', 'an object such as { ratio: 0.1 }', options)
+    }
+    rejectUnknown('RetryBudget', options, ['ratio', 'minPerSecond', 'burst'])
+    this.#ratio = checkNumber('ratio', options.ratio ?? 0.1, { min: 0, max: 1 })
+    this.#minPerSecond = checkNumber('minPerSecond', options.minPerSecond ?? 1, { min: 0, max: 1_000 })
+    this.#burst = checkNumber('burst', options.burst ?? 10, { min: 1, max: 10_000 })
+    this.#tokens = this.#burst
+  }
+
+  /** Retries that could start now. */
+  get available(): number {
+    return Math.floor(this.#tokens + ROUNDING)
+  }
+
+  /** A first attempt was made: it earns its share of a retry. */
+  attempted(): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
+  }
+
+  /** One retry, if the budget has it. `nowMs` in fair time: a stall of ours earns nothing. */
+  take(nowMs: number): boolean {
+    if (this.#atMs !== undefined && nowMs > this.#atMs) {
+      this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#minPerSecond)
+    }
+    this.#atMs = Math.max(nowMs, this.#atMs ?? nowMs)
+    if (this.#tokens + ROUNDING < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}

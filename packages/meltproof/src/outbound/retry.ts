@@ -1,0 +1,110 @@
+/**
+ * Tries again what may be tried again: with a shared budget, so that retries cannot multiply the load on a dependency
+ * that is down; with jittered waits, so that they do not come in step; and without blaming a dependency for our stalls.
+ */
+import { setTimeout } from 'node:timers'
+import { now } from '../clock.ts'
+import { currentBudget } from '../deadline/context.ts'
+import { isMeltproofError } from '../errors.ts'
+import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { hold, stalledBetween } from '../signals/loop-stalls.ts'
+import { RetryBudget } from './retry-budget.ts'
+
+export interface RetryOptions {
+  /** Attempts in all, the first included. @default 3 */
+  readonly attempts?: number
+  /** The wait before the second attempt is random up to this, and up to twice as much each time. Milliseconds. @default 50 */
+  readonly baseMs?: number
+  /** No wait is longer. Milliseconds. @default 1000 */
+  readonly maxWaitMs?: number
+  /**
+   * Whether this error may be tried again. @default every error but an abort, a cancelled budget, a refused call, and
+   * a programmer's TypeError, RangeError, ReferenceError or SyntaxError (the TypeErrors of `fetch` have a cause)
+   */
+  readonly retryIf?: (error: unknown) => boolean
+}
+
+/** This share of an attempt must have been our own stall for its failure to be ours. */
+const OUR_SHARE = 0.5
+
+/** A retry whose wait leaves less of the deadline than this is not worth starting, ms. */
+const LEAST_LEFT_MS = 1
+
+/**
+ * Calls `fn` until it succeeds, at most `attempts` times, and only while `budget` has a retry left; then throws what
+ * `fn` threw last. One budget is shared by all calls to one dependency:
+ *
+ * ```js
+ * const budget = new RetryBudget() // a tenth of the calls, and one a second
+ * const user = await retry(() => fetchUser(id), budget)
+ * ```
+ *
+ * An attempt during which our own loop was stalled for half of the time or more says nothing about the dependency: it
+ * is tried again once without charge, and what the budget earns with time, it does not earn during stalls. Within a
+ * deadline no attempt starts that its wait would carry past it.
+ */
+export async function retry<R>(
+  fn: (attempt: number) => Promise<R> | R,
+  budget: RetryBudget,
+  options: RetryOptions = {},
+): Promise<R> {
+  const { attempts, baseMs, maxWaitMs, retryIf } = check(fn, budget, options)
+  const release = hold()
+  try {
+    budget.attempted()
+    let free = 1
+    for (let attempt = 1; ; attempt++) {
+      const startMs = now()
+      try {
+        return await fn(attempt)
+      } catch (error) {
+        if (attempt >= attempts || !retryIf(error)) throw error
+        const endMs = now()
+        const ours = stalledBetween(startMs, endMs) >= OUR_SHARE * (endMs - startMs) && free > 0
+        if (ours) free--
+        else if (!budget.take(fairNow())) throw error
+        const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))
+        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs + LEAST_LEFT_MS) throw error
+        // Not unref'd: it is the app's own work that waits here, and the process must not end in the middle of it.
+        await new Promise<void>(resolve => setTimeout(resolve, waitMs))
+        if (currentBudget()?.reason !== undefined) throw error
+      }
+    }
+  } finally {
+    release()
+  }
+}
+
+/** A clock that stands still during our stalls, as far back as the ledger remembers. */
+let fairMs = 0
+let lastMs: number | undefined
+
+function fairNow(): number {
+  const nowMs = now()
+  if (lastMs !== undefined) fairMs += nowMs - lastMs - Math.min(nowMs - lastMs, stalledBetween(lastMs, nowMs))
+  lastMs = nowMs
+  return fairMs
+}
+
+function check(fn: unknown, budget: unknown, options: RetryOptions): Required<RetryOptions> {
+  if (typeof fn !== 'function') invalidOption('the first argument of retry()', 'a function', fn)
+  if (!(budget instanceof RetryBudget)) invalidOption('the second argument of retry()', 'a RetryBudget', budget)
+  rejectUnknown('retry()', options, ['attempts', 'baseMs', 'maxWaitMs', 'retryIf'])
+  return {
+    attempts: checkNumber('attempts', options.attempts ?? 3, { min: 1, max: 100, whole: true }),
+    baseMs: checkNumber('baseMs', options.baseMs ?? 50, { min: 0, max: 60_000, unit: 'milliseconds' }),
+    maxWaitMs: checkNumber('maxWaitMs', options.maxWaitMs ?? 1_000, { min: 0, max: 600_000, unit: 'milliseconds' }),
+    retryIf: checkFunction('retryIf', options.retryIf) ?? mayBeRetried,
+  }
+}
+
+const NOT_AGAIN: readonly string[] = ['MELTPROOF_OUTBOUND_FULL', 'MELTPROOF_CANCELLED']
+
+function mayBeRetried(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error.name === 'AbortError') return false
+  const reasons: unknown[] = [error, error.cause]
+  if (reasons.some(reason => isMeltproofError(reason) && NOT_AGAIN.includes(reason.code))) return false
+  if (error instanceof TypeError) return error.cause !== undefined
+  return !(error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError)
+}

@@ -1,0 +1,48 @@
+/**
+ * The part of undici's dispatcher interface that we use, in our own words: undici is an optional peer, and Node carries
+ * its own copy. Two generations of handlers exist side by side; undici 6 and 7 take the first, 7 and 8 the second.
+ */
+
+/** What a dispatcher is asked to send. */
+export interface DispatchOptions {
+  readonly origin?: string | URL | undefined
+  readonly body?: unknown
+  readonly [other: string | symbol]: unknown
+}
+
+export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
+
+export type Handler = CallbackHandler & ControllerHandler
+
+/** undici 5 to 7: `abort` and `resume` are handed over as functions, headers are raw pairs. */
+export interface CallbackHandler {
+  onConnect?(abort: (reason?: Error) => void, context?: unknown): void
+  onHeaders?(status: number, headers: readonly unknown[], resume: () => void, statusText?: string): boolean | undefined
+  onData?(chunk: Uint8Array): boolean | undefined
+  onComplete?(trailers: unknown): void
+  onError?(error: Error): void
+  onUpgrade?(status: number, headers: unknown, socket: unknown): void
+  onBodySent?(chunk: unknown): void
+  onRequestSent?(): void
+  onResponseStarted?(): void
+}
+
+/** undici 7 and later: everything comes with a controller, headers are an object. */
+export interface ControllerHandler {
+  onRequestStart?(controller: Controller, context?: unknown): void
+  onResponseStart?(controller: Controller, status: number, headers: Headers, statusText?: string): void
+  onResponseData?(controller: Controller, chunk: Uint8Array): void
+  onResponseEnd?(controller: Controller, trailers: unknown): void
+  onResponseError?(controller: Controller | null, error: Error): void
+  onRequestUpgrade?(controller: Controller, status: number, headers: Headers, socket: unknown): void
+  onBodySent?(chunk: unknown): void
+  onRequestSent?(): void
+  onResponseStarted?(): void
+}
+
+export interface Controller {
+  readonly paused: boolean
+  abort(reason: Error): void
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>

@@ -1,0 +1,56 @@
+/** The bulkhead counts what is in flight per origin, and forgets origins without calls. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Bulkhead } from '../../src/outbound/bulkhead.ts'
+
+test('refuses the call over the limit, and takes one again when one has left', () => {
+  const bulkhead = new Bulkhead()
+  assert.equal(bulkhead.enter('a', 2), 'counted')
+  assert.equal(bulkhead.enter('a', 2), 'counted')
+  assert.equal(bulkhead.enter('a', 2), 'refused')
+  assert.equal(bulkhead.enter('b', 2), 'counted')
+  assert.equal(bulkhead.enter('a', false), 'counted')
+  bulkhead.leave('a')
+  bulkhead.leave('a')
+  assert.equal(bulkhead.enter('a', 2), 'counted')
+  assert.equal(bulkhead.inFlight('a'), 2)
+})
+
+test('never holds more than its limit, and nothing once all have left', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ origin: fc.constantFrom('a', 'b', 'c'), enters: fc.boolean() }), { maxLength: 200 }),
+      fc.integer({ min: 1, max: 5 }),
+      (steps, limit) => {
+        const bulkhead = new Bulkhead()
+        const inside: string[] = []
+        for (const { origin, enters } of steps) {
+          if (enters) {
+            const before = inside.filter(o => o === origin).length
+            const place = bulkhead.enter(origin, limit)
+            assert.equal(place, before < limit ? 'counted' : 'refused')
+            if (place === 'counted') inside.push(origin)
+          } else {
+            const at = inside.indexOf(origin)
+            if (at >= 0) {
+              inside.splice(at, 1)
+              bulkhead.leave(origin)
+            }
+          }
+          assert.equal(bulkhead.origins, new Set(inside).size)
+        }
+        for (const origin of inside) bulkhead.leave(origin)
+        assert.equal(bulkhead.origins, 0)
+      },
+    ),
+  )
+})
+
+test('origins beyond the most it counts are let through', () => {
+  const bulkhead = new Bulkhead()
+  for (let i = 0; i < 10_000; i++) assert.equal(bulkhead.enter(`o${i}`, 1), 'counted')
+  assert.equal(bulkhead.enter('one too many', 1), 'uncounted')
+  assert.equal(bulkhead.enter('one too many', 1), 'uncounted')
+  assert.equal(bulkhead.origins, 10_000)
+})

@@ -1,0 +1,149 @@
+/** The phases of one call, on numbers: which limit passes when, and what counts as progress. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { CallPhases, type CallProgress } from '../../src/outbound/call-phases.ts'
+import { type CallLimits, DEFAULT_LIMITS, RATE_WINDOW_MS } from '../../src/outbound/limits.ts'
+
+const FLOWING: CallProgress = { paused: false, awaitingCaller: false, sentBytes: 0 }
+const PAUSED: CallProgress = { ...FLOWING, paused: true }
+const NO_LIMITS: CallLimits = {
+  connectMs: false,
+  firstByteMs: false,
+  idleMs: false,
+  minBytesPerSecond: false,
+  totalMs: false,
+  eventStreamIdleMs: false,
+  maxInFlight: false,
+}
+const phases = (limits: Partial<CallLimits>): CallPhases => new CallPhases({ ...NO_LIMITS, ...limits })
+
+describe('phases of a call', () => {
+  test('connect: from the call to a connection', () => {
+    const call = phases({ connectMs: 100 })
+    assert.equal(call.nextMs(), 100)
+    assert.equal(call.check(99.9, FLOWING).expired, undefined)
+    assert.deepEqual(call.check(100, FLOWING), { expired: 'connect', limitMs: 100 })
+    call.connected(100)
+    assert.equal(call.check(1e9, FLOWING).expired, undefined)
+  })
+
+  test('first byte: from the request sent, not from the connection', () => {
+    const call = phases({ firstByteMs: 50 })
+    call.connected(1000)
+    assert.equal(call.nextMs(), 1050)
+    call.sent(1030)
+    assert.equal(call.check(1079, FLOWING).expired, undefined)
+    assert.equal(call.check(1080, FLOWING).expired, 'first-byte')
+  })
+
+  test('first byte: an upload that gets on, or waits for its own caller, is given another limit', () => {
+    const call = phases({ firstByteMs: 50 })
+    call.connected(0)
+    assert.deepEqual(call.check(50, { ...FLOWING, sentBytes: 10 }), { expired: undefined, nextMs: 100 })
+    assert.deepEqual(call.check(100, { ...FLOWING, sentBytes: 10, awaitingCaller: true }).expired, undefined)
+    assert.equal(call.check(149, { ...FLOWING, sentBytes: 10 }).expired, undefined)
+    assert.equal(call.check(150, { ...FLOWING, sentBytes: 10 }).expired, 'first-byte')
+  })
+
+  test('idle: between chunks, and not while we ask the peer to wait', () => {
+    const call = phases({ idleMs: 100 })
+    call.connected(0)
+    call.head(10, false)
+    assert.equal(call.nextMs(), 110)
+    call.chunk(60, 1)
+    assert.deepEqual(call.check(110, FLOWING), { expired: undefined, nextMs: 160 })
+    assert.deepEqual(call.check(160, PAUSED), { expired: undefined, nextMs: 260 })
+    // Paused when last seen: since when it flows again is unknown, so it has a whole limit more.
+    assert.deepEqual(call.check(260, FLOWING), { expired: undefined, nextMs: 360 })
+    assert.equal(call.check(360, FLOWING).expired, 'idle')
+    assert.equal(call.bytesSeen, 1)
+  })
+
+  test('drip: a byte every 80 ms passes every idle limit and not this one', () => {
+    const call = phases({ idleMs: 1000, minBytesPerSecond: 64 })
+    call.head(0, false)
+    let expired: string | undefined
+    let atMs = 0
+    while (expired === undefined && atMs < 60_000) {
+      atMs += 80
+      call.chunk(atMs, 1)
+      if (call.nextMs() <= atMs) expired = call.check(atMs, FLOWING).expired
+    }
+    assert.equal(expired, 'drip')
+    assert.ok(atMs >= RATE_WINDOW_MS && atMs <= RATE_WINDOW_MS + 80, `at ${atMs} ms`)
+  })
+
+  test('drip: a slow reader is not taken for a slow sender', () => {
+    const call = phases({ minBytesPerSecond: 1000 })
+    call.head(0, false)
+    call.chunk(10, 1)
+    call.paused()
+    assert.equal(call.check(RATE_WINDOW_MS, FLOWING).expired, undefined)
+    assert.equal(call.check(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
+  })
+
+  test('total: whatever else happens', () => {
+    const call = phases({ totalMs: 100, idleMs: 1000 })
+    call.connected(1)
+    call.head(2, false)
+    call.chunk(99, 1_000_000)
+    assert.deepEqual(call.check(100, FLOWING), { expired: 'total', limitMs: 100 })
+  })
+
+  test('an event stream that has begun has one limit, its own silence', () => {
+    const call = phases({ ...DEFAULT_LIMITS, eventStreamIdleMs: 1000 })
+    call.head(10, true)
+    assert.equal(call.nextMs(), 1010)
+    call.chunk(900, 1)
+    assert.equal(call.check(1010, FLOWING).expired, undefined)
+    assert.equal(call.check(1900, FLOWING).expired, 'idle')
+  })
+
+  test('without limits there is nothing to wait for', () => {
+    const call = phases({})
+    for (const step of [() => call.connected(1), () => call.sent(2), () => call.head(3, false)]) {
+      assert.equal(call.nextMs(), Number.POSITIVE_INFINITY)
+      step()
+    }
+    assert.equal(call.check(1e12, FLOWING).expired, undefined)
+  })
+
+  test('whatever happens: asking again at nextMs always gets on, and no limit passes before its time', () => {
+    const limit = fc.option(fc.integer({ min: 1, max: 5_000 }), { nil: false as const })
+    const event = fc.record({
+      afterMs: fc.integer({ min: 0, max: 2_000 }),
+      what: fc.constantFrom('connected', 'sent', 'head', 'chunk', 'paused'),
+      paused: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(
+        fc.record({ connectMs: limit, firstByteMs: limit, idleMs: limit, totalMs: limit, minBytesPerSecond: limit }),
+        fc.array(event, { maxLength: 40 }),
+        (limits, events) => {
+          const call = phases(limits)
+          let nowMs = 0
+          for (const { afterMs, what, paused } of events) {
+            const untilMs = nowMs + afterMs
+            for (let turns = 0; call.nextMs() <= untilMs; turns++) {
+              assert.ok(turns < 10_000, 'asked for ever')
+              nowMs = Math.max(nowMs, call.nextMs())
+              const verdict = call.check(nowMs, paused ? PAUSED : FLOWING)
+              if (verdict.expired !== undefined) {
+                if (verdict.expired !== 'drip') assert.ok(nowMs >= verdict.limitMs)
+                return
+              }
+              assert.ok(verdict.nextMs > nowMs, `next ${verdict.nextMs} at ${nowMs}`)
+            }
+            nowMs = untilMs
+            if (what === 'connected') call.connected(nowMs)
+            else if (what === 'sent') call.sent(nowMs)
+            else if (what === 'head') call.head(nowMs, false)
+            else if (what === 'chunk') call.chunk(nowMs, 10)
+            else call.paused()
+          }
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,28 @@
+/** Starts the dependency of dependency.worker.ts for a test file, and stops it after its tests. */
+import { once } from 'node:events'
+import { after } from 'node:test'
+import { Worker } from 'node:worker_threads'
+
+export interface Dependency {
+  readonly url: string
+  readonly secureUrl: string
+  readonly port: number
+  /** Connections it holds, and requests it has not finished. */
+  count(): Promise<{ connections: number; open: number }>
+}
+
+export async function startDependency(): Promise<Dependency> {
+  const worker = new Worker(new URL('dependency.worker.ts', import.meta.url))
+  const [ports] = (await once(worker, 'message')) as [{ port: number; securePort: number }]
+  after(() => worker.terminate())
+  return {
+    url: `http://127.0.0.1:${ports.port}`,
+    secureUrl: `https://127.0.0.1:${ports.securePort}`,
+    port: ports.port,
+    count: async () => {
+      worker.postMessage('count')
+      const [count] = (await once(worker, 'message')) as [{ connections: number; open: number }]
+      return count
+    },
+  }
+}

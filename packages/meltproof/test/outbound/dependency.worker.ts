@@ -1,0 +1,92 @@
+/**
+ * A dependency that behaves as its path says, in a thread of its own: a stall of the test's loop is not its stall.
+ * Says its ports when it listens; `count` asks how many connections and unfinished requests it has.
+ */
+import http from 'node:http'
+import https from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { parentPort } from 'node:worker_threads'
+import { CERTIFICATE } from '../server/tls.fixture.ts'
+
+const sockets = new Set<Socket>()
+let open = 0
+
+function answer(request: http.IncomingMessage, response: http.ServerResponse): void {
+  open++
+  response.once('close', () => open--)
+  const url = new URL(request.url!, 'http://dependency')
+  const ms = Number(url.searchParams.get('ms') ?? 0)
+  const bytes = Number(url.searchParams.get('bytes') ?? 0)
+  const type = url.searchParams.get('type') ?? 'text/plain'
+  switch (url.pathname) {
+    case '/hello':
+      setTimeout(() => response.writeHead(200, { 'content-type': type }).end('hello'), ms)
+      break
+    case '/silent':
+      break
+    case '/stuck':
+      response.writeHead(200, { 'content-type': type, 'content-length': 1000 }).write('x'.repeat(100))
+      break
+    case '/drip': {
+      response.writeHead(200, { 'content-type': type }).flushHeaders()
+      const timer = setInterval(() => response.write('.'), ms)
+      response.once('close', () => clearInterval(timer))
+      break
+    }
+    case '/head-drip': {
+      const text = 'HTTP/1.1 200 OK\r\nx-slow: '
+      let at = 0
+      const timer = setInterval(() => response.socket?.write(text[at++] ?? 'x'), ms)
+      request.socket.once('close', () => clearInterval(timer))
+      break
+    }
+    case '/big':
+      response.writeHead(200, { 'content-type': type }).end(Buffer.alloc(bytes, 'b'))
+      break
+    case '/echo-length': {
+      let length = 0
+      request.on('data', (chunk: Buffer) => (length += chunk.length)).on('end', () => response.end(String(length)))
+      break
+    }
+    case '/deaf':
+      request.pause()
+      break
+    case '/redirect':
+      response.writeHead(302, { location: '/hello' }).end()
+      break
+    default:
+      response.writeHead(404).end()
+  }
+}
+
+function upgrade(request: http.IncomingMessage, socket: Socket): void {
+  if (request.url === '/silent') return
+  socket.on('error', () => undefined)
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n')
+  socket.pipe(socket)
+}
+
+const plain = http.createServer(answer).on('upgrade', upgrade)
+plain.on('connect', (_request, socket: Socket) => {
+  socket.on('error', () => undefined)
+  socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+  socket.pipe(socket)
+})
+const secure = https.createServer(CERTIFICATE, answer)
+for (const server of [plain, secure]) {
+  server.requestTimeout = 0
+  server.on('connection', socket => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.once('close', () => sockets.delete(socket))
+  })
+}
+plain.listen(0, '127.0.0.1', () =>
+  secure.listen(0, '127.0.0.1', () =>
+    parentPort!.postMessage({
+      port: (plain.address() as AddressInfo).port,
+      securePort: (secure.address() as AddressInfo).port,
+    }),
+  ),
+)
+parentPort!.on('message', () => parentPort!.postMessage({ connections: sockets.size, open }))

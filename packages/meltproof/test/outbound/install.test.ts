@@ -1,0 +1,142 @@
+/** install(): every client it covers, against a dependency in another thread that is silent, stuck, or only late. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { blackhole } from '../../../lab/test/load/blackhole.ts'
+import { now } from '../../src/clock.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { install } from '../../src/outbound/install.ts'
+import type { OutboundOptions } from '../../src/outbound/limits.ts'
+import { block } from '../block.ts'
+import { CLIENTS, codesOf, exceeded, overHttp } from './clients.ts'
+import { startDependency } from './dependency.ts'
+
+const dependency = await startDependency()
+/** How much later than its limit a verdict may come here: the machine may be busy. The benchmark has the figures. */
+const LATE_MS = 2_000
+
+const FOLLOWS_REDIRECTS = new Set(['fetch', 'axios', 'got', 'ky', 'node-fetch'])
+/** Whatever breaks a chunked body, node-fetch says "Premature close" and keeps no cause. */
+const HIDES_THE_CAUSE = 'node-fetch'
+
+let uninstall: (() => void) | undefined
+const bound = (limits: OutboundOptions): void => {
+  uninstall = install(limits)
+}
+/** Nothing may be left of a call that has ended: no timer, nothing open. */
+afterEach(async () => {
+  for (let i = 0; i < 200 && pendingFairTimers() > 0; i++) await sleep(10)
+  assert.equal(pendingFairTimers(), 0)
+  uninstall?.()
+})
+
+for (const [name, client] of Object.entries(CLIENTS)) {
+  describe(name, () => {
+    test('an answer within the limits passes as it is', async () => {
+      bound({})
+      assert.equal(await client(`${dependency.url}/hello`), 'hello')
+      assert.equal((await client(`${dependency.url}/big?bytes=3000000`)).length, 3_000_000)
+      if (FOLLOWS_REDIRECTS.has(name)) assert.equal(await client(`${dependency.url}/redirect`), 'hello')
+      const body = 'x'.repeat(1_000_000)
+      assert.equal(await client(`${dependency.url}/echo-length`, { body }), '1000000')
+    })
+
+    test('no first byte', async () => {
+      bound({ firstByteMs: 100 })
+      const startMs = now()
+      const error = await exceeded(client(`${dependency.url}/silent`))
+      const tookMs = now() - startMs
+      assert.ok(tookMs >= 99 && tookMs < 100 + LATE_MS, `${tookMs} ms`)
+      assert.match(error.message, /for the first byte of the answer/)
+    })
+
+    test('no next byte', async () => {
+      bound({ idleMs: 100 })
+      const error = await exceeded(client(`${dependency.url}/stuck`))
+      assert.match(error.message, /for the next byte of the answer \(100 bytes had come\)/)
+    })
+
+    test('a body that takes too long in total', async () => {
+      bound({ totalMs: 200 })
+      const call = client(`${dependency.url}/drip?ms=20`)
+      if (name === HIDES_THE_CAUSE) {
+        await assert.rejects(call, { code: 'ERR_STREAM_PREMATURE_CLOSE' })
+        return
+      }
+      const error = await exceeded(call)
+      assert.match(error.message, /for the whole answer \([1-9]\d* bytes had come\)/)
+    })
+
+    test('no connection', async () => {
+      bound({ connectMs: 150 })
+      const hole = await blackhole()
+      try {
+        const error = await exceeded(client(`http://127.0.0.1:${hole.port}/`))
+        assert.match(error.message, /for a connection/)
+      } finally {
+        hole.close()
+      }
+    })
+
+    test('an answer that came while our own loop was blocked is never a timeout', async () => {
+      bound({ totalMs: 200, firstByteMs: 200 })
+      await client(`${dependency.url}/hello`)
+      for (let round = 0; round < 5; round++) {
+        const calls = Array.from({ length: 5 }, () => client(`${dependency.url}/hello?ms=50`))
+        // In an I/O callback, with the answers on their way: the loop's next phase is the timers.
+        await client(`${dependency.url}/hello`)
+        block(300)
+        assert.deepEqual(await Promise.all(calls), Array(5).fill('hello'))
+      }
+    })
+
+    test("the caller's own abort is the caller's own error", async () => {
+      bound({})
+      const abort = new AbortController()
+      const call = client(`${dependency.url}/silent`, { signal: abort.signal })
+      setTimeout(() => abort.abort(), 50)
+      await assert.rejects(call, error => !/Deadline/.test(String((error as Error).message)))
+    })
+
+    test('more calls than one origin may have at once are refused, until a body has ended', async () => {
+      bound({ origins: { [dependency.url]: { maxInFlight: 2, idleMs: 300 } } })
+      const held = [client(`${dependency.url}/stuck`), client(`${dependency.url}/hello?ms=100`)]
+      await assert.rejects(client(`${dependency.url}/hello`), error =>
+        codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'),
+      )
+      assert.equal(await held[1], 'hello')
+      assert.equal(await client(`${dependency.url}/hello`), 'hello')
+      await exceeded(held[0]!)
+    })
+  })
+}
+
+test('a body that only drips, for all clients at once', async () => {
+  bound({ minBytesPerSecond: 64, totalMs: 20_000 })
+  const errors = await Promise.all(
+    Object.entries(CLIENTS)
+      .filter(([name]) => name !== HIDES_THE_CAUSE)
+      .map(([, client]) => exceeded(client(`${dependency.url}/drip?ms=80`))),
+  )
+  for (const error of errors) assert.match(error.message, /for an answer that only trickled in \([1-9]\d* bytes/)
+})
+
+test('over TLS: handshake within the connect limit, and all the rest', async () => {
+  bound({ firstByteMs: 200, connectMs: 5_000 })
+  assert.equal(await overHttp(`${dependency.secureUrl}/hello`), 'hello')
+  assert.match((await exceeded(overHttp(`${dependency.secureUrl}/silent`))).message, /first byte/)
+})
+
+test('a TLS handshake that nobody answers is a connection that does not come', async () => {
+  bound({ connectMs: 200 })
+  // Plain HTTP on the other side: the ClientHello is never answered by a deaf listener.
+  const { createServer } = await import('node:net')
+  const deaf = createServer(socket => socket.on('error', () => undefined))
+  await new Promise<void>(resolve => deaf.listen(0, '127.0.0.1', resolve))
+  const { port } = deaf.address() as { port: number }
+  try {
+    assert.match((await exceeded(overHttp(`https://127.0.0.1:${port}/`))).message, /for a connection/)
+  } finally {
+    deaf.close()
+  }
+})
