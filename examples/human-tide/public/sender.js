@@ -1,0 +1,151 @@
+/**
+ * Sends what the outbox holds, oldest first, and removes what was acknowledged: whatever happens in between is sent
+ * again. Knows no page; what it needs is handed in.
+ */
+
+/** Once a second is enough while everything arrives, ms. */
+const PACE_MS = 1000
+/** What has piled up goes faster, within the server's quota of 4 requests a second, ms. */
+const CATCH_UP_MS = 300
+const BATCH = 100
+/** First wait after a failure, doubled up to the longest, ms. */
+const FIRST_WAIT_MS = 1000
+const LONGEST_WAIT_MS = 15_000
+
+/**
+ * @typedef {'idle' | 'sending' | 'stored' | 'no-signal' | 'server-busy' | 'refused'} Signal
+ * @typedef {object} State
+ * @property {Signal} signal
+ * @property {number} stored positions acknowledged so far
+ * @property {number} unusable positions the server could not use; they are not sent again
+ * @property {number} waitMs until the next attempt
+ * @property {string} detail what the server said
+ */
+
+export class Sender {
+  /** @type {State} */
+  state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '' }
+  #failures = 0
+  #batch = BATCH
+  /** Server's time minus the phone's, ms; only needed where the phone's clock is far off. */
+  #clockOff = 0
+  #running = false
+  /** @type {(() => void) | undefined} */
+  #wake
+
+  /**
+   * @param {object} parts
+   * @param {Pick<import('./outbox.js').Outbox, 'oldest' | 'remove'>} parts.outbox
+   * @param {(report: object) => Promise<Response>} parts.post rejects when there is no signal
+   * @param {() => string} parts.name
+   * @param {() => number} [parts.now]
+   * @param {(state: State) => void} [parts.onState]
+   */
+  constructor({ outbox, post, name, now = Date.now, onState = () => {} }) {
+    this.outbox = outbox
+    this.post = post
+    this.name = name
+    this.now = now
+    this.onState = onState
+  }
+
+  async run() {
+    this.#running = true
+    while (this.#running) {
+      const waitMs = await this.#step()
+      await this.#sleep(waitMs)
+    }
+  }
+
+  stop() {
+    this.#running = false
+    this.#wake?.()
+  }
+
+  /** There may be a signal again: do not wait any longer. */
+  kick() {
+    this.#failures = 0
+    this.#wake?.()
+  }
+
+  /** One attempt. Returns how long to wait before the next one, ms. */
+  async #step() {
+    const kept = await this.outbox.oldest(this.#batch)
+    if (kept.length === 0) return PACE_MS
+    let response
+    try {
+      response = await this.post(this.#report(kept))
+    } catch {
+      return this.#failed('no-signal', undefined, '')
+    }
+    const answer = await response.json().catch(() => ({}))
+    if (response.ok && answer.stored === kept.length) {
+      await this.outbox.remove(kept.map(({ seq }) => seq))
+      this.#failures = 0
+      this.#batch = BATCH
+      this.#tell({ signal: 'stored', stored: this.state.stored + kept.length, waitMs: 0, detail: '' })
+      return kept.length === BATCH ? CATCH_UP_MS : PACE_MS
+    }
+    return this.#answered(response, answer, kept)
+  }
+
+  /** @param {readonly import('./outbox.js').Kept[]} kept */
+  #report(kept) {
+    return {
+      name: this.name(),
+      sentAt: this.now() + this.#clockOff,
+      positions: kept.map(({ seq, at, lat, lon, accuracy }) => ({ seq, at: at + this.#clockOff, lat, lon, accuracy })),
+    }
+  }
+
+  /** Anything but "stored". @param {Response} response @param {any} answer @param {readonly import('./outbox.js').Kept[]} kept */
+  async #answered(response, answer, kept) {
+    const { status } = response
+    if (status === 400 && answer.code === 'clock-wrong') {
+      this.#clockOff = answer.serverTime - this.now()
+      return CATCH_UP_MS
+    }
+    if (status === 400 && answer.invalid?.length > 0) {
+      // One bad position must not keep the others from being stored.
+      const seqs = answer.invalid.map((/** @type {{ index: number }} */ { index }) => kept[index]?.seq)
+      await this.outbox.remove(seqs.filter(Number.isSafeInteger))
+      this.#tell({ unusable: this.state.unusable + seqs.length, detail: answer.title })
+      return CATCH_UP_MS
+    }
+    if (status === 413 && this.#batch > 1) {
+      this.#batch = Math.ceil(this.#batch / 2)
+      return CATCH_UP_MS
+    }
+    const busy = status === 429 || status >= 500
+    return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer.title ?? '')
+  }
+
+  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {string} detail */
+  #failed(signal, retryAfter, detail) {
+    const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
+    const asked = Number(retryAfter ?? 0) * 1000
+    // Spread out, so that phones that lost the server together do not come back together.
+    const waitMs = Math.round(
+      Math.max(Number.isFinite(asked) ? Math.min(asked, 60_000) : 0, most * (0.5 + Math.random() / 2)),
+    )
+    this.#tell({ signal, waitMs, detail })
+    return waitMs
+  }
+
+  /** @param {Partial<State>} change */
+  #tell(change) {
+    this.state = { ...this.state, ...change }
+    this.onState(this.state)
+  }
+
+  /** @param {number} ms */
+  #sleep(ms) {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve(undefined)
+      }
+    })
+  }
+}

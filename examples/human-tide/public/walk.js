@@ -1,0 +1,223 @@
+/** The phone's page: consent, start and stop, and what the walker may want to know at a glance. */
+import { openOutbox } from './outbox.js'
+import { startPositionClock } from './position-clock.js'
+import { Sender } from './sender.js'
+
+/** No answer for this long is no signal, ms. */
+const GIVE_UP_MS = 10_000
+
+/** @param {string} id @returns {any} */
+const byId = id => document.getElementById(id)
+const number = new Intl.NumberFormat()
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+const outbox = await openOutbox()
+/** @type {string} */
+let key
+/** @type {Sender | undefined} */
+let sender
+/** @type {(() => void) | undefined} */
+let endWalk
+let acknowledged = 0
+
+byId('name').value = (await outbox.get('name')) ?? ''
+acknowledged = (await outbox.get('stored')) ?? 0
+await loadKey()
+if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
+void showNumbers()
+byId('after').hidden = acknowledged === 0 && (await outbox.count()) === 0
+void fetch('/api/about').then(
+  async answer => {
+    const { keepDays } = await answer.json()
+    byId('keep').textContent = keepDays === 1 ? 'one day' : `${keepDays} days`
+  },
+  () => {},
+)
+void navigator.serviceWorker?.register('/sw.js').catch(() => {})
+
+byId('begin').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault()
+  const problem = !byId('consent').checked
+    ? 'Please agree first, or just watch the shore.'
+    : !window.isSecureContext
+      ? 'A browser tells its position only to pages that come over https.'
+      : !('geolocation' in navigator)
+        ? 'This browser can not tell where you are.'
+        : ''
+  byId('problem').textContent = problem
+  if (problem !== '') return void byId('consent').focus()
+  void walk()
+})
+byId('stop').addEventListener('click', () => endWalk?.())
+byId('delete').addEventListener('click', () => byId('sure').showModal())
+byId('sure').addEventListener('close', () => {
+  if (byId('sure').returnValue === 'delete') void forget()
+})
+addEventListener('online', () => sender?.kick())
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') sender?.kick()
+})
+
+/** One tab at a time: two would send every second twice. */
+async function walk() {
+  await outbox.set('name', byId('name').value.trim())
+  await navigator.locks.request('walk', { ifAvailable: true }, lock => {
+    if (lock === null) {
+      byId('problem').textContent = 'You are walking in another tab already.'
+      return undefined
+    }
+    return new Promise(resolve => begin(resolve))
+  })
+}
+
+/** @param {(nothing: void) => void} ended */
+function begin(ended) {
+  byId('begin').hidden = true
+  byId('after').hidden = true
+  byId('walking').hidden = false
+  say('walking', 'Finding you', 'Allow this page to use your location when your phone asks.')
+  startSending()
+  const endClock = startPositionClock({
+    onState: ({ is, how }) => {
+      show('gps', is, how)
+      if (is === 'bad') say('walking', 'We can not see you', `Position ${how}.`)
+    },
+    onFix: fix => void outbox.keep(fix).then(showNumbers, () => show('gps', 'bad', 'this phone can not keep it')),
+  })
+  const endAwake = keepAwake()
+  byId('stop').focus()
+  endWalk = () => {
+    endWalk = undefined
+    endClock()
+    endAwake()
+    byId('walking').hidden = true
+    byId('begin').hidden = false
+    byId('after').hidden = false
+    say('stopped', 'Thank you for walking', 'What is still on this phone is sent while this page stays open.')
+    byId('start').focus()
+    ended()
+  }
+}
+
+function startSending() {
+  if (sender !== undefined) return
+  sender = new Sender({ outbox, post, name: () => byId('name').value.trim(), onState: onSender })
+  void sender.run()
+}
+
+/** @param {object} report */
+function post(report) {
+  return fetch('/api/positions', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(report),
+    signal: AbortSignal.timeout(GIVE_UP_MS),
+  })
+}
+
+let counted = 0
+/** @param {import('./sender.js').State} state */
+function onSender(state) {
+  acknowledged += state.stored - counted
+  if (state.stored !== counted) void outbox.set('stored', acknowledged)
+  counted = state.stored
+  const again = `trying again in ${Math.ceil(state.waitMs / 1000)} s`
+  if (state.signal === 'stored') {
+    show('signal', 'good', 'connected')
+    byId('stored-note').textContent = `at ${clock.format(new Date())}`
+    if (endWalk !== undefined) say('walking', 'You are on the shore', 'Keep the water beside you.')
+  } else if (state.signal === 'no-signal') {
+    show('signal', 'warn', `none; ${again}`)
+    if (endWalk !== undefined)
+      say('offline', 'No signal. Walk on', 'This phone keeps every position and sends it later.')
+  } else if (state.signal === 'server-busy') {
+    show('signal', 'warn', `the server is busy; ${again}`)
+    if (endWalk !== undefined)
+      say('offline', 'The server is busy. Walk on', 'This phone keeps every position and sends it later.')
+  } else if (state.signal === 'refused') {
+    show('signal', 'bad', state.detail || 'the server does not take it')
+  }
+  if (state.unusable > 0) byId('waiting-note').textContent = `${number.format(state.unusable)} could not be used`
+  void showNumbers()
+}
+
+async function forget() {
+  const answer = await fetch('/api/walker', {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(GIVE_UP_MS),
+  }).catch(() => undefined)
+  if (answer?.status !== 204) {
+    return say(
+      'stopped',
+      'Not deleted yet',
+      'The server could not be reached. Please try again when there is a signal.',
+    )
+  }
+  sender?.stop()
+  sender = undefined
+  acknowledged = counted = 0
+  await outbox.clear()
+  await loadKey()
+  byId('after').hidden = true
+  byId('stored-note').textContent = 'nothing yet'
+  say('idle', 'Your walk is deleted', 'Nothing of it is left, here or on the server.')
+  void showNumbers()
+}
+
+/** Who we are: 192 random bits that never leave this phone but to prove it. */
+async function loadKey() {
+  key = await outbox.get('key')
+  if (key !== undefined) return
+  const bytes = crypto.getRandomValues(new Uint8Array(24))
+  key = btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+  await outbox.set('key', key)
+}
+
+/** A phone whose screen goes dark tells no positions. @returns {() => void} */
+function keepAwake() {
+  /** @type {WakeLockSentinel | undefined} */
+  let lock
+  let wanted = true
+  const ask = async () => {
+    if (!wanted || document.visibilityState !== 'visible') return
+    try {
+      lock = await navigator.wakeLock.request('screen')
+      show('awake', 'good', 'stays on while you walk')
+    } catch {
+      show('awake', 'warn', 'keep it on yourself while you walk')
+    }
+  }
+  void ask()
+  document.addEventListener('visibilitychange', ask)
+  return () => {
+    wanted = false
+    document.removeEventListener('visibilitychange', ask)
+    void lock?.release()
+  }
+}
+
+async function showNumbers() {
+  byId('stored').textContent = number.format(acknowledged)
+  byId('waiting').textContent = number.format(await outbox.count())
+}
+
+/** @param {string} id @param {string} is @param {string} how */
+function show(id, is, how) {
+  byId(id).dataset.is = is
+  setText(byId(id).querySelector('.how'), how)
+}
+
+/** The headline is read out by screen readers: only when it changes. @param {string} state @param {string} headline @param {string} explain */
+function say(state, headline, explain) {
+  document.body.dataset.state = state
+  setText(byId('headline'), headline)
+  setText(byId('explain'), explain)
+}
+
+/** @param {Element} element @param {string} text */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text
+}

@@ -1,0 +1,85 @@
+/** Connections to PostgreSQL that survive its restarts, and the tables, made as soon as it is there. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+export interface Database {
+  /** One connection, for storing. */
+  readonly writer: pg.Pool
+  /** A few, for replays; a slow one is cut off and never stands in the writer's way. */
+  readonly reader: pg.Pool
+  /** When the tables are there. Never rejects; pending while the database is away. */
+  readonly ready: Promise<void>
+  /** Whether the last thing it was asked for worked. */
+  up(): boolean
+  close(): Promise<void>
+}
+
+const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
+const RETRY_MS = 1000
+const LOOK_MS = 2000
+const CLEAN_MS = 3_600_000
+/** Rows deleted at once: a second of work at most. */
+const CLEAN_ROWS = 20_000
+
+export function connect(connectionString: string, keepDays: number): Database {
+  const common = { connectionString, connectionTimeoutMillis: 2000, keepAlive: true, application_name: 'human-tide' }
+  // The client gives up on a query shortly after the server would have: a connection that hangs counts as down.
+  const writer = new pg.Pool({ ...common, max: 1, query_timeout: 5000, statement_timeout: 4500 })
+  const reader = new pg.Pool({ ...common, max: 4, query_timeout: 6000, statement_timeout: 5500 })
+  let isUp = false
+  let said: string | undefined
+
+  const went = (error: unknown): void => {
+    const message = error === undefined ? undefined : error instanceof Error ? error.message || error.name : `${error}`
+    isUp = message === undefined
+    // Once per change: it may stay away for long.
+    if (isUp && said !== undefined) console.error('human-tide: the database answers again')
+    else if (!isUp && message !== said) console.error(`human-tide: the database does not answer: ${message}`)
+    said = message
+  }
+  // A connection that breaks while nobody uses it would end the process, were nobody to listen.
+  for (const pool of [writer, reader]) pool.on('error', went)
+
+  let closed = false
+  const prepare = async (): Promise<void> => {
+    while (!closed) {
+      try {
+        await writer.query(SCHEMA)
+        return went(undefined)
+      } catch (error) {
+        went(error)
+        await sleep(RETRY_MS, undefined, { ref: false })
+      }
+    }
+  }
+  const ready = prepare()
+  const look = setInterval(() => void reader.query('SELECT 1').then(() => went(undefined), went), LOOK_MS)
+  const clean = setInterval(() => {
+    void deleteOld(reader, keepDays).catch(error => {
+      console.error(`human-tide: old positions were not deleted: ${error.message}`)
+    })
+  }, CLEAN_MS)
+  for (const timer of [look, clean]) timer.unref()
+
+  return {
+    writer,
+    reader,
+    ready,
+    up: () => isUp,
+    async close() {
+      closed = true
+      clearInterval(look)
+      clearInterval(clean)
+      await Promise.all([writer.end(), reader.end()])
+    },
+  }
+}
+
+/** In pieces, so that no piece holds anything up for long. */
+async function deleteOld(pool: pg.Pool, keepDays: number): Promise<void> {
+  const text = `
+    DELETE FROM positions WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM positions WHERE at < now() - make_interval(days => $1) LIMIT ${CLEAN_ROWS}))`
+  while ((await pool.query(text, [keepDays])).rowCount === CLEAN_ROWS) await sleep(100)
+}

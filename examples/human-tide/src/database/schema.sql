@@ -1,0 +1,20 @@
+-- Run at every start; changes nothing that is there already.
+CREATE TABLE IF NOT EXISTS walkers (
+  id   uuid PRIMARY KEY,
+  name text NOT NULL
+);
+
+-- A phone counts its positions (seq): the same one sent again is the same row. No foreign key to walkers: it would
+-- cost a look-up per row and promise nothing that matters here.
+CREATE TABLE IF NOT EXISTS positions (
+  walker   uuid NOT NULL,
+  seq      bigint NOT NULL,
+  at       timestamptz NOT NULL,
+  lat      double precision NOT NULL CHECK (lat BETWEEN -90 AND 90),
+  lon      double precision NOT NULL CHECK (lon BETWEEN -180 AND 180),
+  accuracy real NOT NULL,
+  PRIMARY KEY (walker, seq)
+);
+
+-- Replay and clean-up go by time.
+CREATE INDEX IF NOT EXISTS positions_at ON positions (at);

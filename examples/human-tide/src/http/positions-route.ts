@@ -1,0 +1,50 @@
+/** POST /api/positions: keep these positions. A 200 means that they are in the database, all of them, for good. */
+import express, { type Router } from 'express'
+import type { Shore } from '../live/shore.ts'
+import { parseReport } from '../positions/report.ts'
+import type { Store } from '../positions/store.ts'
+import { PhoneQuota } from '../quota.ts'
+import { Refusal } from '../refusal.ts'
+import { walkerOf } from './phone-key.ts'
+
+/** A hundred positions are about 10 KB. */
+const readBody = express.json({ limit: '32kb', inflate: false })
+
+export function positionsRoute(store: Store, shore: Shore): Router {
+  const quota = new PhoneQuota()
+  const router = express.Router()
+
+  router.post(
+    '/api/positions',
+    (request, response, next) => {
+      // Before the body is read: a flood is turned away for the price of its headers.
+      const walker = walkerOf(request)
+      const waitMs = quota.take(walker, performance.now())
+      if (waitMs > 0) {
+        const seconds = Math.ceil(waitMs / 1000)
+        throw new Refusal(429, 'too-often', `This phone sends too often; wait ${seconds} s`, {}, seconds)
+      }
+      response.locals['walker'] = walker
+      next()
+    },
+    readBody,
+    async (request, response) => {
+      if (request.body === undefined) throw new Refusal(415, 'not-json', 'Send application/json')
+      const now = Date.now()
+      const walker: string = response.locals['walker']
+      const report = parseReport(request.body, now)
+      await store.keep(walker, report)
+      shore.move(walker, report, now)
+      response.json({ stored: report.positions.length, serverTime: now })
+    },
+  )
+
+  // Consent can be taken back: everything this phone ever sent goes.
+  router.delete('/api/walker', async (request, response) => {
+    const walker = walkerOf(request)
+    await store.forget(walker)
+    shore.forget(walker)
+    response.status(204).end()
+  })
+  return router
+}

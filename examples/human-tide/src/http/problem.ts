@@ -1,0 +1,44 @@
+/** Everything that is not a 2xx: RFC 9457 problems with a code that the phone's page knows. */
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
+import { Refusal } from '../refusal.ts'
+
+export function sendProblem(response: Response, refusal: Refusal): void {
+  const { status, code, message, more, retryAfterS } = refusal
+  if (retryAfterS !== undefined) response.set('retry-after', String(retryAfterS))
+  if (status === 401) response.set('www-authenticate', 'Bearer')
+  response
+    .status(status)
+    .type('application/problem+json')
+    .send(JSON.stringify({ status, code, title: message, ...more }))
+}
+
+export const notFound: RequestHandler = (request, response) => {
+  const answer = new Refusal(404, 'not-found', `There is nothing at ${request.path}`)
+  sendProblem(response, answer)
+}
+
+/** Express recognises an error handler by its four parameters. */
+export const onError: ErrorRequestHandler = (error, _request, response, _next) => {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  sendProblem(response, refusalOf(error))
+}
+
+/** Errors of body-parser carry `type`, those of PostgreSQL and the network `code`. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  const { type, status, code } = error as { type?: string; status?: number; code?: string }
+  if (type === 'entity.too.large') {
+    return new Refusal(413, 'too-large', 'The request is larger than 32 KB; send fewer positions at once')
+  }
+  if (type === 'entity.parse.failed') return new Refusal(400, 'not-json', 'The body is not JSON')
+  if (type !== undefined && status !== undefined && status < 500) {
+    return new Refusal(status, 'bad-body', 'The body can not be read: JSON in UTF-8, not compressed, is expected')
+  }
+  if (error instanceof URIError) return new Refusal(400, 'bad-path', 'The path is not a valid one')
+  // A failed query says nothing about the caller, and what exactly failed is nothing the caller should read.
+  console.error(`human-tide: ${code ?? ''} ${error instanceof Error ? error.message : String(error)}`)
+  return new Refusal(500, 'our-fault', 'Something went wrong here; keep what you have and try again', {}, 5)
+}

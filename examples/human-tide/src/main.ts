@@ -1,0 +1,58 @@
+/** `npm start -w human-tide`: the service and, without DATABASE_URL, a PostgreSQL of its own. */
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { protect } from 'meltproof'
+import { readConfig } from './config.ts'
+import { embeddedDatabase } from './database/embedded.ts'
+import { createTide } from './tide.ts'
+
+const config = readConfig(process.env)
+const database = config.databaseUrl === undefined ? await embeddedDatabase(config.dataDir) : undefined
+const tide = createTide({
+  databaseUrl: database?.url ?? config.databaseUrl!,
+  log: config.log,
+  keepDays: config.keepDays,
+})
+
+const server = config.tls
+  ? https.createServer({ cert: readFileSync(config.tls.cert), key: readFileSync(config.tls.key) }, tide.app)
+  : http.createServer(tide.app)
+// Longest time a phone may take to send a request, ms: a few hundred bytes over the worst of networks.
+server.requestTimeout = 15_000
+// A phone that sends once a second keeps its connection, also through a short loss of signal, ms.
+server.keepAliveTimeout = 30_000
+
+if (config.protect) protect(server)
+
+server.once('error', error => {
+  console.error(`human-tide can not listen on ${config.host}:${config.port}: ${error.message}`)
+  process.exit(1)
+})
+server.listen(config.port, config.host, () => {
+  const { port } = server.address() as { port: number }
+  const origin = `${config.tls ? 'https' : 'http'}://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`
+  console.log(`walk:  ${origin}/\nwatch: ${origin}/shore`)
+})
+
+let stopping = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (stopping) process.exit(1) // the second Ctrl-C: at once
+    stopping = true
+    void stop()
+  })
+}
+
+/** Answers what was asked, then closes the database: whatever was acknowledged is stored anyway. */
+async function stop(): Promise<void> {
+  tide.endLiveStreams()
+  const closed = new Promise(resolve => server.close(resolve))
+  server.closeIdleConnections()
+  const patience = setTimeout(() => server.closeAllConnections(), 5000)
+  await closed
+  clearTimeout(patience)
+  await tide.close()
+  await database?.stop()
+  process.exit(0)
+}

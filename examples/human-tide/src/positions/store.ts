@@ -1,0 +1,98 @@
+/** Keeps positions. `keep` resolves after the COMMIT that holds them, never before. */
+import type { Pool } from 'pg'
+import { databaseRefusal } from '../database/down.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { Position, Report } from './report.ts'
+
+interface Row extends Position {
+  readonly walker: string
+  readonly name: string
+}
+
+/** Names known to be stored already; about 100 bytes each. */
+const MOST_NAMES = 20_000
+/** Who has not been heard of for this long is not on the shore any more. */
+const ON_SHORE = "interval '10 minutes'"
+
+/**
+ * One statement, so one round trip and one transaction. A position that came before, in whatever order, is the same
+ * (walker, seq) and changes nothing. Arrays instead of a VALUES list: one plan, whatever the number of rows.
+ */
+const KEEP = `
+  WITH named AS (
+    INSERT INTO walkers (id, name) SELECT * FROM unnest($1::uuid[], $2::text[])
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name
+  )
+  INSERT INTO positions (walker, seq, at, lat, lon, accuracy)
+  SELECT walker, seq, to_timestamp(at / 1000), lat, lon, accuracy
+  FROM unnest($3::uuid[], $4::int8[], $5::float8[], $6::float8[], $7::float8[], $8::float4[])
+    AS sent (walker, seq, at, lat, lon, accuracy)
+  ON CONFLICT DO NOTHING`
+
+export interface LastSeen {
+  readonly walker: string
+  readonly name: string
+  readonly at: number
+  readonly lat: number
+  readonly lon: number
+}
+
+export class Store {
+  readonly #pool: Pool
+  readonly #group: GroupCommit<Row>
+  /** What walkers are called, as stored. */
+  readonly #names = new Map<string, string>()
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+    this.#group = new GroupCommit(rows => this.#write(rows))
+  }
+
+  /** Throws a Refusal (503) when the database can not say that everything is stored. */
+  async keep(walker: string, { name, positions }: Report): Promise<void> {
+    await this.#group.add(positions.map(position => ({ walker, name, ...position }))).catch(databaseRefusal)
+  }
+
+  async forget(walker: string): Promise<void> {
+    this.#names.delete(walker)
+    await this.#pool
+      .query('WITH gone AS (DELETE FROM positions WHERE walker = $1) DELETE FROM walkers WHERE id = $1', [walker])
+      .catch(databaseRefusal)
+  }
+
+  /** Where everybody was last. */
+  async latest(): Promise<LastSeen[]> {
+    const { rows } = await this.#pool.query<LastSeen>(`
+      SELECT DISTINCT ON (walker) walker, coalesce(name, '') AS name,
+        (extract(epoch FROM at) * 1000)::float8 AS at, lat, lon
+      FROM positions LEFT JOIN walkers ON walkers.id = walker
+      WHERE at > now() - ${ON_SHORE} ORDER BY walker, at DESC`)
+    return rows
+  }
+
+  async #write(rows: readonly Row[]): Promise<void> {
+    const names = new Map<string, string>()
+    for (const { walker, name } of rows) if (this.#names.get(walker) !== name) names.set(walker, name)
+    await this.#pool.query({
+      name: 'keep',
+      text: KEEP,
+      values: [
+        [...names.keys()],
+        [...names.values()],
+        rows.map(row => row.walker),
+        rows.map(row => row.seq),
+        rows.map(row => row.at),
+        rows.map(row => row.lat),
+        rows.map(row => row.lon),
+        rows.map(row => row.accuracy),
+      ],
+    })
+    for (const [walker, name] of names) this.#remember(walker, name)
+  }
+
+  #remember(walker: string, name: string): void {
+    this.#names.delete(walker)
+    this.#names.set(walker, name)
+    if (this.#names.size > MOST_NAMES) this.#names.delete(this.#names.keys().next().value!)
+  }
+}

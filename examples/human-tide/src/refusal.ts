@@ -1,0 +1,23 @@
+/** A request that gets no 2xx, and why: thrown by whoever knows, turned into an answer by http/problem.ts. Pure. */
+export class Refusal extends Error {
+  readonly status: number
+  /** Stable, for programs; the message is for people. */
+  readonly code: string
+  readonly more: Readonly<Record<string, unknown>>
+  readonly retryAfterS: number | undefined
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: Readonly<Record<string, unknown>> = {},
+    retryAfterS?: number,
+  ) {
+    super(message)
+    this.name = 'Refusal'
+    this.status = status
+    this.code = code
+    this.more = more
+    this.retryAfterS = retryAfterS
+  }
+}

@@ -1,0 +1,72 @@
+/** Puts the parts together: routes, store, live view. Listens on nothing; main.ts and the tests do. */
+import express from 'express'
+import { connect } from './database/connect.ts'
+import { accessLine } from './http/access-line.ts'
+import { historyRoutes } from './http/history-routes.ts'
+import { liveRoute } from './http/live-route.ts'
+import { positionsRoute } from './http/positions-route.ts'
+import { notFound, onError } from './http/problem.ts'
+import { securityHeaders } from './http/security-headers.ts'
+import { Shore } from './live/shore.ts'
+import { Viewers } from './live/viewers.ts'
+import { Store } from './positions/store.ts'
+
+export interface TideOptions {
+  readonly databaseUrl: string
+  readonly log?: 'off' | 'console'
+  readonly keepDays?: number
+}
+
+export interface Tide {
+  readonly app: express.Express
+  /** Lets the watching pages go; they come back by themselves, to whoever listens then. */
+  endLiveStreams(): void
+  close(): Promise<void>
+}
+
+/** Viewers get one message this often, ms: the pace at which the walkers send. */
+const TICK_MS = 1000
+
+const PUBLIC = new URL('../public', import.meta.url).pathname
+
+export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOptions): Tide {
+  const database = connect(databaseUrl, keepDays)
+  const shore = new Shore()
+  const viewers = new Viewers(() => shore.snapshot(Date.now()))
+  const store = new Store(database.writer)
+  // After a restart the shore is not empty until everybody has sent again.
+  void database.ready.then(async () => shore.restore(await store.latest(), Date.now())).catch(() => {})
+  const tick = setInterval(() => viewers.send(shore.tick(Date.now()), Date.now()), TICK_MS)
+  tick.unref()
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag') // of answers that are never the same twice; static files keep theirs
+  if (log === 'console') app.use(accessLine)
+  app.use(securityHeaders)
+  app.use('/api', (_request, response, next) => {
+    response.set('cache-control', 'no-store')
+    next()
+  })
+  app.use(positionsRoute(store, shore))
+  app.use(historyRoutes(database.reader))
+  app.use(liveRoute(viewers))
+  app.get('/api/health', (_request, response) => {
+    response.status(database.up() ? 200 : 503).json({ database: database.up() ? 'up' : 'down' })
+  })
+  // For the page that asks for consent: it must say what is true here.
+  app.get('/api/about', (_request, response) => response.json({ keepDays }))
+  app.use(express.static(PUBLIC, { extensions: ['html'], index: 'walk.html' }))
+  app.use(notFound)
+  app.use(onError)
+
+  return {
+    app,
+    endLiveStreams: () => viewers.close(),
+    async close() {
+      clearInterval(tick)
+      viewers.close()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,230 @@
+/** The service against a real PostgreSQL: what it answers to good and bad input, and what is in the database then. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { protect } from 'meltproof'
+import type { HistoryPage } from '../src/positions/history.ts'
+import { createTide, type Tide } from '../src/tide.ts'
+import { type TestDatabase, testDatabase } from './postgres.ts'
+
+let database: TestDatabase
+let tide: Tide
+let server: http.Server
+let origin: string
+
+before(async () => {
+  database = await testDatabase()
+  tide = createTide({ databaseUrl: database.url })
+  server = http.createServer(tide.app)
+  protect(server)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  while ((await fetch(`${origin}/api/health`)).status !== 200);
+})
+after(async () => {
+  tide.endLiveStreams()
+  server.closeAllConnections()
+  await new Promise(resolve => server.close(resolve))
+  await tide.close()
+  await database.end()
+})
+
+const newKey = (): string => randomBytes(24).toString('base64url')
+/** Of SHA-256, the first 128 bits: computed here once more, so that nobody changes whose walk is whose by accident. */
+const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32)
+const position = (seq: number, change: object = {}) => ({
+  seq,
+  at: Date.now(),
+  lat: 54,
+  lon: 8,
+  accuracy: 5,
+  ...change,
+})
+
+function post(key: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${origin}/api/positions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+}
+const report = (...positions: object[]) => ({ name: 'Ada', sentAt: Date.now(), positions })
+const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
+const historyPage = async (from: number, to: number) =>
+  (await (await fetch(`${origin}/api/history?from=${from}&to=${to}`)).json()) as HistoryPage
+const rowsOf = (key: string) =>
+  database.query('SELECT seq::int, lat FROM positions WHERE walker = $1::uuid ORDER BY seq', [idOf(key)])
+
+test('a 200 means stored', async () => {
+  const key = newKey()
+  const answer = await post(key, report(position(1), position(2)))
+  assert.equal(answer.status, 200)
+  assert.equal((await json(answer))['stored'], 2)
+  assert.deepEqual(await rowsOf(key), [
+    { seq: 1, lat: 54 },
+    { seq: 2, lat: 54 },
+  ])
+  assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [{ name: 'Ada' }])
+})
+
+test('a resend is no duplicate, in whatever order, also at the same moment; the first one counts', async () => {
+  const key = newKey()
+  const bodies = [
+    report(position(3), position(1)),
+    report(position(1, { lat: 50 })),
+    report(position(2), position(3), position(3)),
+  ]
+  const first = await post(key, bodies[0])
+  const answers = await Promise.all([...bodies, ...bodies].map(body => post(key, body)))
+  assert.ok([first, ...answers].every(({ status }) => status === 200))
+  assert.deepEqual(await rowsOf(key), [
+    { seq: 1, lat: 54 },
+    { seq: 2, lat: 54 },
+    { seq: 3, lat: 54 },
+  ])
+})
+
+test('a new name counts from then on', async () => {
+  const key = newKey()
+  await post(key, { ...report(position(1)), name: 'Ada' })
+  await post(key, { ...report(position(2)), name: 'Augusta' })
+  assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [
+    { name: 'Augusta' },
+  ])
+})
+
+for (const [what, body, status, code] of [
+  ['out of range', report(position(1), position(2, { lat: 91 })), 400, 'bad-positions'],
+  ['NaN', '{"name":"","sentAt":NaN}', 400, 'not-json'],
+  ['infinity', JSON.stringify(report(position(1))).replace('"lat":54', '"lat":1e999'), 400, 'bad-positions'],
+  ['a clock years off', { ...report(position(1)), sentAt: 1 }, 400, 'clock-wrong'],
+  ['no JSON', 'hello', 400, 'not-json'],
+  ['a bare value', '7', 400, 'not-json'],
+  ['a zero byte in a name', { ...report(position(1)), name: 'a\0b' }, 400, 'bad-name'],
+  ['too large', { ...report(position(1)), more: 'x'.repeat(40_000) }, 413, 'too-large'],
+] as const) {
+  test(`${what}: ${status} ${code}, and nothing of it is stored`, async () => {
+    const key = newKey()
+    const answer = await post(key, body)
+    assert.equal(answer.status, status)
+    assert.match(answer.headers.get('content-type')!, /^application\/problem\+json/)
+    assert.equal((await json(answer))['code'], code)
+    assert.deepEqual(await rowsOf(key), [])
+  })
+}
+
+test('not JSON by its type, compressed, no key, a short key', async () => {
+  const body = report(position(1))
+  assert.equal((await post(newKey(), body, { 'content-type': 'text/plain' })).status, 415)
+  assert.equal((await post(newKey(), 'x', { 'content-encoding': 'gzip' })).status, 415)
+  for (const authorization of ['', 'Bearer short', `Basic ${newKey()}`, `Bearer ${'x'.repeat(65)}`]) {
+    const answer = await post('', body, { authorization })
+    assert.equal(answer.status, 401)
+    assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+  }
+})
+
+test('a flood from one phone: 429 with the time to wait; another phone is served', async () => {
+  const key = newKey()
+  const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => post(key, report(position(index + 1)))))
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.ok(refused.length >= 20, `${refused.length} were refused`)
+  assert.ok(refused.every(answer => /^[1-9]\d*$/.test(answer.headers.get('retry-after')!)))
+  const taken = answers.filter(({ status }) => status === 200).length
+  assert.equal(taken + refused.length, 80)
+  assert.equal((await rowsOf(key)).length, taken)
+  assert.equal((await post(newKey(), report(position(1)))).status, 200)
+})
+
+test('markup in a name is text: in the database, in the live view, in the replay', async () => {
+  const key = newKey()
+  const name = `<img src=x onerror=1>'"`
+  assert.equal((await post(key, { ...report(position(1)), name })).status, 200)
+  assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [{ name }])
+  const now = Date.now()
+  const page = await historyPage(now - 60_000, now + 1000)
+  assert.ok(page.walkers.some(walker => walker.name === name))
+})
+
+test('a viewer sees the walkers at once, and who moves', { timeout: 20_000 }, async () => {
+  const key = newKey()
+  await post(key, { ...report(position(1)), name: 'Before' })
+  const stop = new AbortController()
+  const live = await fetch(`${origin}/api/live`, { signal: stop.signal })
+  assert.equal(live.headers.get('content-type'), 'text/event-stream')
+  let text = ''
+  const reading = (async () => {
+    for await (const chunk of live.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      if (/event: snapshot\ndata: .*Before[\s\S]*event: tick\ndata: .*After/.test(text)) return
+    }
+  })()
+  await post(key, { ...report(position(2, { lat: 54.5 })), name: 'After' })
+  await reading
+  stop.abort()
+  assert.ok(!text.includes(idOf(key).slice(0, 8)), 'the id of a walker is nobody else’s business')
+})
+
+test('history: one position per walker and step, the latest; what lies outside is not there', async () => {
+  const key = newKey()
+  const to = Date.now()
+  const from = to - 3_600_000
+  const walked = Array.from({ length: 90 }, (_, index) =>
+    position(index + 1, { at: from + index * 1000, lat: 10 + index / 100 }),
+  )
+  assert.equal((await post(key, report(position(500, { at: from - 5000 }), ...walked))).status, 200)
+  const page = await historyPage(from, from + 600_000)
+  assert.equal(page.stepMs, 1000)
+  assert.equal(page.moves.length, 90)
+  const hour = await historyPage(from, to)
+  assert.equal(hour.stepMs, 6000)
+  const me = hour.walkers.findIndex(walker => idOf(key).startsWith(walker.key.replace('-', '').slice(0, 12)))
+  const mine = hour.moves.filter(move => move[1] === me).map(move => move[2])
+  assert.equal(mine.length, 15)
+  assert.equal(mine[0], 10.05)
+})
+
+for (const query of [
+  '',
+  '?from=1',
+  '?from=a&to=b',
+  '?from=2&to=1',
+  '?from=0&to=9999999999999',
+  '?from=1&to=2&after=x',
+  '?from=1&from=2&to=3',
+]) {
+  test(`history${query}: 400`, async () => {
+    assert.equal((await fetch(`${origin}/api/history${query}`)).status, 400)
+  })
+}
+
+test('forgotten: nothing of the phone is left', async () => {
+  const key = newKey()
+  await post(key, report(position(1), position(2)))
+  const answer = await fetch(`${origin}/api/walker`, { method: 'DELETE', headers: { authorization: `Bearer ${key}` } })
+  assert.equal(answer.status, 204)
+  assert.deepEqual(await rowsOf(key), [])
+  assert.deepEqual(await database.query('SELECT 1 FROM walkers WHERE id = $1::uuid', [idOf(key)]), [])
+  await post(key, report(position(3)))
+  assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [{ name: 'Ada' }])
+})
+
+test('pages run nothing but our own files and hold no secret; unknown paths are a 404', async () => {
+  for (const path of ['/', '/shore', '/walk.js']) {
+    const answer = await fetch(`${origin}${path}`)
+    assert.equal(answer.status, 200)
+    const policy = answer.headers.get('content-security-policy')!
+    assert.match(policy, /default-src 'none'/)
+    assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+    const text = await answer.text()
+    assert.doesNotMatch(text, /postgres:|password/i)
+    if (answer.headers.get('content-type')?.startsWith('text/html')) {
+      assert.doesNotMatch(text, /<style|style="|<script(?![^>]*\bsrc=)|\son\w+=/, 'nothing inline')
+    }
+  }
+  for (const path of ['/nothing', '/../package.json', '/%2e%2e/src/main.ts', '/%', '/tsconfig.json']) {
+    assert.ok([400, 404].includes((await fetch(`${origin}${path}`)).status), path)
+  }
+})

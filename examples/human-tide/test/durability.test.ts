@@ -1,0 +1,115 @@
+/** What was acknowledged is in the database, whoever is killed in between. */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { embeddedDatabase } from '../src/database/embedded.ts'
+import { type TestDatabase, testDatabase } from './postgres.ts'
+import { freePort, Phone, type Service, startService } from './service.ts'
+
+let database: TestDatabase
+before(async () => {
+  database = await testDatabase()
+})
+after(() => database.end())
+
+/** Phones walk while `meanwhile` happens, and until each has been acknowledged twenty more afterwards. */
+async function walking(
+  service: Service,
+  meanwhile: (phones: readonly Phone[]) => Promise<void>,
+): Promise<readonly Phone[]> {
+  const phones = Array.from({ length: 20 }, () => new Phone())
+  const walks = phones.map(phone => phone.walk(service.origin))
+  await eachAcknowledged(phones, 20)
+  await meanwhile(phones)
+  await eachAcknowledged(phones, 20)
+  for (const phone of phones) phone.stop()
+  await Promise.all(walks)
+  return phones
+}
+
+async function eachAcknowledged(phones: readonly Phone[], more: number): Promise<void> {
+  const before = phones.map(phone => phone.acknowledged.length)
+  while (phones.some((phone, index) => phone.acknowledged.length < before[index]! + more)) await sleep(20)
+}
+
+async function nothingIsMissing(phones: readonly Phone[]): Promise<void> {
+  for (const phone of phones) assert.deepEqual(await phone.missing(database.url), [])
+}
+
+test('the service is killed with SIGKILL, twice', { timeout: 120_000 }, async () => {
+  const port = await freePort()
+  let service = await startService(port, { DATABASE_URL: database.url })
+  const phones = await walking(service, async () => {
+    for (let time = 0; time < 2; time++) {
+      await service.end('SIGKILL')
+      await sleep(200)
+      service = await startService(port, { DATABASE_URL: database.url })
+      await sleep(500)
+    }
+  })
+  await service.end()
+  await nothingIsMissing(phones)
+  assert.ok(
+    phones.some(phone => phone.statuses.has('failed')),
+    'some noticed',
+  )
+})
+
+test('PostgreSQL crashes and comes back: 503 meanwhile, the service stays', { timeout: 120_000 }, async () => {
+  const service = await startService(await freePort(), { DATABASE_URL: database.url })
+  const phones = await walking(service, async () => {
+    await database.crash()
+    await sleep(500)
+    assert.equal((await fetch(`${service.origin}/`)).status, 200, 'pages are served without a database')
+    await database.restart()
+  })
+  assert.equal(service.child.exitCode, null)
+  await service.end()
+  await nothingIsMissing(phones)
+  assert.ok(phones.every(phone => [...phone.statuses.keys()].every(status => [200, 429, 503].includes(Number(status)))))
+  assert.ok(
+    phones.some(phone => phone.statuses.has(503)),
+    'some were told to come back',
+  )
+})
+
+test('no database at the start: 503 with Retry-After; it is used as soon as it is there', {
+  timeout: 60_000,
+}, async () => {
+  const down = new URL(database.url)
+  await database.crash()
+  const service = await startService(await freePort(), { DATABASE_URL: down.href })
+  const now = Date.now()
+  const send = () =>
+    fetch(`${service.origin}/api/positions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${'k'.repeat(32)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: '', sentAt: now, positions: [{ seq: 1, at: now, lat: 0, lon: 0, accuracy: 1 }] }),
+    })
+  const answer = await send()
+  assert.equal(answer.status, 503)
+  assert.match(answer.headers.get('retry-after')!, /^[1-3]$/)
+  assert.equal(((await answer.json()) as { code: string }).code, 'database-down')
+  assert.equal((await fetch(`${service.origin}/api/health`)).status, 503)
+  await database.restart()
+  while ((await send()).status !== 200) await sleep(250)
+  while ((await fetch(`${service.origin}/api/health`)).status !== 200) await sleep(250)
+  await service.end()
+})
+
+test('the database of our own outlives a crash of the service and is found again', { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-own-'))
+  chmodSync(folder, 0o755)
+  const first = await startService(await freePort(), { DATA_DIR: folder, DATABASE_URL: '' })
+  const { pid } = await embeddedDatabase(folder)
+  await first.end('SIGKILL')
+  const second = await startService(await freePort(), { DATA_DIR: folder, DATABASE_URL: '' })
+  assert.equal((await embeddedDatabase(folder)).pid, pid)
+  await second.end('SIGTERM')
+  assert.equal(second.child.exitCode, 0)
+  assert.throws(() => process.kill(pid, 0), 'it ends with the service that ends in order')
+  rmSync(folder, { recursive: true, force: true })
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { PassThrough, Writable } from 'node:stream'
+import { test } from 'node:test'
+import { Shore } from '../src/live/shore.ts'
+import { Viewers } from '../src/live/viewers.ts'
+import type { Report } from '../src/positions/report.ts'
+
+const at = (at: number, lat: number, name = 'Ada'): Report => ({
+  name,
+  positions: [{ seq: at, at, lat, lon: 8, accuracy: 5 }],
+})
+
+test('many positions between two ticks are one move, to the latest place', () => {
+  const shore = new Shore()
+  shore.move('a', at(1000, 54.1), 1000)
+  shore.move('a', at(3000, 54.3), 3000)
+  shore.move('a', at(2000, 54.2), 3001) // resent after a loss of signal: late, and older
+  const tick = shore.tick(3500)
+  assert.deepEqual(tick, { now: 3500, stored: 3, moved: [[1, 54.3, 8, 500, 'Ada']], left: [] })
+  assert.deepEqual(shore.tick(4500), { now: 4500, stored: 0, moved: [], left: [] })
+})
+
+test('who is silent for ten minutes leaves, who asks to be forgotten leaves at once', () => {
+  const shore = new Shore()
+  shore.move('a', at(0, 54), 0)
+  shore.move('b', at(300_000, 54), 300_000)
+  shore.tick(300_000)
+  assert.deepEqual(shore.tick(600_000).left, [1])
+  shore.forget('b')
+  assert.deepEqual(shore.tick(600_001).left, [2])
+  assert.equal(shore.size, 0)
+})
+
+test('old positions put nobody on the shore, and the shore holds so many', () => {
+  const shore = new Shore(3)
+  shore.move('late', at(0, 54), 700_000)
+  assert.equal(shore.size, 0)
+  for (let walker = 0; walker < 10; walker++) shore.move(`${walker}`, at(walker, 54), walker)
+  assert.deepEqual(
+    shore.snapshot(10).walkers.map(([number]) => number),
+    [8, 9, 10],
+  )
+})
+
+test('what is restored does not overrule what came since', () => {
+  const shore = new Shore()
+  shore.move('a', at(2000, 54.2), 2000)
+  shore.restore(
+    [
+      { walker: 'a', name: 'old', at: 1000, lat: 1, lon: 1 },
+      { walker: 'b', name: 'Bo', at: 1500, lat: 2, lon: 2 },
+    ],
+    2000,
+  )
+  assert.deepEqual(
+    shore.snapshot(2000).walkers.map(([, lat, , , name]) => [lat, name]),
+    [
+      [54.2, 'Ada'],
+      [2, 'Bo'],
+    ],
+  )
+})
+
+const tick = (now: number) => ({ now, stored: 0, moved: [], left: [] })
+const empty = () => ({ now: 0, walkers: [] })
+
+test('a viewer that keeps up gets the whole picture, then every tick', () => {
+  const viewers = new Viewers(empty)
+  const stream = new PassThrough()
+  viewers.add(stream)
+  viewers.send(tick(1), 1)
+  viewers.send(tick(2), 2)
+  const events = String(stream.read()).match(/^event: .*$/gm)
+  assert.deepEqual(events, ['event: snapshot', 'event: tick', 'event: tick'])
+})
+
+test('a viewer that takes nothing costs one message, and is let go', () => {
+  let release: () => void = () => {}
+  const written: string[] = []
+  const slow = new Writable({
+    write(chunk, _encoding, callback) {
+      written.push(String(chunk))
+      release = callback
+    },
+  })
+  const viewers = new Viewers(empty)
+  viewers.add(slow)
+  for (let now = 0; now < 9000; now += 1000) viewers.send(tick(now), now)
+  const held = slow.writableLength
+  assert.ok(held < 200, `${held} bytes wait`)
+  // It comes round: it missed ticks, so it gets the whole picture.
+  release()
+  release()
+  viewers.send(tick(9000), 9000)
+  assert.match(written.at(-1)!, /^event: snapshot/)
+  for (let now = 10_000; now <= 20_000; now += 1000) viewers.send(tick(now), now)
+  assert.equal(slow.destroyed, true)
+  assert.equal(viewers.size, 0)
+})
+
+test('a name can not end an event', () => {
+  const shore = new Shore()
+  shore.move('a', at(1, 54, '\n\ndata: evil'), 1)
+  const viewers = new Viewers(() => shore.snapshot(1))
+  const stream = new PassThrough()
+  viewers.add(stream)
+  assert.equal(String(stream.read()).match(/^data: /gm)?.length, 1)
+})

@@ -1,0 +1,197 @@
+/** The parts of the pages that need no browser. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Crowd } from '../public/crowd.js'
+import { lastNotAfter, Replay } from '../public/replay.js'
+import { Sender } from '../public/sender.js'
+import { surroundings, View } from '../public/view.js'
+
+test('the screen and the world: there and back', () => {
+  const view = new View()
+  view.resize(800, 600)
+  view.fit([
+    { lat: 54, lon: 8 },
+    { lat: 54.01, lon: 8.03 },
+  ])
+  for (const [x, y] of [
+    [0, 0],
+    [400, 300],
+    [799, 1],
+  ] as const) {
+    const { lat, lon } = view.toWorld(x, y)
+    const [backX, backY] = view.toScreen(lat, lon)
+    assert.ok(Math.abs(backX - x) < 1e-6 && Math.abs(backY - y) < 1e-6)
+  }
+  const [x, y] = view.toScreen(54.01, 8.03)
+  assert.ok(x > 400 && x < 800 && y < 300 && y > 0, 'north is up, east is right, all of it on the screen')
+})
+
+test('zooming keeps the place under the pointer', () => {
+  const view = new View()
+  view.resize(800, 600)
+  view.fit([
+    { lat: 54, lon: 8 },
+    { lat: 54.02, lon: 8.02 },
+  ])
+  const before = view.toWorld(100, 500)
+  view.zoom(3, 100, 500)
+  const after = view.toWorld(100, 500)
+  assert.ok(Math.abs(before.lat - after.lat) < 1e-7 && Math.abs(before.lon - after.lon) < 1e-5)
+})
+
+test('a scale bar is a round number', () => {
+  const view = new View()
+  view.resize(800, 600)
+  view.scale = 0.37
+  const { text, pixels } = view.bar(120)
+  assert.equal(text, '200 m')
+  assert.ok(Math.abs(pixels - 74) < 0.01)
+})
+
+test('who is far from the shoreline is not on it', () => {
+  const { holds } = surroundings([
+    { lat: 54, lon: 8 },
+    { lat: 54.01, lon: 8.1 },
+  ])
+  assert.equal(holds({ lat: 54.04, lon: 8.12 }), true)
+  assert.equal(holds({ lat: 35, lon: 139 }), false)
+})
+
+test('a crowd: walkers glide, leave, and are replaced by the whole picture', () => {
+  const crowd = new Crowd()
+  crowd.replace({ walkers: [[1, 54, 8, 0, 'Ada']] }, 0)
+  crowd.update(
+    {
+      moved: [
+        [1, 54.001, 8, 0, 'Ada'],
+        [2, 54, 8, 0, 'Bo'],
+      ],
+      left: [],
+    },
+    1000,
+  )
+  const ada = crowd.walkers.get(1)!
+  assert.deepEqual(
+    [1000, 1500, 9000].map(now => Number(crowd.at(ada, now)[0].toFixed(4))),
+    [54, 54.0005, 54.001],
+  )
+  crowd.update({ moved: [], left: [2] }, 2000)
+  crowd.replace({ walkers: [[3, 1, 1, 0, 'Cleo']] }, 3000)
+  assert.deepEqual([...crowd.walkers.keys()], [3])
+})
+
+test('a replay: positions in between, gone after a gap', () => {
+  const replay = new Replay(0, 100_000)
+  const walkers = [{ key: 'a', name: 'Ada' }]
+  replay.take({
+    stepMs: 1000,
+    walkers,
+    moves: [
+      [10, 0, 54, 8],
+      [12, 0, 54.2, 8],
+    ],
+    next: 40,
+  })
+  replay.take({ stepMs: 1000, walkers, moves: [[60, 0, 55, 8]], next: null })
+  const lat = (step: number) => replay.at(step)[0]?.lat.toFixed(2)
+  assert.deepEqual([9, 10, 11, 12, 20, 40, 60].map(lat), [
+    undefined,
+    '54.00',
+    '54.10',
+    '54.20',
+    '54.20',
+    undefined,
+    '55.00',
+  ])
+  assert.deepEqual(
+    [-1, 0, 4, 9].map(limit => lastNotAfter([0, 2, 4, 8], limit)),
+    [-1, 0, 2, 3],
+  )
+})
+
+interface Sent {
+  readonly sentAt: number
+  readonly positions: readonly { readonly seq: number; readonly at: number }[]
+}
+
+/** A phone whose server answers what the test says, in turn; then 200 for everything. */
+async function phone(
+  answers: ((report: Sent) => Response | Error)[],
+  kept: number,
+  until: (sender: Sender) => boolean,
+) {
+  let positions = Array.from({ length: kept }, (_, index) => ({
+    seq: index + 1,
+    at: 1000 + index,
+    lat: 54,
+    lon: 8,
+    accuracy: 5,
+  }))
+  const sent: Sent[] = []
+  const outbox = {
+    oldest: async (count = 100) => positions.slice(0, count),
+    remove: async (seqs: readonly number[]) => {
+      positions = positions.filter(({ seq }) => !seqs.includes(seq))
+    },
+  }
+  const sender = new Sender({
+    outbox,
+    name: () => 'Ada',
+    now: () => 5000,
+    async post(given: object) {
+      const report = given as Sent
+      sent.push(report)
+      const answer = answers.shift()?.(report) ?? Response.json({ stored: report.positions.length })
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+    onState: () => {
+      if (until(sender)) sender.stop()
+      else setImmediate(() => sender.kick()) // no waiting in tests
+    },
+  })
+  await sender.run()
+  return { sent, left: positions.map(({ seq }) => seq), state: sender.state }
+}
+const stored = (count: number) => (sender: Sender) => sender.state.stored >= count
+
+test('nothing leaves the phone before it is acknowledged', async () => {
+  const problem = (status: number) => () => Response.json({}, { status, headers: { 'retry-after': '1' } })
+  const lost = () => new TypeError('Failed to fetch')
+  const { sent, left } = await phone([lost, problem(503), problem(429), lost], 3, stored(3))
+  assert.deepEqual(left, [])
+  assert.equal(sent.length, 5)
+  for (const report of sent)
+    assert.deepEqual(
+      report.positions.map(each => each.seq),
+      [1, 2, 3],
+    )
+})
+
+test('one position the server can not use does not hold up the others', async () => {
+  const bad = () => Response.json({ code: 'bad-positions', invalid: [{ index: 1 }] }, { status: 400 })
+  const { left, state } = await phone([bad], 3, stored(2))
+  assert.deepEqual([left, state.stored, state.unusable], [[], 2, 1])
+})
+
+test('a clock that is years off is put right for what is sent', async () => {
+  const wrong = () => Response.json({ code: 'clock-wrong', serverTime: 900_005_000 }, { status: 400 })
+  const { sent } = await phone([wrong], 1, stored(1))
+  assert.deepEqual([sent[1]?.sentAt, sent[1]?.positions[0]?.at], [900_005_000, 900_001_000])
+})
+
+test('what is too large goes in smaller pieces, all of it', async () => {
+  const tooLarge = (report: Sent) =>
+    report.positions.length > 30
+      ? Response.json({}, { status: 413 })
+      : Response.json({ stored: report.positions.length })
+  const { left } = await phone(Array(3).fill(tooLarge), 60, stored(60))
+  assert.deepEqual(left, [])
+})
+
+test('an answer that is not ours (a hotel’s login page) acknowledges nothing', async () => {
+  const portal = () => new Response('<html>Welcome</html>', { status: 200 })
+  const { sent, left } = await phone([portal], 1, stored(1))
+  assert.equal(sent.length, 2)
+  assert.deepEqual(left, [])
+})

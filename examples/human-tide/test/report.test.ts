@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MOST_POSITIONS, parseReport } from '../src/positions/report.ts'
+import { Refusal } from '../src/refusal.ts'
+
+const NOW = Date.UTC(2026, 6, 1)
+const position = { seq: 1, at: NOW, lat: 54, lon: 8, accuracy: 5 }
+const report = { name: 'Ada', sentAt: NOW, positions: [position] }
+
+const refusal = (body: unknown): Refusal => {
+  try {
+    parseReport(body, NOW)
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error
+  }
+  throw new Error(`was taken: ${JSON.stringify(body)}`)
+}
+const withPosition = (change: object) => ({ ...report, positions: [position, { ...position, seq: 2, ...change }] })
+
+test('a report as the page sends it', () => {
+  assert.deepEqual(parseReport(report, NOW), { name: 'Ada', positions: [position] })
+})
+
+for (const [what, change] of Object.entries({
+  'latitude above 90': { lat: 90.001 },
+  'longitude below -180': { lon: -180.001 },
+  'NaN as JSON can carry it': { lat: null },
+  'infinity, as JSON.parse reads 1e999': { lon: JSON.parse('1e999') },
+  'a number as text': { lat: '54' },
+  'negative accuracy': { accuracy: -1 },
+  'no accuracy': { accuracy: undefined },
+  'a count of nothing': { seq: 0 },
+  'a count that is no whole number': { seq: 1.5 },
+  'a count beyond 2^53': { seq: 2 ** 53 },
+  'a time after it was sent': { at: NOW + 60_000 },
+  'a time before last week': { at: NOW - 8 * 86_400_000 },
+})) {
+  test(`${what} is refused, with its place`, () => {
+    const { status, code, more } = refusal(withPosition(change))
+    assert.deepEqual([status, code], [400, 'bad-positions'])
+    assert.equal((more['invalid'] as { index: number }[])[0]?.index, 1)
+  })
+}
+
+test('the edges of the earth are on it', () => {
+  for (const [lat, lon] of [
+    [90, 180],
+    [-90, -180],
+    [0, 0],
+  ]) {
+    assert.ok(parseReport(withPosition({ lat, lon }), NOW))
+  }
+})
+
+test('bodies that are no report', () => {
+  for (const body of [
+    null,
+    [],
+    'x',
+    7,
+    {},
+    { ...report, positions: {} },
+    { ...report, positions: [] },
+    { ...report, sentAt: '1' },
+  ]) {
+    assert.equal(refusal(body).status, 400)
+  }
+  assert.equal(refusal({ ...report, positions: Array(MOST_POSITIONS + 1).fill(position) }).status, 400)
+  assert.equal(refusal({ ...report, positions: [null] }).status, 400)
+})
+
+test('names: markup is text like any other, what hides or breaks lines is refused', () => {
+  assert.equal(parseReport({ ...report, name: ' <b>&Ada</b> ' }, NOW).name, '<b>&Ada</b>')
+  assert.equal(parseReport({ ...report, name: '' }, NOW).name, '')
+  assert.equal(parseReport({ ...report, name: '🌊'.repeat(24) }, NOW).name, '🌊'.repeat(24))
+  const hostile = ['a\nb', 'a\0b', '\u202eadA', 'a\u2028b', '\ud800', 'x'.repeat(25), 7, null]
+  for (const name of hostile) assert.equal(refusal({ ...report, name }).code, 'bad-name')
+})
+
+test('a clock off by hours is corrected, one off by years is told the time', () => {
+  const slow = NOW - 3_600_000
+  const corrected = parseReport({ ...report, sentAt: slow, positions: [{ ...position, at: slow - 5000 }] }, NOW)
+  assert.equal(corrected.positions[0]?.at, NOW - 5000)
+  for (const years of [-6, 6]) {
+    const { status, code, more } = refusal({ ...report, sentAt: NOW + years * 365 * 86_400_000 })
+    assert.deepEqual([status, code, more], [400, 'clock-wrong', { serverTime: NOW }])
+  }
+})
+
+test('whatever comes, it is refused, or every position that is taken can be stored', () => {
+  const anything = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(null, undefined, '', '1', NOW, {}, []))
+  const near = fc.record(
+    { seq: anything, at: fc.oneof(anything, fc.constant(NOW)), lat: anything, lon: anything, accuracy: anything },
+    { requiredKeys: [] },
+  )
+  const body = fc.oneof(
+    fc.anything(),
+    fc.record({
+      name: fc.string({ unit: 'binary' }),
+      sentAt: fc.constant(NOW),
+      positions: fc.array(fc.oneof(near, fc.constant(position))),
+    }),
+  )
+  fc.assert(
+    fc.property(body, given => {
+      try {
+        const { name, positions } = parseReport(given, NOW)
+        assert.ok(name.isWellFormed() && !name.includes('\0'))
+        for (const { seq, at, lat, lon, accuracy } of positions) {
+          assert.ok(
+            Number.isSafeInteger(seq) && at <= NOW && Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && accuracy >= 0,
+          )
+        }
+      } catch (error) {
+        assert.ok(error instanceof Refusal && error.status === 400, String(error))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
