@@ -161,7 +161,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined) {
       unguarded++
       loop.burn(parseCostMs)
-      return serve(request)
+      serve(request)
+      return
     }
     loop.burn(shedCostMs * 0.7)
     const decision = gate.offer(request, loop.nowMs)
@@ -178,7 +179,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     gaveUp++
     if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
     // As in Node, the handler of a client that left runs on; its permit returns with the closed response.
-    if (request.state === 'serving') gate?.release(loop.nowMs, loop.nowMs - request.startedAt)
+    if (request.state === 'serving') gate?.release(loop.nowMs, loop.nowMs - request.startedAt, false)
     request.state = 'over'
     again(request, nowMs)
   }

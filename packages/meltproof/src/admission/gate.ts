@@ -57,6 +57,10 @@ export class Gate<E extends Waiting> {
   #pumpAtTurnEnd = false
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
+  /** Mean time in service of those who were answered; 0 before the first. */
+  #usualServiceMs = 0
+  /** When permits whose clients went away are given back. */
+  readonly #keptUntil: number[] = []
 
   // The turn budget. Asking to be called at the end of every turn would cost each quiet turn a system call, so a turn
   // is first guessed: requests whose handlers follow each other without a gap form a run. Only a run that lasts is
@@ -127,13 +131,42 @@ export class Gate<E extends Waiting> {
     this.#lastHandlerEndedAt = nowMs
   }
 
-  /** A request that was in service has left it, `serviceMs` after it started. */
-  release(nowMs: number, serviceMs: number): void {
+  /**
+   * A request that was in service has left it, `serviceMs` after it started. Not answered: its client went away
+   * before. The handler most likely works on, so the permit is kept for as long as service usually takes: clients that
+   * lose patience must not look like fast service, or more and more of it is let in behind them.
+   */
+  release(nowMs: number, serviceMs: number, answered = true): void {
+    if (answered) {
+      this.#usualServiceMs += (serviceMs - this.#usualServiceMs) * (this.#usualServiceMs === 0 ? 1 : USUAL_WEIGHT)
+      this.#inflight--
+      this.#law.completed(nowMs, serviceMs)
+    } else if (serviceMs < this.#usualServiceMs) {
+      this.#keptUntil.push(nowMs + this.#usualServiceMs - serviceMs)
+      this.#wakeWhenDue(nowMs)
+      return
+    } else this.#desert(nowMs)
+    this.#left(nowMs)
+  }
+
+  #desert(nowMs: number): void {
     this.#inflight--
-    this.#law.completed(nowMs, serviceMs)
+    this.#law.deserted(nowMs)
+  }
+
+  #left(nowMs: number): void {
     if (this.#queue.size === 0) return
     this.#queue.departed(nowMs)
     this.#wakeAtTurnEnd()
+  }
+
+  /** Gives back the permits that were kept long enough. Roughly in order: one behind a later one waits for it. */
+  #giveBackKept(nowMs: number): void {
+    while (this.#keptUntil.length > 0 && this.#keptUntil[0]! <= nowMs) {
+      this.#keptUntil.shift()
+      this.#desert(nowMs)
+      if (this.#queue.size > 0) this.#queue.departed(nowMs)
+    }
   }
 
   /** Its client went away while it waited. False when it was not waiting any more. */
@@ -153,7 +186,9 @@ export class Gate<E extends Waiting> {
   /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
   timeCame(nowMs: number): void {
     this.#wakeAt = Number.POSITIVE_INFINITY
+    if (this.#keptUntil.length > 0) this.#giveBackKept(nowMs)
     this.#pump(nowMs)
+    this.#wakeWhenDue(nowMs)
   }
 
   /** Starts whoever may start, sheds whoever waited too long. */
@@ -223,12 +258,15 @@ export class Gate<E extends Waiting> {
 
   /** Somebody must be shed in time even when nothing else happens. */
   #wakeWhenDue(nowMs: number): void {
-    const due = this.#queue.dueInMs(nowMs)
+    let due = this.#queue.dueInMs(nowMs)
+    if (this.#keptUntil.length > 0) due = Math.min(due, Math.max(1, this.#keptUntil[0]! - nowMs))
     if (this.#wakeAt <= nowMs + due) return
     this.#wakeAt = nowMs + due
     this.#hooks.wakeAfter(due)
   }
 }
 
+/** Weight of one more service time in the usual one: the last twenty or so count. */
+const USUAL_WEIGHT = 0.1
 /** A handler that starts within this of the end of another ran, most likely, in the same poll batch; ms. */
 const SAME_BATCH_GAP_MS = 0.2

@@ -35,6 +35,8 @@ export interface KneeTuning {
   readonly maxWindowMs: number
   /** How long a steady limit is trusted before the law looks below it again, ms. */
   readonly lookEveryMs: number
+  /** After so long without binding, ms, what was learned may be another traffic's: growth is tried before it is used. */
+  readonly forgetMs: number
 }
 
 export const KNEE_TUNING: KneeTuning = {
@@ -45,6 +47,7 @@ export const KNEE_TUNING: KneeTuning = {
   minWindowMs: 40,
   maxWindowMs: 1000,
   lookEveryMs: 4000,
+  forgetMs: 5000,
 }
 
 type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
@@ -53,22 +56,26 @@ type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 const LOOP_BUSY = 0.9
 /** The loop's business is judged over no less than this, ms. */
 const BUSY_WINDOW_MS = 20
+/** After so many busy windows in a row growth is no excuse for a queue any more. */
+const BUSY_TO_STAND = 3
 /** X lower than this share of the reference means that L is below the knee. */
 const FELL = 0.85
-/** A limit larger by less than this is the same. */
-const SAME = 1.05
 /** A limit this much larger than the last one judged is judged by how service times took it. */
 const LARGER = 1.3
 /** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
 const SLOWER = 0.6
+/** More time was spent in service than those who completed account for, by this factor: the slow ones are missing. */
+const MISSING = 2
+/** By so many standard errors a mean must be larger before so few completions are believed. */
+const CLEARLY = 2
+/** A search starts so many standard errors above where growth says the knee is. */
+const UNSURE = 4
+/** After so many completions a mean is believed whatever its error. */
+const MANY = 200
 /** Two knees nearer than this (natural logarithm; a factor of 1.35) are the same. */
 const SAME_KNEE = 0.3
 /** A knee found again and again is trusted for up to so many times as long as one just found. */
 const MOST_TRUST = 4
-/** Service slower or faster by this (natural logarithm; a factor of 1.5) is another service. */
-const DOUBT = 0.4
-/** A knee that growth puts in doubt is looked at again, but not within this of the last look; ms. */
-const LOOK_AGAIN_MS = 1000
 /** So many measurements in a row make a change; one is noise. */
 const CHANGES = 2
 /** Mean service time is compared over at least this many completions. */
@@ -102,28 +109,31 @@ export class KneeLaw implements LimitLaw {
   #lookAt = 0
   /** How long the next look waits. */
   #trustMs = 0
-  /** Time in service at the steady limit; 0 before it was measured. */
-  #steadyServiceMs = 0
-  #lookedAt = Number.NEGATIVE_INFINITY
   #meanServiceMs = 0
 
   #inflight = 0
+  /** Time spent in service by all there are together, since the batch began. */
+  #inflightMs = 0
+  #inflightSince = 0
 
-  // The measurement under way: completions since windowStart, once service has settled under a changed limit.
+  // The measurement under way: the gaps between completions while the limit binds from the one to the other, once
+  // service has settled under a changed limit. Stretches in which it does not bind say nothing about the limit.
   #settling = false
   #changedAt = 0
   #checkedAt = 0
   #inflightAtCheck = 0
-  #windowStart = 0
   #count = 0
-  #serviceSum = 0
-  #busyAtStart = 0
+  #gapsMs = 0
+  #busyInGapsMs = 0
+  /** The completion a gap began with; NaN when the limit did not bind since. */
+  #gapStart = Number.NaN
+  #busyAtGapStart = 0
 
   // Growth.
-  /** The limit before the first search. */
-  #grownTo = 0
-  /** The limit and mean service time that growth is judged by; 0 before there is one. */
-  #growthBase = { limit: 0, serviceMs: 0 }
+  /** The limit and mean service time that growth is judged by; 0 before it was measured. */
+  #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
+  /** Service times of those who completed lately. */
+  readonly #batch = { count: 0, sum: 0, squares: 0 }
   /** The limit under which those who complete now were admitted. */
   #limitOfBatch: number
   #loopBusy = true
@@ -136,7 +146,7 @@ export class KneeLaw implements LimitLaw {
     this.#tuning = tuning
     this.#limit = tuning.initial
     this.#limitOfBatch = tuning.initial
-    this.#growthBase = { limit: tuning.initial, serviceMs: 0 }
+    this.#growthBase = { limit: tuning.initial, serviceMs: 0, variance: 0 }
   }
 
   get limit(): number {
@@ -153,30 +163,44 @@ export class KneeLaw implements LimitLaw {
   }
 
   get searching(): boolean {
-    return this.#phase === 'grow' && this.#bound && !this.#loopBusy
+    return this.#phase === 'grow' && this.#bound && this.#busyStreak < BUSY_TO_STAND
   }
 
-  admitted(_nowMs: number): void {
+  admitted(nowMs: number): void {
+    this.#countInflight(nowMs)
     this.#inflight++
   }
 
+  #countInflight(nowMs: number): void {
+    this.#inflightMs += this.#inflight * (nowMs - this.#inflightSince)
+    this.#inflightSince = nowMs
+  }
+
   completed(nowMs: number, serviceMs: number): void {
+    this.#countInflight(nowMs)
     this.#inflight--
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
-    if (this.#phase === 'grow') this.#grow(nowMs, serviceMs)
-    else if (this.#bound && this.#settled(nowMs)) {
-      this.#count++
-      if (this.#measured(nowMs)) this.#learn(nowMs, this.#count / (nowMs - this.#windowStart), this.#busyShare(nowMs))
+    if (this.#phase === 'grow') {
+      this.#grow(nowMs, serviceMs)
+      return
     }
+    if (!this.#bound || !this.#settled(nowMs)) return
+    this.#countGap(nowMs)
+    if (this.#measured()) this.#learn(nowMs, this.#count / this.#gapsMs, this.#busyInGapsMs / this.#gapsMs)
+  }
+
+  deserted(nowMs: number): void {
+    this.#countInflight(nowMs)
+    this.#inflight--
   }
 
   bound(nowMs: number): void {
     this.#bound = true
-    // A limit that binds on and off is one growth: what it made slower must not become the new measure.
-    if (this.#phase === 'grow' && nowMs - this.#unboundAt < this.#tuning.maxWindowMs) return
-    // A look or a search cut short by the queue running empty starts again from what is known.
+    this.#gapStart = Number.NaN
+    // What was measured before a long quiet may be another traffic's.
+    if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow()
+    if (nowMs - this.#unboundAt < this.#tuning.forgetMs) return
     if (this.#knee > 0) this.#limit = this.#steadyLimit()
-    else if (this.#phase !== 'grow') this.#limit = this.#grownTo
     this.#beginGrowth(nowMs)
   }
 
@@ -189,28 +213,34 @@ export class KneeLaw implements LimitLaw {
     this.#unboundAt = nowMs
   }
 
-  disturbed(nowMs: number): void {
-    if (this.#bound) this.#openWindow(nowMs)
+  disturbed(_nowMs: number): void {
+    if (this.#bound) this.#openWindow()
   }
 
-  #openWindow(nowMs: number): void {
-    this.#windowStart = nowMs
+  #countGap(nowMs: number): void {
+    const busyMs = this.#busyMs()
+    if (!Number.isNaN(this.#gapStart)) {
+      this.#count++
+      this.#gapsMs += nowMs - this.#gapStart
+      this.#busyInGapsMs += busyMs - this.#busyAtGapStart
+    }
+    this.#gapStart = nowMs
+    this.#busyAtGapStart = busyMs
+  }
+
+  #openWindow(): void {
     this.#count = 0
-    this.#serviceSum = 0
-    this.#busyAtStart = this.#busyMs()
-  }
-
-  #busyShare(nowMs: number): number {
-    return (this.#busyMs() - this.#busyAtStart) / (nowMs - this.#windowStart)
+    this.#gapsMs = 0
+    this.#busyInGapsMs = 0
+    this.#gapStart = Number.NaN
   }
 
   /** True when the window holds enough to compare throughputs. */
-  #measured(nowMs: number): boolean {
+  #measured(): boolean {
     const { samples, minWindowMs, maxWindowMs } = this.#tuning
-    const elapsed = nowMs - this.#windowStart
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (elapsed < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
-    return this.#count >= samples || elapsed >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
+    if (this.#gapsMs < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
+    return this.#count >= samples || this.#gapsMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
   }
 
   #steadyLimit(): number {
@@ -246,7 +276,7 @@ export class KneeLaw implements LimitLaw {
       return false
     } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
     this.#settling = false
-    this.#openWindow(nowMs)
+    this.#openWindow()
     return true
   }
 
@@ -268,12 +298,12 @@ export class KneeLaw implements LimitLaw {
   #beginGrowth(nowMs: number): void {
     this.#phase = 'grow'
     this.#settling = false
-    this.#growthBase = { limit: this.#limit, serviceMs: 0 }
-    this.#limitOfBatch = this.#limit
+    this.#growthBase = { limit: this.#limit, serviceMs: 0, variance: 0 }
     this.#loopBusy = true // until shown otherwise
+    this.#busyStreak = 0
     this.#loopJudgedAt = nowMs
     this.#busyAtJudgement = this.#busyMs()
-    this.#openWindow(nowMs)
+    this.#beginBatch()
   }
 
   /** Whether the loop had no time left, over the last stretch long enough to tell. */
@@ -287,49 +317,61 @@ export class KneeLaw implements LimitLaw {
     this.#busyAtJudgement = busyMs
     if (!this.#bound) return
     // Many in service take long to leave and to come back: a short burst of work is no reason to send them away.
-    if (this.#busyStreak < (this.#limit <= SEARCH_AT_ONCE ? 1 : BUSY_STREAK)) return
+    if (this.#busyStreak < (this.#limit <= SEARCH_AT_ONCE ? BUSY_TO_STAND : BUSY_STREAK)) return
     if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, this.#lookAt)
     else this.#search(this.#limit, nowMs)
   }
 
   /** Looks for the knee from a limit downwards. */
   #search(from: number, nowMs: number): void {
-    this.#referenceLimit = from
-    this.#grownTo = this.#limit
+    this.#referenceLimit = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
 
   #grow(nowMs: number, serviceMs: number): void {
     this.#judgeLoop(nowMs)
     if (this.#phase !== 'grow') return
-    this.#count++
-    this.#serviceSum += serviceMs
+    this.#batch.count++
+    this.#batch.sum += serviceMs
+    this.#batch.squares += serviceMs * serviceMs
     if (this.#bound && !this.#loopBusy && this.#limit < this.#tuning.max) this.#limit++
-    if (this.#count < GROWTH_BATCH || this.#count < this.#limit / 3) return
-    const mean = this.#serviceSum / this.#count
+    const { count, sum, squares } = this.#batch
+    if (count < GROWTH_BATCH || count < this.#limit / 3) return
+    // Little's law: whoever completes has spent as much time in service as all there are, or the slow ones are still
+    // missing among those who completed.
+    if (this.#inflightMs > MISSING * sum && count < MANY) return
+    const mean = sum / count
+    const variance = Math.max(0, squares / count - mean * mean) / count
     // Those who completed now were admitted under the limit of a batch ago.
     const limit = this.#limitOfBatch
-    this.#limitOfBatch = this.#limit
-    this.#openWindow(nowMs)
     const base = this.#growthBase
     const larger = limit / base.limit
-    if (base.serviceMs === 0 || larger < SAME) {
-      // Whatever changed, it was not the limit: the traffic did.
-      this.#growthBase = { limit, serviceMs: mean }
+    if (base.serviceMs === 0 || larger <= 1) {
+      this.#growthBase = { limit: base.limit, serviceMs: mean, variance }
+      this.#beginBatch()
       return
     }
-    if (larger < LARGER) return
-    if (mean <= base.serviceMs * (1 + SLOWER * (larger - 1))) {
-      this.#growthBase = { limit, serviceMs: mean }
-      return
-    }
-    // Requests now wait for each other behind the limit; that began, at the most, in proportion to how much slower.
-    if (this.#knee > 0) {
-      // Growth at a knee that still holds fails as a matter of course; service that has become another casts doubt on it.
-      const doubt = this.#steadyServiceMs > 0 && Math.abs(Math.log(base.serviceMs / this.#steadyServiceMs)) > DOUBT
-      this.#settleAt(this.#knee, nowMs, doubt ? Math.min(this.#lookAt, this.#lookedAt + LOOK_AGAIN_MS) : this.#lookAt)
-    } else if (limit > SEARCH_AT_ONCE) this.#search(limit, nowMs)
-    else this.#search(Math.max((limit * base.serviceMs) / mean, limit / 2), nowMs)
+    // A limit that hardly grew is judged against the same base, or slow growth would never be judged at all.
+    const grew = larger >= LARGER
+    const slower = grew ? mean - base.serviceMs * (1 + SLOWER * (larger - 1)) : 0
+    // Few of very different service times may be slow by chance: count on until it is clear, or they are many.
+    if (slower > 0 && count < MANY && slower < CLEARLY * Math.sqrt(variance + base.variance)) return
+    this.#beginBatch()
+    if (slower > 0) {
+      // Where they began to wait for each other, at the most; and as much above it as the two means are uncertain, for
+      // a search that starts below the knee sheds for nothing.
+      const uncertain = Math.sqrt(variance / mean ** 2 + base.variance / base.serviceMs ** 2)
+      const knee = Math.max((limit * base.serviceMs) / mean, limit / 2)
+      this.#search(Math.min(this.#limit, knee * (1 + UNSURE * uncertain)), nowMs)
+    } else if (grew) this.#growthBase = { limit, serviceMs: mean, variance }
+  }
+
+  #beginBatch(): void {
+    this.#limitOfBatch = this.#limit
+    this.#batch.count = 0
+    this.#batch.sum = 0
+    this.#batch.squares = 0
+    this.#inflightMs = 0
   }
 
   #learn(nowMs: number, rate: number, busy: number): void {
@@ -346,7 +388,6 @@ export class KneeLaw implements LimitLaw {
           this.#measureAt(this.#limit / 2, 'descend', nowMs)
           return
         }
-        this.#lookedAt = nowMs
         this.#found((this.#limit * this.#referenceRate) / rate, nowMs)
         // Throughput is in proportion all the way up to where we came from: there may be more above.
         if (this.#knee >= this.#referenceLimit * 0.8 && busy < LOOP_BUSY) {
@@ -355,15 +396,18 @@ export class KneeLaw implements LimitLaw {
         return
       case 'steady': {
         const before = this.#steadyRate
-        this.#steadyServiceMs = this.#limit / rate // Little's law
         const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
         this.#changes = changed ? this.#changes + 1 : 0
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
-        if (this.#changes < CHANGES && nowMs < this.#lookAt) {
-          this.#openWindow(nowMs)
+        if (this.#changes >= CHANGES) {
+          this.#beginGrowth(nowMs)
           return
         }
-        this.#referenceRate = changed ? rate : this.#steadyRate
+        if (nowMs < this.#lookAt) {
+          this.#openWindow()
+          return
+        }
+        this.#referenceRate = this.#steadyRate
         this.#referenceLimit = this.#limit
         this.#measureAt(this.#knee * 0.7, 'look-down', nowMs)
         return

@@ -11,6 +11,11 @@ export interface LimitLaw {
   admitted(nowMs: number): void
   /** A request left service after `serviceMs` in it. */
   completed(nowMs: number, serviceMs: number): void
+  /**
+   * A request left service without an answer, because its client went away. What it took says nothing: often its
+   * handler still runs.
+   */
+  deserted(nowMs: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   bound(nowMs: number): void
   /** Somebody still waits. Called from time to time meanwhile, at least every tenth of a second. */
@@ -29,6 +34,7 @@ export function fixedLimit(limit: number): LimitLaw {
     searching: false,
     admitted: nothing,
     completed: nothing,
+    deserted: nothing,
     bound: nothing,
     tick: nothing,
     unbound: nothing,

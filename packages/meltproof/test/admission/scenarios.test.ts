@@ -6,143 +6,102 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { KneeLaw } from '../../src/admission/knee-law.ts'
-import { sharedCore } from '../../sim/core.ts'
+import { goodRate, secondsToConverge, shareOfIdeal, shedShare, usualLimit } from '../../sim/figures.ts'
+import { cpu5, SCENARIOS, type Scenario, scenario } from '../../sim/scenarios.ts'
 import { quantile, type SimResult, simulate } from '../../sim/service.ts'
-import type { Step, Workload } from '../../sim/workload.ts'
 
 const SEEDS = [1, 2, 3, 4, 5]
-
-/** 5 ms of CPU over five slices: capacity just below 200/s. */
-const cpu5 = (): Step[] => [
-  { cpu: 1 },
-  'yield',
-  { cpu: 1 },
-  'yield',
-  { cpu: 1 },
-  'yield',
-  { cpu: 1 },
-  'yield',
-  { cpu: 1 },
-]
-/** 50 ms in a pool of ten: capacity 200/s. */
-const pool50 = (): Step[] => [{ cpu: 0.1 }, { pool: 50 }, { cpu: 0.1 }]
-
-function eachSeed(workload: Workload, seconds: number, check: (result: SimResult, seed: number) => void): void {
-  for (const seed of SEEDS) check(simulate(workload, { seconds, seed, law: busyMs => new KneeLaw(busyMs) }), seed)
+/** What a scenario must reach of the ideal, where it is not 95 %. */
+const LESS: Readonly<Record<string, number>> = {
+  // Hardly above capacity, a queue that is kept short runs empty now and then.
+  'cpu at 1.1x': 0.93,
+  // Half of the requests take 1 ms, half 200: the law measures throughput through much noise.
+  'pool of 1 and 200 ms at 3x': 0.85,
+  'pool of exponential times at 3x': 0.92,
 }
 
-const every = (periodMs: number, forMs: number, seconds: number): [number, number][] =>
-  Array.from({ length: Math.floor((seconds * 1000) / periodMs) }, (_, i) => [(i + 0.5) * periodMs, forMs])
+const run = (each: Scenario, seed: number): SimResult =>
+  simulate(each.workload, { seconds: each.seconds, seed, law: busyMs => new KneeLaw(busyMs) })
 
-const goodRate = (result: SimResult, fromSecond: number, toSecond = result.seconds.length): number =>
-  result.seconds.slice(fromSecond, toSecond).reduce((sum, second) => sum + second.good, 0) / (toSecond - fromSecond)
+function eachSeed(name: string, check: (result: SimResult, seed: number, each: Scenario) => void): void {
+  const each = scenario(name)
+  for (const seed of SEEDS) check(run(each, seed), seed, each)
+}
 
-const shedShare = (result: SimResult): number => result.shed / result.offered
-
-describe('nobody is shed', () => {
-  const cases: [name: string, workload: Workload, seconds: number][] = [
-    ['at 70 % load', { rate: () => 140, steps: cpu5 }, 60],
-    [
-      'at 60 % with a 100 ms garbage collection every second',
-      { rate: () => 120, steps: cpu5, stalls: every(1000, 100, 60) },
-      60,
-    ],
-    ['at 70 % with a 200 ms stall every 5 s', { rate: () => 140, steps: cpu5, stalls: every(5000, 200, 60) }, 60],
-    ['at 60 % with a stall of a second', { rate: () => 120, steps: cpu5, stalls: [[5000, 1000]] }, 30],
-    ['with synchronous handlers of 20 ms at 60 %', { rate: () => 30, steps: () => [{ cpu: 20 }] }, 60],
-    ['at one request a second', { rate: () => 1, steps: pool50 }, 120],
-    [
-      'from a cold start at 1000/s with 100 ms of waiting',
-      { rate: () => 1000, steps: () => [{ cpu: 0.1 }, { wait: 100 }, { cpu: 0.1 }] },
-      10,
-    ],
-    [
-      'when the mix shifts from a fast route to a slow one',
-      { rate: () => 400, steps: (_, now) => [{ cpu: 0.2 }, { wait: now < 10_000 ? 5 : 200 }] },
-      30,
-    ],
-    [
-      'when one request in ten takes 10 s',
-      { rate: () => 300, steps: random => [{ cpu: 0.1 }, { wait: random.next() < 0.1 ? 10_000 : 100 }] },
-      40,
-    ],
-    ['at 80 % of a pool', { rate: () => 160, steps: pool50 }, 60],
-  ]
-  for (const [name, workload, seconds] of cases) {
-    test(name, () => {
-      eachSeed(workload, seconds, (result, seed) => {
-        assert.ok(shedShare(result) < 0.001, `seed ${seed}: ${result.shed} of ${result.offered} shed`)
-        assert.equal(result.inflightAtEnd, 0)
+describe('where capacity suffices nobody is shed, where it does not goodput is what is possible', () => {
+  for (const each of SCENARIOS) {
+    test(each.name, () => {
+      for (const seed of each.seconds > 100 ? SEEDS.slice(0, 3) : SEEDS) {
+        const result = run(each, seed)
+        if (each.noShed) {
+          assert.ok(shedShare(result) < 0.001, `seed ${seed}: ${result.shed} of ${result.offered} shed`)
+        } else {
+          const share = shareOfIdeal(each, result)
+          const least = LESS[each.name] ?? 0.95
+          assert.ok(share >= least, `seed ${seed}: ${(100 * share).toFixed(1)} % of the ideal goodput`)
+        }
+        for (const at of each.changesAt) {
+          const seconds = secondsToConverge(each, result, at)
+          assert.ok(seconds <= 5, `seed ${seed}: ${seconds} s after ${at} s until goodput is back`)
+        }
+        assert.equal(result.inflightAtEnd, 0, 'every permit came back')
         assert.equal(result.queuedAtEnd, 0)
-      })
+      }
     })
   }
 })
 
-describe('goodput stays at what is possible', () => {
-  test('5 ms of CPU, 10x from a cold start: steady within a second', () => {
-    eachSeed({ rate: () => 2000, steps: cpu5 }, 10, (result, seed) => {
+describe('more than goodput', () => {
+  test('5 ms of CPU, 10x from a cold start: steady within a second, everybody answered within one', () => {
+    eachSeed('cpu at 10x', (result, seed) => {
       assert.ok(goodRate(result, 0, 1) >= 185, `seed ${seed}: ${goodRate(result, 0, 1)}/s in the first second`)
-      assert.ok(goodRate(result, 1) >= 190, `seed ${seed}: ${goodRate(result, 1)}/s after it`)
+      assert.ok(goodRate(result, 1, 2) >= 190, `seed ${seed}: ${goodRate(result, 1, 2)}/s in the second`)
       assert.ok(quantile(result.latencies, 0.99) <= 200)
       assert.ok(quantile(result.shedLatencies, 1) <= 1000, 'everybody is answered within a second')
     })
   })
 
-  test('the same at 100x follows the cost of a shed', () => {
-    // (1 - k r / S) / (1 - r / S) with r = 8 us, S = 5 ms, k = 100: 84 % of 200/s.
-    eachSeed({ rate: () => 20_000, steps: cpu5 }, 4, (result, seed) => {
-      assert.ok(goodRate(result, 1) >= 160, `seed ${seed}: ${goodRate(result, 1)}/s`)
+  test('a pool ten times over: the slowest admitted are answered within four services', () => {
+    eachSeed('pool at 10x', (result, seed) => {
+      const p99 = quantile(result.latencies, 0.99)
+      assert.ok(p99 <= 200, `seed ${seed}: p99 ${p99.toFixed(0)} ms`)
     })
   })
 
-  test('a pool of ten, 10x', () => {
-    eachSeed({ rate: () => 2000, steps: pool50 }, 20, (result, seed) => {
-      assert.ok(goodRate(result, 1) >= 190, `seed ${seed}: ${goodRate(result, 1)}/s`)
+  test('a pool hardly over its capacity: nobody waits for long', () => {
+    for (const k of [1.1, 1.25, 1.5, 2, 3]) {
+      eachSeed(`pool at ${k}x`, (result, seed) => {
+        const p95 = quantile(result.latencies, 0.95)
+        assert.ok(p95 <= 350, `${k}x, seed ${seed}: p95 ${p95.toFixed(0)} ms`)
+      })
+    }
+  })
+
+  test('ten minutes at 3x: the limit does not drift', () => {
+    for (const name of ['cpu at 3x for ten minutes', 'pool at 3x for ten minutes']) {
+      const each = scenario(name)
+      for (const seed of SEEDS.slice(0, 3)) {
+        const result = run(each, seed)
+        const [early, late] = [usualLimit(result, 10, 70), usualLimit(result, 540)]
+        assert.ok(Math.abs(late - early) <= Math.max(1, 0.2 * early), `${name}, seed ${seed}: from ${early} to ${late}`)
+        assert.ok(shareOfIdeal(each, result, 540) >= 0.95, 'the last minute')
+      }
+    }
+    // Twice the ten connections there are is what the law aims at.
+    const pool = usualLimit(run(scenario('pool at 3x for ten minutes'), 1), 540)
+    assert.ok(pool >= 16 && pool <= 24, `limit ${pool}`)
+  })
+
+  test('clients that lose patience do not make the limit grow', () => {
+    eachSeed('impatient clients of a pool, 200 ms, three more times', (result, seed) => {
+      assert.ok(usualLimit(result, 5) <= 30, `seed ${seed}: limit ${usualLimit(result, 5)}`)
     })
   })
 
-  test('synchronous handlers of 20 ms, 10x', () => {
-    eachSeed({ rate: () => 500, steps: () => [{ cpu: 20 }] }, 10, (result, seed) => {
-      assert.ok(goodRate(result, 1) >= 47, `seed ${seed}: ${goodRate(result, 1)}/s`)
-    })
-  })
-
-  test('ten minutes at 3x: neither goodput nor the limit drifts', () => {
-    eachSeed({ rate: () => 600, steps: cpu5 }, 600, (result, seed) => {
-      assert.ok(goodRate(result, 540) >= 190, `seed ${seed}: ${goodRate(result, 540)}/s in the last minute`)
-    })
-    eachSeed({ rate: () => 600, steps: pool50 }, 600, (result, seed) => {
-      assert.ok(goodRate(result, 540) >= 190, `seed ${seed}: ${goodRate(result, 540)}/s in the last minute`)
-    })
-  })
-
-  test('the database becomes three times slower and recovers: converged within 5 s both ways', () => {
-    const steps = (_: unknown, now: number): Step[] => [
-      { cpu: 0.1 },
-      { pool: now > 10_000 && now < 20_000 ? 150 : 50 },
-      { cpu: 0.1 },
-    ]
-    eachSeed({ rate: () => 600, steps }, 35, (result, seed) => {
-      assert.ok(goodRate(result, 5, 10) >= 185, `seed ${seed}: before ${goodRate(result, 5, 10)}`)
-      assert.ok(goodRate(result, 15, 20) >= 58, `seed ${seed}: while slow ${goodRate(result, 15, 20)} of 67`)
-      assert.ok(goodRate(result, 25, 35) >= 185, `seed ${seed}: after ${goodRate(result, 25, 35)}`)
-    })
-  })
-
-  test('clients that give up after a second and try three more times: stable, nothing left behind', () => {
-    eachSeed({ rate: () => 600, steps: cpu5, patienceMs: 1000, retries: 3 }, 20, (result, seed) => {
-      assert.ok(goodRate(result, 1) >= 185, `seed ${seed}: ${goodRate(result, 1)}/s`)
-      assert.equal(result.inflightAtEnd, 0)
-      assert.equal(result.queuedAtEnd, 0)
-    })
-  })
-
-  test('half of the core is taken away for ten seconds: what is left is used', () => {
-    const speed = (now: number): number => (now > 5000 && now < 15_000 ? 0.5 : 1)
-    eachSeed({ rate: () => 160, steps: cpu5, core: () => sharedCore(speed) }, 25, (result, seed) => {
-      assert.ok(goodRate(result, 6, 15) >= 85, `seed ${seed}: ${goodRate(result, 6, 15)} of 100 while halved`)
-      assert.ok(goodRate(result, 17) >= 145, `seed ${seed}: ${goodRate(result, 17)} of 160 after`)
+  test('one stall of a second is forgotten when its queue has drained', () => {
+    eachSeed('cpu at 60 %, one stall of a second', (result, seed) => {
+      assert.equal(result.shed, 0, `seed ${seed}`)
+      assert.ok(goodRate(result, 10) >= 110)
     })
   })
 })
@@ -150,4 +109,9 @@ describe('goodput stays at what is possible', () => {
 test('without admission the same service melts: the simulator can tell the difference', () => {
   const result = simulate({ rate: () => 600, steps: cpu5 }, { seconds: 20, law: undefined })
   assert.ok(goodRate(result, 5) < 20, `${goodRate(result, 5)}/s`)
+})
+
+test('the same seed gives the same run', () => {
+  const [one, other] = [1, 1].map(seed => run(scenario('pool of 1 and 200 ms at 3x'), seed))
+  assert.deepEqual(one!.seconds, other!.seconds)
 })
