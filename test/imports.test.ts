@@ -36,7 +36,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
       'register-options': ['options', 'server'],
       toobusy: ['clock', 'errors'],
-      register: ['errors', 'register-options', 'server'],
+      register: ['errors', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
     packages: [],

@@ -7,6 +7,7 @@ export const VARIABLES = {
   MELTPROOF: '`off` makes meltproof/register do nothing; `on` is the default.',
   MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 32.',
   MELTPROOF_RETRY_AFTER: 'Retry-After of a shed answer: `3s`, or a range such as `1s-5s`, the default.',
+  MELTPROOF_OUTBOUND: '`off` leaves outbound calls without limits; `on` is the default.',
 } as const
 
 /** Undefined when meltproof is switched off. Throws a MeltproofError for an unknown variable or a bad value. */
@@ -18,12 +19,23 @@ export function optionsFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>)
   }
   rejectUnknown('meltproof/register', given, Object.keys(VARIABLES))
   const { MELTPROOF: power, MELTPROOF_LANES: lanes, MELTPROOF_RETRY_AFTER: retryAfter } = given
-  if (power !== undefined && power !== 'on' && power !== 'off') invalidOption('MELTPROOF', '`on` or `off`', power)
+  const on = onOrOff('MELTPROOF', power)
+  onOrOff('MELTPROOF_OUTBOUND', given['MELTPROOF_OUTBOUND'])
   const options: ProtectOptions = {
     ...(lanes === undefined ? {} : { lanes: wholeNumber('MELTPROOF_LANES', lanes, 1, 128) }),
     ...(retryAfter === undefined ? {} : { retryAfterS: secondsRange('MELTPROOF_RETRY_AFTER', retryAfter) }),
   }
-  return power === 'off' ? undefined : options
+  return on ? options : undefined
+}
+
+/** Whether outbound calls are bounded; of variables that {@link optionsFromEnvironment} found right. */
+export function outboundFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): boolean {
+  return environment['MELTPROOF'] !== 'off' && environment['MELTPROOF_OUTBOUND'] !== 'off'
+}
+
+function onOrOff(name: string, value: string | undefined): boolean {
+  if (value !== undefined && value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
+  return value !== 'off'
 }
 
 function wholeNumber(name: string, text: string, min: number, max: number): number {

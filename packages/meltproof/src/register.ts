@@ -1,11 +1,12 @@
 /**
  * `node --import meltproof/register app.js`: every HTTP server the process creates is protected when it starts to
- * listen, however its module got hold of `node:http`. Side effects only.
+ * listen, however its module got hold of `node:http`; every call it makes is bounded. Side effects only.
  */
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
-import { optionsFromEnvironment } from './register-options.ts'
+import { boundOutbound } from './outbound/zero-code.ts'
+import { optionsFromEnvironment, outboundFromEnvironment } from './register-options.ts'
 import { isProtected, protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
@@ -15,6 +16,7 @@ const INVALID_ARGUMENT = 9
 const options = readOptions()
 if (options !== undefined) {
   for (const { prototype } of [HttpServer, HttpsServer]) protectWhenListening(prototype, options)
+  if (outboundFromEnvironment(process.env)) boundOutbound(warn)
 }
 
 /** `listen` is inherited from net.Server; an own property on these two prototypes leaves every other server alone. */

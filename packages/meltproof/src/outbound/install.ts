@@ -42,16 +42,18 @@ export function bounded(limits: OutboundOptions = {}): (dispatch: Dispatch) => D
   return dispatch => (options, handler) => dispatchBounded(bounds, guarded, dispatch, options, handler)
 }
 
-let uninstallCurrent: Uninstall | undefined
+/** Where the latest install of the process is kept, also for another copy of meltproof: calls are bounded once. */
+const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
+const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
 function installBounds(bounds: Bounds): Uninstall {
-  uninstallCurrent?.()
+  shared[CURRENT]?.()
   const parts: Uninstall[] = []
   let installed = true
   const uninstall = (): void => {
     if (!installed) return
     installed = false
-    if (uninstallCurrent === uninstall) uninstallCurrent = undefined
+    if (shared[CURRENT] === uninstall) delete shared[CURRENT]
     for (const part of parts) part()
   }
   const guarded = failOpen(error => {
@@ -65,7 +67,7 @@ function installBounds(bounds: Bounds): Uninstall {
     boundNodeHttp(bounds, guarded),
     guardConnects(guarded),
   )
-  uninstallCurrent = uninstall
+  shared[CURRENT] = uninstall
   return uninstall
 }
 

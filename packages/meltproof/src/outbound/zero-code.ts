@@ -1,0 +1,26 @@
+/** Outbound bounds for an app that did not ask for them: wide limits, and one line that says so. */
+import { stderr } from 'node:process'
+import { type CallLimits, GENEROUS_LIMITS } from './limits.ts'
+import { installQuietly } from './install.ts'
+
+/** Never throws: an app must start without our bounds rather than not at all. */
+export function boundOutbound(warn: (text: string) => void): void {
+  try {
+    installQuietly(GENEROUS_LIMITS, () => stderr.write(`meltproof/register: ${describe(GENEROUS_LIMITS)}\n`))
+  } catch (error) {
+    warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
+  }
+}
+
+function describe(limits: CallLimits): string {
+  return (
+    `outbound calls of this process are bounded: ${seconds(limits.connectMs)} for a connection, ` +
+    `${seconds(limits.firstByteMs)} for the first byte, ${seconds(limits.idleMs)} between two chunks, ` +
+    `${seconds(limits.totalMs)} in total (event streams excepted), ${limits.maxInFlight} in flight to one origin. ` +
+    "Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off."
+  )
+}
+
+function seconds(ms: number | false): string {
+  return ms === false ? 'no limit' : `${ms / 1000} s`
+}

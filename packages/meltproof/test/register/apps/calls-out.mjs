@@ -1,0 +1,29 @@
+/** An app that calls a dependency of its own by the client it is told, three times, and says what came of it. */
+import { createServer, get } from 'node:http'
+
+const server = createServer((request, response) => {
+  if (request.url === '/hello') response.end('hello')
+})
+await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+const url = `http://127.0.0.1:${server.address().port}`
+const clients = {
+  fetch: async path => (await fetch(url + path)).text(),
+  http: path =>
+    new Promise((resolve, reject) => {
+      get(url + path, response => response.setEncoding('utf8').on('data', resolve)).on('error', reject)
+    }),
+  undici: async path => {
+    const { request } = await import('undici')
+    return (await request(url + path)).body.text()
+  },
+}
+const call = clients[process.env.CLIENT]
+if (process.env.INSTALL !== undefined) {
+  const { install } = await import('meltproof/outbound')
+  install({ firstByteMs: Number(process.env.INSTALL) })
+  console.log(await call('/silent').catch(error => error.cause?.phase ?? error.phase))
+} else {
+  for (let i = 0; i < 3; i++) console.log(await call('/hello'))
+}
+server.closeAllConnections()
+server.close()
