@@ -10,27 +10,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from './exchange.ts'
-
-/** Node's parser as far as we rely on it. */
-interface Parser {
-  onIncoming: OnIncoming | null
-  incoming: IncomingMessage | null
-  resume?: () => void
-}
-
-/**
- * Where Node's parser puts the rest of a request that nobody will read. Nulling `parser.incoming` instead would leave
- * chunked trailers in the parser's buffer, and they would become headers of the connection's next request.
- */
-const NOBODY = {
-  complete: true,
-  upgrade: false,
-  method: '',
-  _dumped: true,
-  push: () => true,
-  _addHeaderLines: () => undefined,
-  emit: () => false,
-} as unknown as IncomingMessage
+import { NOBODY, type Parser, type RefuseHead, standAtHead } from './parser-head.ts'
 
 /** Returns 0, or 2 for an upgrade. */
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
@@ -38,8 +18,15 @@ export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => numbe
 /** What the door does with a parsed head. */
 export type OnHead = (connection: Connection, request: IncomingMessage, keepAlive: boolean) => number
 
+/** Answers a plain GET at its head, if it can be shed at once; true when it did. */
+export type RefuseAt = (connection: Connection, ...head: Parameters<RefuseHead>) => boolean
+
+/** Where a socket keeps its connection: with short connections a WeakMap would cost as much as all the rest. */
+const CONNECTION: unique symbol = Symbol('meltproof.connection')
+
 /** A socket with the properties node:http gives it. */
 export interface HttpSocket extends Socket {
+  [CONNECTION]?: Connection
   parser?: Parser | null
   /** The response that currently writes to this socket. */
   _httpMessage?: object | null
@@ -68,18 +55,43 @@ export class Connection {
   #pausedByUs = false
   #context: AsyncResource | undefined
 
-  private constructor(socket: HttpSocket, handOn: OnIncoming) {
+  readonly #door: OnHead
+
+  private constructor(socket: HttpSocket, handOn: OnIncoming, door: OnHead) {
+    this.#door = door
     this.socket = socket
     this.handOn = handOn
   }
 
   /** Stands between parser and Node. Undefined when this Node keeps its parser elsewhere. */
-  static attach(socket: HttpSocket, onIncoming: OnHead): Connection | undefined {
+  static attach(socket: HttpSocket, onIncoming: OnHead, refuse: RefuseAt): Connection | undefined {
     const parser = socket.parser
     if (typeof parser?.onIncoming !== 'function') return undefined
-    const connection = new Connection(socket, parser.onIncoming)
+    const connection = new Connection(socket, parser.onIncoming, onIncoming)
+    socket[CONNECTION] = connection
     parser.onIncoming = (request, keepAlive) => onIncoming(connection, request, keepAlive)
+    standAtHead(parser, socket, (rawHeaders, keepAlive) => refuse(connection, rawHeaders, keepAlive))
     return connection
+  }
+
+  /** The connection that the door with this `onIncoming` has at a socket. */
+  static of(socket: HttpSocket, onIncoming: OnHead): Connection | undefined {
+    const connection = socket[CONNECTION]
+    return connection !== undefined && connection.#door === onIncoming ? connection : undefined
+  }
+
+  /** Nothing is under way: a ready answer can be written here and now without changing the order of answers. */
+  get quiet(): boolean {
+    const { socket } = this
+    return (
+      !this.closing &&
+      this.waiting === undefined &&
+      this.behind.length === 0 &&
+      socket._httpMessage == null &&
+      socket.writableLength === 0 &&
+      socket.writable &&
+      !socket.destroyed
+    )
   }
 
   /** True when a request that arrives now has to get in line. */

@@ -20,7 +20,7 @@ import { httpDate, now } from '../clock.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
-import type { ShedAnswers } from './shed-answer.ts'
+import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
 
 export interface DoorkeeperHooks {
   /** Something inside meltproof failed and the door now stands open. Called once. */
@@ -55,7 +55,6 @@ export class Doorkeeper {
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
   readonly #inService = new Set<Exchange>()
-  readonly #connections = new WeakMap<HttpSocket, Connection>()
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
   /** Those among them whose next in line may ask at the gate. */
@@ -198,11 +197,10 @@ export class Doorkeeper {
   }
 
   #onConnection(socket: HttpSocket): void {
-    if (this.#open || this.#connections.has(socket)) return
+    if (this.#open || Connection.of(socket, this.#onHead) !== undefined) return
     try {
-      const connection = Connection.attach(socket, this.#onHead)
+      const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
-      this.#connections.set(socket, connection)
       socket.on('close', () => this.#onDisconnect(connection))
     } catch (error) {
       this.#fail(error)
@@ -249,6 +247,29 @@ export class Doorkeeper {
       return connection.handOn(request, keepAlive)
     }
     return this.#mayStart(connection, exchange) ? this.#handOn(connection, exchange) : 0
+  }
+
+  /**
+   * A head was parsed and nothing made of it yet. Under a standing queue the usual shed: one write, and nothing
+   * allocated for the request. Whatever is not plain takes the way of all others.
+   */
+  readonly #refuse = (connection: Connection, rawHeaders: readonly string[], keepAlive: boolean): boolean => {
+    if (this.#open || !connection.quiet) return false
+    try {
+      const nowMs = now()
+      const reason = this.#gate.refuses(nowMs)
+      if (reason === undefined) return false
+      const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
+      if (bodyBytes > 0 || expects || !namesHost) return false
+      this.#pressure.offered(nowMs)
+      this.#pressure.shed()
+      this.counts.shed[reason]++
+      this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)
+      return true
+    } catch (error) {
+      this.#fail(error)
+      return false
+    }
   }
 
   /** Asks the gate. Sees to it that a request that does not start waits, or is answered. */
@@ -349,7 +370,7 @@ export class Doorkeeper {
     exchange.event = event
     try {
       response.on('close', () => this.#onGone(exchange))
-      this.#noteOverlap(this.#connections.get(request.socket), exchange)
+      this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
         exchange.context = new AsyncResource('MELTPROOF_WAIT')
@@ -467,7 +488,7 @@ export class Doorkeeper {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
-    const { connection = this.#connections.get(exchange.request.socket) } = exchange
+    const { connection = Connection.of(exchange.request.socket, this.#onHead) } = exchange
     connection?.overlapping?.delete(exchange)
     try {
       const nowMs = now()
@@ -514,10 +535,12 @@ export class Doorkeeper {
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return
     const { request } = exchange
-    const needs = describeHead(request)
+    const needs = describeHead(request.rawHeaders)
     const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    if (socket._httpMessage != null || socket.writableNeedDrain || request.httpVersion !== '1.1') {
+    // Without a host it is no request to shed but one to refuse, which is Node's.
+    const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
+    if (nodes || request.httpVersion !== '1.1') {
       this.#handingOn = exchange
       this.#handOnLater(exchange)
       this.#handingOn = undefined
@@ -525,20 +548,22 @@ export class Doorkeeper {
       return
     }
     const choice = { html: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
-    const message = this.#answers.message(choice, httpDate(now()), this.#server.keepAliveTimeout)
     connection.forget(request)
-    if (keepAlive) {
-      connection.startIdleTimeout(this.#server)
-      socket.write(message, 'latin1')
-    } else this.#sayGoodbye(connection, message, request.complete || needs.bodyBytes === 0)
+    this.#write(connection, choice, now(), request.complete || needs.bodyBytes === 0)
   }
 
   /**
-   * Answers and closes. What is still to come of a body is read and dropped for a moment, because closing a socket
-   * with unread data resets it, and the client would lose the answer.
+   * Writes a ready answer. One that closes: what is still to come of a body is read and dropped for a moment, because
+   * closing a socket with unread data resets it, and the client would lose the answer.
    */
-  #sayGoodbye(connection: Connection, message: string, complete: boolean): void {
+  #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
+    const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
+    if (choice.keepAlive) {
+      connection.startIdleTimeout(this.#server)
+      socket.write(message, 'latin1')
+      return
+    }
     connection.closing = true
     socket.end(message, 'latin1')
     if (complete) socket.destroySoon?.()
@@ -547,7 +572,7 @@ export class Doorkeeper {
 
   /** The slower way, through Node's own response. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): void {
-    const needs = describeHead(exchange.request)
+    const needs = describeHead(exchange.request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
     if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
       headers.connection = 'close'

@@ -2,25 +2,29 @@
  * What a shed needs to know of a request's head, read in one pass over the raw header lines.
  * `request.headers` would build an object of all of them for every request turned away.
  */
-import type { IncomingMessage } from 'node:http'
-
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
   readonly prefersHtml: boolean
   /** The client waits for `100 Continue` before it sends its body. */
   readonly expects: boolean
+  /** It names a host, as HTTP/1.1 demands; without, Node answers 400. */
+  readonly namesHost: boolean
 }
 
-export function describeHead(request: IncomingMessage): HeadNeeds {
+/** `lines` are the raw header lines: name, value, name, value, ... */
+export function describeHead(lines: readonly string[]): HeadNeeds {
   let bodyBytes = 0
   let prefersHtml = false
   let expects = false
-  const lines = request.rawHeaders
+  let namesHost = false
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const name = lines[i]!
     // Compare lengths first: most names differ there already.
     switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === 'host') namesHost = true
+        break
       case 6:
         if (name.toLowerCase() === 'accept') prefersHtml = htmlComesFirst(lines[i + 1]!)
         else if (name.toLowerCase() === 'expect') expects = true
@@ -34,7 +38,7 @@ export function describeHead(request: IncomingMessage): HeadNeeds {
         break
     }
   }
-  return { bodyBytes, prefersHtml, expects }
+  return { bodyBytes, prefersHtml, expects, namesHost }
 }
 
 /** Browsers name text/html first and JSON not at all; an API client that lists both wants JSON. */
