@@ -1,0 +1,214 @@
+/** Two phones walk, a third person watches, in a real browser. The service is killed and comes back: nothing is lost. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import sparticuz from '@sparticuz/chromium'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type TestDatabase, testDatabase } from './postgres.ts'
+import { freePort, type Service, startService } from './service.ts'
+
+// The packaged Chromium is for Linux on x64 and arm64.
+const skip = process.platform !== 'linux'
+let browser: Browser
+let database: TestDatabase
+let service: Service
+let port: number
+
+before(async () => {
+  if (skip) return
+  database = await testDatabase()
+  port = await freePort()
+  service = await startService(port, { DATABASE_URL: database.url })
+  browser = await chromium.launch({
+    executablePath: await sparticuz.executablePath(),
+    args: ['--no-sandbox', '--disable-gpu'],
+    headless: true,
+  })
+})
+after(async () => {
+  if (skip) return
+  await browser.close()
+  await service.end()
+  await database.end()
+})
+
+interface Phone {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** One step north. */
+  step(): Promise<void>
+}
+
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
+
+/** What a page has to complain about, but for the network we take away ourselves. */
+function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('pageerror', error => complaints.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error' && !/net::|status of 503/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('request', request => {
+    if (new URL(request.url()).port !== String(port)) complaints.push(`asked for ${request.url()}`)
+  })
+  return complaints
+}
+
+async function walk(name: string, longitude: number): Promise<Phone> {
+  let latitude = 54
+  const context = await browser.newContext({
+    ...PHONE,
+    permissions: ['geolocation'],
+    geolocation: { latitude, longitude, accuracy: 5 },
+  })
+  const page = await context.newPage()
+  await page.goto(service.origin)
+  await page.getByLabel('Your name on the shore').fill(name)
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Start walking' }).click()
+  return {
+    page,
+    context,
+    async step() {
+      latitude += 0.0001
+      await context.setGeolocation({ latitude, longitude, accuracy: 5 })
+    },
+  }
+}
+
+/** A number on the phone's page. */
+const shown = async (page: Page, id: string): Promise<number> =>
+  Number((await page.locator(`#${id}`).textContent())!.replaceAll(/\D/g, ''))
+
+async function until(what: string, holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
+  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(100)) if (await holds()) return
+  throw new Error(`waited ${patienceMs} ms for: ${what}`)
+}
+
+/** Walks until every phone has had at least so many stored. */
+async function walkUntilStored(phones: readonly Phone[], count: number): Promise<void> {
+  await until(`${count} positions of each stored`, async () => {
+    for (const phone of phones) await phone.step()
+    const stored = await Promise.all(phones.map(({ page }) => shown(page, 'stored')))
+    return stored.every(each => each >= count)
+  })
+}
+
+const rows = () =>
+  database.query(`
+    SELECT name, count(*)::int AS count, min(seq)::int AS first, max(seq)::int AS last, count(DISTINCT lat)::int AS places
+    FROM positions JOIN walkers ON walkers.id = walker GROUP BY name ORDER BY name`)
+
+test('without consent nothing is sent, and the page says why', { skip }, async () => {
+  const context = await browser.newContext({
+    ...PHONE,
+    permissions: ['geolocation'],
+    geolocation: { latitude: 1, longitude: 1 },
+  })
+  const page = await context.newPage()
+  await page.goto(service.origin)
+  await page.getByRole('button', { name: 'Start walking' }).click()
+  assert.equal(await page.getByRole('alert').textContent(), 'Please agree first, or just watch the shore.')
+  assert.equal(await page.locator('#consent').evaluate(element => element.matches(':focus')), true)
+  assert.equal(await page.locator('#keep').textContent(), '30 days')
+  assert.equal(await page.locator('#walking').isVisible(), false)
+  await context.close()
+  assert.deepEqual(await rows(), [])
+})
+
+test('two phones walk, the shore shows them; killed, cut off, back: nothing is lost', {
+  skip,
+  timeout: 150_000,
+}, async () => {
+  const markup = '<b>Bo</b>'
+  const watching = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage()
+  const complaints = complaintsOf(watching)
+  await watching.goto(`${service.origin}/shore`)
+  await watching.locator('#empty').waitFor()
+
+  const phones = [await walk('Ada', 8), await walk(markup, 8.002)]
+  const said = phones.map(({ page }) => complaintsOf(page))
+  await walkUntilStored(phones, 3)
+  await until('two walkers on the shore', async () => (await watching.locator('#count').textContent()) === '2')
+  assert.equal(await watching.getByRole('img').getAttribute('aria-label'), 'Map of the shoreline with 2 walkers')
+  // The list says in words what the map shows, and a name is text, whatever it looks like.
+  await watching.getByRole('button', { name: 'List' }).click()
+  const names = await watching.locator('#rows tr td:first-child').allTextContents()
+  assert.deepEqual(names.sort(), [markup, 'Ada'])
+  assert.equal(await watching.locator('#rows b').count(), 0)
+  await watching.getByRole('button', { name: 'Close', exact: true }).click()
+
+  await service.end('SIGKILL')
+  await until('positions wait on the phones', async () => {
+    for (const phone of phones) await phone.step()
+    const waiting = await Promise.all(phones.map(({ page }) => shown(page, 'waiting')))
+    return waiting.every(each => each >= 3)
+  })
+  assert.match((await phones[0]!.page.getByRole('status').textContent())!, /No signal/)
+  assert.match((await watching.locator('#live').textContent())!, /connection lost/)
+  service = await startService(port, { DATABASE_URL: database.url })
+  await walkUntilStored(phones, 9)
+  await until('the shore is live again', async () => (await watching.locator('#live').textContent()) === 'live')
+
+  // Now one of them loses its signal, and even reloads its page meanwhile.
+  const [ada] = phones as [Phone, Phone]
+  await ada.page.evaluate('navigator.serviceWorker.ready.then(() => true)')
+  await ada.context.setOffline(true)
+  await until('Ada keeps her positions', async () => {
+    await ada.step()
+    return (await shown(ada.page, 'waiting')) >= 3
+  })
+  const kept = await shown(ada.page, 'waiting')
+  await ada.page.reload()
+  await until('they are still there', async () => (await shown(ada.page, 'waiting')) >= kept)
+  await ada.context.setOffline(false)
+  await until('they are sent without being asked for', async () => (await shown(ada.page, 'waiting')) === 0)
+
+  const [, bo] = phones as [Phone, Phone]
+  await bo.page.getByRole('button', { name: 'Stop' }).click()
+  await until('everything is sent', async () => (await shown(bo.page, 'waiting')) === 0)
+  const walked = await rows()
+  assert.equal(walked.length, 2)
+  for (const { name, count, first, last, places } of walked) {
+    const phone = name === 'Ada' ? ada : bo
+    assert.equal(count, await shown(phone.page, 'stored'), 'the phone says what is in the database')
+    assert.deepEqual([first, last], [1, count], 'none is missing in between, none is there twice')
+    assert.ok(Number(places) > 3, 'they did walk')
+  }
+
+  await watching.getByRole('button', { name: 'Replay' }).click()
+  await until('the replay runs', async () => (await watching.locator('#count').textContent()) === '2')
+  await watching.getByRole('button', { name: 'Pause' }).click()
+  await watching.getByRole('button', { name: 'Play', exact: true }).waitFor()
+  assert.deepEqual([complaints, ...said], [[], [], []])
+})
+
+test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, async () => {
+  const cleo = await walk('Cleo', 8.004)
+  await walkUntilStored([cleo], 2)
+  await cleo.page.getByRole('button', { name: 'Stop' }).click()
+  await cleo.page.getByRole('button', { name: 'Delete everything I walked' }).click()
+  await cleo.page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await cleo.page.getByText('Your walk is deleted').waitFor()
+  assert.ok(!(await rows()).some(({ name }) => name === 'Cleo'))
+})
+
+test('both pages fit a phone, in light and dark', { skip }, async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const path of ['/', '/shore']) {
+      const context = await browser.newContext({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme })
+      const page = await context.newPage()
+      await page.goto(service.origin + path)
+      assert.ok(
+        await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+        `${path} in ${colorScheme}`,
+      )
+      const small = await page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll('button, select, a, input:not([type=checkbox])')]
+        .filter(each => each.offsetParent !== null && each.getBoundingClientRect().height < 44).map(each => each.id || each.outerHTML)`)
+      assert.deepEqual(small, [], 'a finger needs 44 px')
+      await context.close()
+    }
+  }
+})
