@@ -16,15 +16,20 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
+import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
+import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
+import { observed } from './observed.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
 
 export interface DoorkeeperHooks {
   /** Something inside meltproof failed and the door now stands open. Called once. */
   readonly onFailure: (error: unknown) => void
+  /** Whether this client is told how long its answer took us. */
+  readonly tellsTiming?: (request: IncomingMessage) => boolean
 }
 
 /** What went through the door so far. */
@@ -317,6 +322,8 @@ export class Doorkeeper {
     const decision = this.#gate.offer(exchange, nowMs)
     if (decision === 'start') this.#permit(exchange, nowMs)
     else if (decision === 'wait') this.#pressure.waited()
+    // Sat in its socket while the loop was stalled? Only now can that be seen.
+    if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) exchange.lateMs = latenessNow(nowMs)
     return decision
   }
 
@@ -351,7 +358,7 @@ export class Doorkeeper {
       response[ASKED] = true
       if (exchange.holdsPermit) {
         response.on('close', () => this.#release(exchange))
-        return this.#emit().call(this.#server, event, request, response)
+        return this.#enter(exchange, event, request, response)
       }
       this.#answerThroughNode(exchange, response)
       return true
@@ -381,10 +388,20 @@ export class Doorkeeper {
       this.#fail(error)
     }
     try {
-      return this.#emit().call(this.#server, event, request, response)
+      return this.#enter(exchange, event, request, response)
     } finally {
       this.#handlerReturned()
     }
+  }
+
+  /** Hands a request that got past the gate to the app; with its timeline when somebody wants to know. */
+  #enter(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const emit = this.#emit()
+    const tells = this.#hooks.tellsTiming?.(request) === true
+    if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
+    return observed(this.#server, exchange, request, response, tells, () =>
+      emit.call(this.#server, event, request, response),
+    )
   }
 
   #onGone(exchange: Exchange): void {
@@ -417,7 +434,7 @@ export class Doorkeeper {
     try {
       if (connection !== undefined) this.#handOn(connection, exchange, true)
       else {
-        const emit = (): unknown => this.#emit().call(this.#server, exchange.event, exchange.request, exchange.response)
+        const emit = (): unknown => this.#enter(exchange, exchange.event, exchange.request, exchange.response!)
         if (context === undefined) emit()
         else context.runInAsyncScope(emit)
       }
@@ -527,6 +544,7 @@ export class Doorkeeper {
   #shed(exchange: Exchange, reason: ShedReason): void {
     this.counts.shed[reason]++
     this.#pressure.shed()
+    if (sheds.hasSubscribers) this.#publishShed(exchange, reason)
     const { connection, response } = exchange
     if (connection === undefined) {
       if (response !== undefined) this.#answerThroughNode(exchange, response)
@@ -550,6 +568,11 @@ export class Doorkeeper {
     const choice = { html: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
     connection.forget(request)
     this.#write(connection, choice, now(), request.complete || needs.bodyBytes === 0)
+  }
+
+  #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason): void {
+    const atMs = now()
+    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt }, server: this.#server, request })
   }
 
   /**

@@ -21,6 +21,8 @@ export class Exchange implements Waiting {
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
   startedAt = 0
+  /** How long it may have lain in its socket before it was parsed; only noted while somebody observes. */
+  lateMs = 0
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false
 

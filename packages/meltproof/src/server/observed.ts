@@ -6,26 +6,38 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { requests } from '../channels.ts'
 import { now } from '../clock.ts'
 import { routeOf } from '../route.ts'
+import { runInScope } from '../scope.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../timing/keeper.ts'
 import type { RequestTimeline } from '../timing/request-timeline.ts'
 import { serverTimingHeader } from '../timing/server-timing.ts'
+import type { Exchange } from './exchange.ts'
 
-/** A request has left the gate, and somebody wants to know what becomes of it. */
-export function startTimeline(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimeline {
-  const timeline = beginRequest(arrivedAtMs)
-  timeline.startedAtMs = startedAtMs
-  timeline.lateMs = lateMs
-  return timeline
-}
-
-/** Its response exists: follows it to its end, and publishes the record there. */
-export function followResponse(
-  timeline: RequestTimeline,
+/**
+ * Runs the handler of a request with a timeline, which everything the handler starts belongs to. Its exceptions pass.
+ * @param tells whether the answer says how long it took us
+ */
+export function observed(
   server: Server,
+  exchange: Exchange,
   request: IncomingMessage,
   response: ServerResponse,
-): void {
+  tells: boolean,
+  handle: () => boolean,
+): boolean {
+  const timeline = beginRequest(exchange.arrivedAt)
+  timeline.startedAtMs = exchange.startedAt
+  timeline.lateMs = exchange.lateMs
+  follow(timeline, server, request, response)
+  if (tells) sayServerTiming(timeline, response)
+  try {
+    return runInScope(timeline, handle)
+  } finally {
+    timeline.returnedAtMs = now()
+  }
+}
+
+function follow(timeline: RequestTimeline, server: Server, request: IncomingMessage, response: ServerResponse): void {
   response.on('prefinish', () => {
     timeline.answeredAtMs = now()
   })
@@ -60,20 +72,14 @@ function publish(timeline: RequestTimeline, server: Server, request: IncomingMes
  * Has the answer say how long it took us (W3C Server Timing), so that a caller can tell us from the network. An entry
  * of the app's own stays beside it.
  */
-export function sayServerTiming(timeline: RequestTimeline, response: ServerResponse): void {
+function sayServerTiming(timeline: RequestTimeline, response: ServerResponse): void {
   const { writeHead } = response
   const sayThenWrite = function (this: ServerResponse, ...head: Parameters<typeof writeHead>): ServerResponse {
     if (!this.headersSent) {
+      const { arrivedAtMs, startedAtMs } = timeline
       const nowMs = now()
-      const totalMs = nowMs - timeline.arrivedAtMs
-      this.appendHeader(
-        'server-timing',
-        serverTimingHeader(
-          totalMs,
-          timeline.startedAtMs - timeline.arrivedAtMs,
-          stalledBetween(timeline.arrivedAtMs, nowMs),
-        ),
-      )
+      const stalledMs = stalledBetween(arrivedAtMs, nowMs)
+      this.appendHeader('server-timing', serverTimingHeader(nowMs - arrivedAtMs, startedAtMs - arrivedAtMs, stalledMs))
     }
     return writeHead.apply(this, head)
   }

@@ -45,16 +45,11 @@ export function beginRequest(arrivedAtMs: number): RequestTimeline {
 
 /** It is over: its figures. */
 export function endRequest(timeline: RequestTimeline, endedAtMs: number): RequestFigures {
-  dropRequest()
-  const { arrivedAtMs } = timeline
-  return timeline.figures(endedAtMs, stallsAround(arrivedAtMs, endedAtMs))
-}
-
-/** It came to nothing that anybody could observe. */
-export function dropRequest(): void {
   pending--
   releaseCounted()
   unlistenIfIdle()
+  const { arrivedAtMs } = timeline
+  return timeline.figures(endedAtMs, stallsAround(arrivedAtMs, endedAtMs))
 }
 
 /** How long a request that is being parsed right now may have lain in its socket, ms. Cheap when nothing stalled. */
