@@ -92,6 +92,8 @@ test('a request whose bytes came during a stall says how long they may have lain
     },
     { limit: 10 },
   )
+  // The loop has turned to something new since the stall of the test before.
+  await sleep(50)
   const slow = (await connect()).get('/slow').answer()
   const other = await connect()
   await sleep(50)
@@ -103,9 +105,9 @@ test('a request whose bytes came during a stall says how long they may have lain
   await eventually('the stalled request', () => seen.some(({ record }) => record.url === '/late'))
   await slow
   const { record } = await recordOf('/late')
-  assert.ok(record.lateMs > 150, `${record.lateMs}`)
+  assert.ok(record.lateMs > 150, JSON.stringify(record))
   assert.equal(record.verdict, 'loop')
-  assert.ok((await recordOf('/slow')).record.lateMs < 50)
+  assert.equal((await recordOf('/slow')).record.lateMs, 0)
 })
 
 test('calls published by anybody are counted towards the request they were made for', async () => {
