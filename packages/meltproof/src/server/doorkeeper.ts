@@ -259,7 +259,8 @@ export class Doorkeeper {
    * allocated for the request. Whatever is not plain takes the way of all others.
    */
   readonly #refuse = (connection: Connection, rawHeaders: readonly string[], keepAlive: boolean): boolean => {
-    if (this.#open || !connection.quiet) return false
+    // Whoever listens to sheds gets their requests, so these are made then.
+    if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
     try {
       const nowMs = now()
       const reason = this.#gate.refuses(nowMs)

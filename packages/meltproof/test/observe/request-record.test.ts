@@ -178,6 +178,7 @@ test('the handler runs in the scope of its request, also after it has waited at 
   await eventually('the second', () => answers.length === 2)
   answers[1]!()
   await Promise.all([first, second])
+  await eventually('what each set off', () => scopes.length === 4)
   const [a, again, b, bAgain] = scopes
   assert.ok(a !== undefined && a === again)
   assert.ok(b !== undefined && b !== a && b === bAgain)
