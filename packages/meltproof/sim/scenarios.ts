@@ -35,7 +35,7 @@ const poolOf = (ms: number): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }
 const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
 /** Capacities of the two above: what a request costs in CPU besides (parsing) included. */
-const CPU5 = 1000 / 5.04
+const CPU5 = 1000 / 5.0356
 const POOL50 = 200
 
 export const every = (periodMs: number, forMs: number, seconds: number): [number, number][] =>
