@@ -8,13 +8,16 @@ import { LEVELS } from './criticality.ts'
 /** A line is drawn over no less than this, ms, and this many departures: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** What earlier windows still count for: a memory of about five windows, so that users near the line do not flap. */
-const KEPT = 0.8
-/** Let in so much more than leaves: what gaps and clients that give up would otherwise leave idle. */
-const SUPPLY = 1.05
+/** What earlier windows still count for: a memory of about ten windows, so that users near the line do not flap. */
+const KEPT = 0.9
+/**
+ * Let in by right so much of what leaves. Not all: whenever nobody waits and a permit is free, any level starts, so the
+ * rest is filled by whoever comes, while those above the line hardly ever lose to chance.
+ */
+const SUPPLY = 0.97
 /** A line that still lets in between this and that share of what is wanted stays where it is. */
-const TOO_FEW = 0.93
-const TOO_MANY = 1.15
+const TOO_FEW = 0.95
+const TOO_MANY = 1.08
 
 /** Everybody is let in. */
 const OPEN: number = LEVELS - 1
@@ -29,6 +32,11 @@ export class Cutoff {
   /** The last level that is let in. */
   get line(): number {
     return this.#line
+  }
+
+  /** True once there is one: before, everybody is let in. */
+  get drawn(): boolean {
+    return this.#line < OPEN
   }
 
   /** Forgets everything: there is no overload any more. */

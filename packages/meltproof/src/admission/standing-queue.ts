@@ -108,7 +108,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
         return 'standing'
       }
     }
-    if (this.#enoughWait(which, nowMs)) {
+    if (!this.#wanted(entry) && this.#enoughWait(which, nowMs)) {
       this.#expire(nowMs)
       return 'standing'
     }
@@ -173,7 +173,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   dueInMs(nowMs: number): number {
     const oldest = this.#queue.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
-    return Math.max(1, Math.min(this.#longestWait() - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
+    return Math.max(1, Math.min(this.#longestWait(oldest) - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
   }
 
   #levelOf(entry: E): number {
@@ -181,6 +181,11 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     // A level that is none is a default one: a discipline has nobody to complain to.
     entry.level = level >= 0 && level < LEVELS ? Math.floor(level) : levelOf()
     return entry.level
+  }
+
+  /** Its level is above the line, not on it: all of these can be served, and waiting is chance. */
+  #wanted(entry: E): boolean {
+    return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
   #classOf(entry: E): number {
@@ -239,17 +244,18 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 
   /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
-  #longestWait(): number {
+  #longestWait(entry: E): number {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
     const stale = Math.max(staleMs, staleDepartures * this.#departureGapMs)
     // The newest few are kept longer, for the permits that come free next: without them the service would idle.
-    return Math.min(maxWaitMs, this.#queue.size <= this.#law.limit ? stale * keptLonger : stale)
+    const few = this.#queue.size <= this.#law.limit
+    return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
   #expire(nowMs: number): void {
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
-      if (nowMs - oldest.arrivedAt < this.#longestWait()) return
+      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest)) return
       this.#queue.remove(oldest, this.#classOf(oldest))
       if (this.#queue.size === 0) this.#emptySince = nowMs
       this.#shed(oldest, this.#standing ? 'stale' : 'late')
