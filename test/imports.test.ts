@@ -30,6 +30,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       channels: ['record'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
+      observe: [...VOCABULARY, 'timing'],
       deadline: [...VOCABULARY, 'signals'],
       outbound: [...VOCABULARY, 'signals', 'deadline'],
       admission: ['errors', 'options', 'signals'],
@@ -39,7 +40,8 @@ const RULES: Readonly<Record<string, Rules>> = {
       register: ['errors', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
-    packages: [],
+    // Optional peers; only their types at the top level (pack:check imports every entry without them).
+    packages: ['@opentelemetry/api'],
     pure: ['admission', 'errors', 'options', 'record', 'register-options'],
   },
   'packages/lab': {

@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'MELTPROOF_SERVER_INVALID'
   | 'MELTPROOF_SERVER_LISTENING'
   | 'MELTPROOF_SERVER_PROTECTED'
+  | 'MELTPROOF_PEER_MISSING'
   | 'MELTPROOF_DEADLINE_EXCEEDED'
   | 'MELTPROOF_CANCELLED'
   | 'MELTPROOF_OUTBOUND_FULL'
@@ -24,6 +25,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_SERVER_INVALID: 'protect() was given something that is not a node:http or node:https server.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
+  MELTPROOF_PEER_MISSING:
+    'A package that an entry of meltproof needs, and that is optional otherwise, is not installed.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',

@@ -1,0 +1,181 @@
+/** What meltproof measures, as Prometheus families: fed by the channels, in base units, with bounded labels. */
+import type { RequestMessage } from '../channels.ts'
+import type { LogLossRecord, OutboundRecord, Shares, StallRecord, Verdict } from '../record.ts'
+import type { CallTimeline } from '../timing/call-timeline.ts'
+import type { EventLoop, LoopDelay } from './event-loop.ts'
+import { Counter, type Family, Histogram, type Labels, Reading } from './instruments.ts'
+import { addressOf, methodLabel } from './labels.ts'
+import type { CheckedObserveOptions } from './options.ts'
+import type { GuardLike, Watcher } from './watch.ts'
+
+const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
+
+export class Figures implements Watcher {
+  readonly #options: CheckedObserveOptions
+  readonly #guard: GuardLike
+  readonly #loop: EventLoop
+  #delay: LoopDelay | undefined
+
+  readonly #server = new Histogram(
+    'http_server_request_duration_seconds',
+    'From the parsed head of a request until its answer had left.',
+  )
+  readonly #client = new Histogram(
+    'http_client_request_duration_seconds',
+    'Wall time of calls to others, as we saw it.',
+  )
+  readonly #dependency = new Histogram(
+    'meltproof_dependency_duration_seconds',
+    'What calls took the one called, without stalls of our event loop, queues of ours and the network.',
+  )
+  readonly #requestShares = new Counter(
+    'meltproof_request_share_seconds_total',
+    'Time of requests by whose it was: loop, dependency, network, self.',
+  )
+  readonly #queued = new Counter(
+    'meltproof_request_queued_seconds_total',
+    'Time requests waited at the gate; part of self.',
+  )
+  readonly #late = new Counter(
+    'meltproof_request_late_seconds_total',
+    'How long requests may have lain in their sockets, unread, because the loop was stalled; part of loop.',
+  )
+  readonly #slowRequests = new Counter('meltproof_slow_requests_total', 'Slow requests by who was slow.')
+  readonly #callShares = new Counter(
+    'meltproof_call_share_seconds_total',
+    'Time of calls to others by whose it was: loop, dependency, network, self.',
+  )
+  readonly #slowCalls = new Counter('meltproof_slow_calls_total', 'Slow calls to others by who was slow.')
+  readonly #calls = new Counter('meltproof_calls_total', 'Calls to others by how they ended.')
+  readonly #stalls = new Counter('meltproof_stalls_total', 'Stalls of the event loop seen while requests were pending.')
+  readonly #stalled = new Counter('meltproof_stalled_seconds_total', 'How long these stalls were together.')
+  readonly #lost = new Counter('meltproof_log_lines_lost_total', 'Log lines given up because nobody read them in time.')
+  readonly #lostBytes = new Counter('meltproof_log_bytes_lost_total', 'Bytes of these.')
+
+  constructor(options: CheckedObserveOptions, guard: GuardLike, loop: EventLoop) {
+    this.#options = options
+    this.#guard = guard
+    this.#loop = loop
+    // A counter that appears with its first event hides that event from rate().
+    for (const verdict of VERDICTS) this.#slowRequests.add(0, { verdict })
+    for (const stream of ['stdout', 'stderr']) {
+      this.#lost.add(0, { stream })
+      this.#lostBytes.add(0, { stream })
+    }
+    this.#stalls.add(0)
+    this.#stalled.add(0)
+    this.#queued.add(0)
+    this.#late.add(0)
+  }
+
+  request({ record, request }: RequestMessage): void {
+    const { routeOf, slowMs } = this.#options
+    const route = routeOf(record, request)
+    this.#server.observe(record.totalMs / 1000, {
+      http_request_method: methodLabel(record.method),
+      http_response_status_code: record.status === 0 ? '' : String(record.status),
+      http_route: route,
+    })
+    addShares(this.#requestShares, { http_route: route }, record.shares)
+    this.#queued.add(record.queuedMs / 1000)
+    this.#late.add(record.lateMs / 1000)
+    if (record.totalMs + record.lateMs >= slowMs) this.#slowRequests.add(1, { verdict: record.verdict })
+  }
+
+  readonly call = (record: OutboundRecord, timeline: CallTimeline): void => {
+    const peer = this.#options.peerOf(record.peer)
+    if (record.kind === 'http') {
+      const { address, port } = addressOf(peer)
+      this.#client.observe(timeline.wallMs / 1000, {
+        http_request_method: methodLabel(record.operation),
+        server_address: address,
+        server_port: port,
+        http_response_status_code: record.status === undefined ? '' : String(record.status),
+      })
+    }
+    this.#dependency.observe(timeline.dependencyMs.best / 1000, { peer })
+    addShares(this.#callShares, { peer }, timeline.shares)
+    this.#calls.add(1, { peer, outcome: record.outcome })
+    for (const verdict of VERDICTS) {
+      const slow = timeline.wallMs >= this.#options.slowMs && verdict === timeline.verdict
+      this.#slowCalls.add(slow ? 1 : 0, { peer, verdict })
+    }
+  }
+
+  stall({ fromMs, toMs }: StallRecord): void {
+    this.#stalls.add(1)
+    this.#stalled.add((toMs - fromMs) / 1000)
+  }
+
+  logLoss({ stream, lines, bytes }: LogLossRecord): void {
+    this.#lost.add(lines, { stream })
+    this.#lostBytes.add(bytes, { stream })
+  }
+
+  /** All of them. Read `delay` families in order: the first takes what the others then show. */
+  families(): readonly Family[] {
+    const stats = (): ReturnType<GuardLike['stats']> => this.#guard.stats()
+    const gauge = (name: string, help: string, read: () => number): Family =>
+      new Reading('gauge', name, help, () => [[{}, read()]])
+    const delay = (figure: keyof LoopDelay, help: string): Family =>
+      gauge(`nodejs_eventloop_delay_${figure}_seconds`, `Event loop delay, ${help}, since the last look.`, () => {
+        if (figure === 'min' || this.#delay === undefined) this.#delay = this.#loop.delay()
+        return this.#delay[figure]
+      })
+    return [
+      this.#server,
+      this.#client,
+      this.#dependency,
+      this.#requestShares,
+      this.#queued,
+      this.#late,
+      this.#slowRequests,
+      this.#callShares,
+      this.#slowCalls,
+      this.#calls,
+      gauge(
+        'meltproof_inflight',
+        'Requests whose handler runs and that have not begun to answer.',
+        () => stats().inflight,
+      ),
+      gauge('meltproof_queued', 'Requests waiting at the gate.', () => stats().queued),
+      gauge('meltproof_limit', 'How many may be in service at once, as learned so far.', () => stats().limit),
+      gauge('meltproof_pressure', '0: every request starts at once; 1: every one is shed.', () => stats().pressure),
+      gauge('meltproof_lanes', 'Listening sockets.', () => stats().lanes),
+      new Reading('counter', 'meltproof_admitted_total', 'Requests admitted.', () => [[{}, stats().admitted]]),
+      new Reading('counter', 'meltproof_shed_total', 'Requests shed, by reason.', () =>
+        Object.entries(stats().shed).map(([reason, value]) => [{ reason }, value]),
+      ),
+      this.#stalls,
+      this.#stalled,
+      this.#lost,
+      this.#lostBytes,
+      delay('min', 'least'),
+      delay('max', 'most'),
+      delay('mean', 'mean'),
+      delay('stddev', 'standard deviation'),
+      delay('p50', 'median'),
+      delay('p90', '90th percentile'),
+      delay('p99', '99th percentile'),
+      gauge(
+        'nodejs_eventloop_utilization_ratio',
+        'Share of time the event loop was not idle, since the last look.',
+        () => this.#loop.utilization(),
+      ),
+      new Reading('counter', 'nodejs_eventloop_time_seconds_total', 'Time of the event loop by state.', () => {
+        const { active, idle } = this.#loop.time()
+        return [
+          [{ nodejs_eventloop_state: 'active' }, active],
+          [{ nodejs_eventloop_state: 'idle' }, idle],
+        ]
+      }),
+    ]
+  }
+}
+
+function addShares(counter: Counter, labels: Labels, shares: Shares): void {
+  counter.add(shares.loopMs / 1000, { ...labels, part: 'loop' })
+  counter.add(shares.dependencyMs / 1000, { ...labels, part: 'dependency' })
+  counter.add(shares.networkMs / 1000, { ...labels, part: 'network' })
+  counter.add(shares.selfMs / 1000, { ...labels, part: 'self' })
+}

@@ -1,0 +1,66 @@
+/** What metrics() and instrument() have in common: their options, and how a request gets the name of its route. */
+import type { IncomingMessage } from 'node:http'
+import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import type { RequestRecord } from '../record.ts'
+import { BoundedNames } from './labels.ts'
+import type { GuardLike } from './watch.ts'
+
+export interface ObserveOptions {
+  /**
+   * From this duration on a request or a call is slow, and its verdict is counted. Milliseconds.
+   * @default 250
+   */
+  readonly slowMs?: number
+  /**
+   * Template of the route of a request that no adapter has named, such as `/users/:id`. Never return a path with ids.
+   * @default undefined: such requests have no route
+   */
+  readonly route?: (request: IncomingMessage) => string | undefined
+  /**
+   * Different routes, and different peers, that get series of their own; later ones are counted as `other`.
+   * @default 100
+   */
+  readonly mostNames?: number
+}
+
+export const OBSERVE_OPTIONS: readonly (keyof ObserveOptions)[] = ['slowMs', 'route', 'mostNames']
+
+export interface CheckedObserveOptions {
+  readonly slowMs: number
+  routeOf(record: RequestRecord, request: IncomingMessage): string
+  peerOf(peer: string): string
+}
+
+/** Fills in defaults; throws a MeltproofError for what is unknown or out of range. */
+export function checkObserveOptions(
+  what: string,
+  guard: GuardLike,
+  options: ObserveOptions,
+  known: readonly string[],
+): CheckedObserveOptions {
+  if (typeof guard?.stats !== 'function') invalidOption(`${what}: guard`, 'the guard that protect() returned', guard)
+  if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
+  rejectUnknown(what, options, known)
+  const { slowMs = 250, mostNames = 100 } = options
+  const route = checkFunction('route', options.route)
+  const most = checkNumber('mostNames', mostNames, { min: 1, max: 10_000, whole: true })
+  const routes = new BoundedNames(most)
+  const peers = new BoundedNames(most)
+  return {
+    slowMs: checkNumber('slowMs', slowMs, { min: 1, max: 3_600_000, unit: 'milliseconds' }),
+    routeOf: (record, request) => {
+      const name = record.route ?? named(route, request)
+      return typeof name === 'string' && name !== '' ? routes.of(name) : ''
+    },
+    peerOf: peer => peers.of(peer),
+  }
+}
+
+/** The app's hook must not take down the server it only names routes for. */
+function named(route: ObserveOptions['route'], request: IncomingMessage): string | undefined {
+  try {
+    return route?.(request)
+  } catch {
+    return undefined
+  }
+}

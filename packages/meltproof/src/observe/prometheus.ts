@@ -1,0 +1,92 @@
+/**
+ * meltproof/prometheus: what meltproof knows, in Prometheus' text format. Needs no other package; hands its figures to
+ * a prom-client registry where there is one.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalidOption } from '../options.ts'
+import { EventLoop } from './event-loop.ts'
+import { Figures } from './figures.ts'
+import type { Family } from './instruments.ts'
+import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
+import { CONTENT_TYPE, prometheusText } from './prometheus-text.ts'
+import { type GuardLike, watch } from './watch.ts'
+
+export type { GuardLike, ObserveOptions }
+
+/** What we need of a prom-client (15 or later) registry. */
+export interface PromClientRegistry {
+  // biome-ignore lint/suspicious/noExplicitAny: prom-client's own type is generic over its metric classes.
+  registerMetric(metric: any): void
+  removeSingleMetric(name: string): void
+}
+
+export interface MetricsOptions extends ObserveOptions {
+  /** A registry of prom-client: our metrics are registered there too, beside your own. */
+  readonly register?: PromClientRegistry
+}
+
+export interface MetricsHandler {
+  /** Answers a scrape. For `http.createServer(handler)`, or as a route of Express, or called by any other framework. */
+  (request: IncomingMessage, response: ServerResponse): void
+  /** What a scrape would get. */
+  text(): string
+  /** Stops measuring; scrapes get the last figures. */
+  close(): void
+}
+
+/**
+ * Measures what happens at `guard` and in its process, and answers scrapes.
+ *
+ * ```js
+ * const guard = protect(server)
+ * http.createServer(metrics(guard)).listen(9464)
+ * ```
+ *
+ * On a port of its own a scrape never queues behind the service's requests. On the service's port, exempt its path.
+ * @throws MeltproofError for an option that is unknown or out of range.
+ */
+export function metrics(guard: GuardLike, options: MetricsOptions = {}): MetricsHandler {
+  const checked = checkObserveOptions('metrics(guard, options)', guard, options, [...OBSERVE_OPTIONS, 'register'])
+  const { register } = options
+  if (register !== undefined && typeof register?.registerMetric !== 'function') {
+    invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
+  }
+  const loop = new EventLoop()
+  const figures = new Figures(checked, guard, loop)
+  const families = figures.families()
+  const unwatch = watch(guard, figures)
+  if (register !== undefined) for (const family of families) register.registerMetric(asPromClientMetric(family))
+  const text = (): string => prometheusText(families)
+  const handler = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+      return
+    }
+    response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text())
+  }
+  const close = (): void => {
+    unwatch()
+    loop.close()
+    if (register !== undefined) for (const { name } of families) register.removeSingleMetric(name)
+  }
+  return Object.assign(handler, { text, close })
+}
+
+/** prom-client asks a metric for its values when it is scraped; it needs nothing else of it. */
+function asPromClientMetric(family: Family): object {
+  const { name, help, type } = family
+  return {
+    name,
+    help,
+    type,
+    aggregator: 'sum',
+    get: async () => ({
+      name,
+      help,
+      type,
+      aggregator: 'sum',
+      values: family.samples().map(({ suffix, labels, value }) => ({ metricName: name + suffix, labels, value })),
+    }),
+    reset: () => undefined,
+  }
+}

@@ -1,0 +1,46 @@
+/** Subscribes to what happens at one guard and in its process, for whoever turns it into metrics or spans. */
+import { logLosses, type RequestMessage, requests, stalls } from '../channels.ts'
+import type { LogLossRecord, StallRecord } from '../record.ts'
+import { type CallWatcher, watchCalls } from '../timing/keeper.ts'
+
+/** What of a Guard the observers read. */
+export interface GuardLike {
+  stats(): {
+    readonly inflight: number
+    readonly queued: number
+    readonly limit: number
+    readonly admitted: number
+    readonly shed: Readonly<Record<string, number>>
+    readonly pressure: number
+    readonly lanes: number
+  }
+}
+
+export interface Watcher {
+  request(message: RequestMessage): void
+  call: CallWatcher
+  stall(record: StallRecord): void
+  logLoss(record: LogLossRecord): void
+}
+
+/** Where a protected server keeps its guard (server/protect.ts). */
+const GUARD = Symbol.for('meltproof.guard')
+
+/** Calls, stalls and log lines are the process's; requests are those of `guard` alone. */
+export function watch(guard: GuardLike, watcher: Watcher): () => void {
+  const onRequest = (message: RequestMessage): void => {
+    if ((message.server as { [GUARD]?: unknown })[GUARD] === guard) watcher.request(message)
+  }
+  const onStall = (record: StallRecord): void => watcher.stall(record)
+  const onLogLoss = (record: LogLossRecord): void => watcher.logLoss(record)
+  requests.subscribe(onRequest)
+  stalls.subscribe(onStall)
+  logLosses.subscribe(onLogLoss)
+  const unwatchCalls = watchCalls(watcher.call)
+  return () => {
+    requests.unsubscribe(onRequest)
+    stalls.unsubscribe(onStall)
+    logLosses.unsubscribe(onLogLoss)
+    unwatchCalls()
+  }
+}

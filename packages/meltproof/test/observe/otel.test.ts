@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, test } from 'node:test'
+import { context, metrics, trace } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { isMeltproofError } from '../../src/errors.ts'
+import { instrument } from '../../src/observe/otel.ts'
+import { optionalPeer } from '../../src/observe/peer.ts'
+import { nameRoute } from '../../src/route.ts'
+import { protect } from '../../src/server/protect.ts'
+import { eventually, listen } from '../server/harness.ts'
+import { publishCall } from './published.ts'
+
+const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 60_000 })
+const meters = new MeterProvider({ readers: [reader] })
+metrics.setGlobalMeterProvider(meters)
+const spanExporter = new InMemorySpanExporter()
+const tracers = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] })
+tracers.register()
+after(async () => {
+  await meters.shutdown()
+  await tracers.shutdown()
+})
+
+interface Point {
+  readonly attributes: Record<string, unknown>
+  readonly value: unknown
+}
+
+/** Collects now; points by name of the metric. */
+async function collected(): Promise<Map<string, { unit: string; points: Point[] }>> {
+  metricExporter.reset()
+  await reader.forceFlush()
+  const found = new Map<string, { unit: string; points: Point[] }>()
+  for (const { scopeMetrics } of metricExporter.getMetrics()) {
+    for (const { metrics: list } of scopeMetrics) {
+      for (const { descriptor, dataPoints } of list) {
+        found.set(descriptor.name, { unit: descriptor.unit, points: dataPoints as unknown as Point[] })
+      }
+    }
+  }
+  return found
+}
+
+/** Makes a span of each request as instrumentations do: by standing in emit, and ending it when the answer is over. */
+function traced(server: http.Server): void {
+  const emit = server.emit as (this: http.Server, event: string, ...args: unknown[]) => boolean
+  server.emit = function (this: http.Server, event: string, ...args: unknown[]) {
+    if (event !== 'request') return emit.call(this, event, ...args)
+    const span = trace.getTracer('test').startSpan('request')
+    ;(args[1] as http.ServerResponse).once('close', () => span.end())
+    return context.with(trace.setSpan(context.active(), span), () => emit.call(this, event, ...args))
+  } as typeof server.emit
+}
+
+test('metrics by the conventions, verdicts on spans', async () => {
+  const server = http.createServer((request, response) => {
+    nameRoute(request, '/slow')
+    setTimeout(() => response.end(), 60)
+  })
+  traced(server)
+  const guard = protect(server)
+  const stop = instrument(guard, { slowMs: 50 })
+  const { port } = await listen(server)
+  await fetch(`http://127.0.0.1:${port}/slow?x=1`).then(answer => answer.text())
+  publishCall(400, { serverTiming: 'total;dur=399' })
+  await eventually('the span has ended', () => spanExporter.getFinishedSpans().length === 1)
+  const found = await collected()
+
+  const duration = found.get('http.server.request.duration')
+  assert.equal(duration?.unit, 's')
+  assert.deepEqual(duration?.points[0]?.attributes, {
+    'http.request.method': 'GET',
+    'url.scheme': 'http',
+    'http.response.status_code': 200,
+    'http.route': '/slow',
+  })
+  assert.deepEqual(found.get('http.client.request.duration')?.points[0]?.attributes, {
+    'http.request.method': 'GET',
+    'server.address': 'peer.example',
+    'server.port': 8080,
+    'http.response.status_code': 200,
+  })
+  assert.deepEqual(found.get('meltproof.slow_calls')?.points[0]?.attributes, {
+    'meltproof.peer': 'http://peer.example:8080',
+    'meltproof.verdict': 'dependency',
+  })
+  assert.deepEqual(found.get('meltproof.slow_requests')?.points[0]?.attributes, { 'meltproof.verdict': 'self' })
+  for (const name of [
+    'nodejs.eventloop.utilization',
+    'nodejs.eventloop.time',
+    'meltproof.pressure',
+    'meltproof.shed',
+  ]) {
+    assert.ok(found.has(name), `${name} is not reported`)
+  }
+  assert.equal(found.get('meltproof.admitted')?.points[0]?.value, 1)
+
+  const { attributes } = spanExporter.getFinishedSpans()[0]!
+  assert.equal(attributes['meltproof.verdict'], 'self')
+  assert.ok((attributes['meltproof.own_ms'] as number) > 40)
+  assert.equal(attributes['http.route'], '/slow')
+  stop()
+  publishCall(400)
+  assert.equal(server.listenerCount('request'), 1)
+})
+
+test('without a span, and with HTTP metrics left to another instrumentation', async () => {
+  const server = http.createServer((_, response) => response.end())
+  const guard = protect(server)
+  const stop = instrument(guard, { httpMetrics: false })
+  const { port } = await listen(server)
+  const before = (await collected()).get('http.server.request.duration')?.points.length
+  await fetch(`http://127.0.0.1:${port}/`, { method: 'DELETE' }).then(answer => answer.text())
+  assert.equal((await collected()).get('http.server.request.duration')?.points.length, before)
+  stop()
+})
+
+test('a missing peer is one clear sentence', () => {
+  const missing = (): never => {
+    throw Object.assign(new Error('Cannot find package'), { code: 'MODULE_NOT_FOUND' })
+  }
+  assert.throws(
+    () => optionalPeer('@opentelemetry/api', 'meltproof/otel', missing),
+    (error: unknown) =>
+      isMeltproofError(error) &&
+      error.code === 'MELTPROOF_PEER_MISSING' &&
+      error.message ===
+        'meltproof/otel needs the package @opentelemetry/api, which is not installed here: npm install @opentelemetry/api',
+  )
+})

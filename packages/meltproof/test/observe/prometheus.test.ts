@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { test } from 'node:test'
+import { Registry } from 'prom-client'
+import { logLosses } from '../../src/channels.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { type MetricsHandler, metrics } from '../../src/observe/prometheus.ts'
+import { nameRoute } from '../../src/route.ts'
+import { protect } from '../../src/server/protect.ts'
+import { eventually, listen } from '../server/harness.ts'
+import { publishCall } from './published.ts'
+
+async function measured(listener: http.RequestListener, options?: Parameters<typeof metrics>[1]) {
+  const server = http.createServer(listener)
+  const guard = protect(server)
+  const handler = metrics(guard, options)
+  const { port } = await listen(server)
+  return { handler, guard, url: `http://127.0.0.1:${port}` }
+}
+
+/** The value of the sample whose line starts so. */
+function value(handler: MetricsHandler, start: string): number | undefined {
+  const line = handler
+    .text()
+    .split('\n')
+    .find(text => text.startsWith(start))
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ') + 1))
+}
+
+test('requests by route, status and verdict; guard and event loop; all in base units', async () => {
+  const { handler, url } = await measured(
+    (request, response) => {
+      nameRoute(request, '/users/:id')
+      response.statusCode = 404
+      setTimeout(() => response.end(), 60)
+    },
+    { slowMs: 50 },
+  )
+  for (let id = 0; id < 3; id++) await fetch(`${url}/users/${id}`).then(answer => answer.text())
+  await eventually('three requests', () => value(handler, 'meltproof_slow_requests_total{verdict="self"}') === 3)
+  const labels = '{http_request_method="GET",http_response_status_code="404",http_route="/users/:id"'
+  assert.equal(value(handler, `http_server_request_duration_seconds_count${labels}`), 3)
+  assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="0.05"`), 0)
+  assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="10"`), 3)
+  assert.ok(value(handler, 'meltproof_request_share_seconds_total{http_route="/users/:id",part="self"}')! > 0.15)
+  assert.equal(value(handler, 'meltproof_admitted_total'), 3)
+  assert.equal(value(handler, 'meltproof_shed_total{reason="late"}'), 0)
+  assert.ok(value(handler, 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}')! > 0)
+  assert.ok(value(handler, 'nodejs_eventloop_utilization_ratio')! <= 1)
+  await eventually('a delay was seen', () => value(handler, 'nodejs_eventloop_delay_p99_seconds')! >= 0)
+  handler.close()
+})
+
+test('calls by peer and verdict, log lines lost', async () => {
+  const { handler } = await measured((_, response) => response.end())
+  publishCall(400)
+  publishCall(400, { serverTiming: 'total;dur=5' })
+  publishCall(20, { kind: 'pg', peer: 'db.example:5432/shop', operation: 'query', status: undefined })
+  logLosses.publish({ stream: 'stdout', lines: 7, bytes: 700 })
+  const slow = (verdict: string): number | undefined =>
+    value(handler, `meltproof_slow_calls_total{peer="http://peer.example:8080",verdict="${verdict}"}`)
+  assert.deepEqual([slow('dependency'), slow('network'), slow('loop')], [1, 1, 0])
+  const client = 'http_client_request_duration_seconds_count{http_request_method="GET",server_address="peer.example",'
+  assert.equal(value(handler, client), 2)
+  assert.equal(value(handler, 'meltproof_dependency_duration_seconds_count{peer="db.example:5432/shop"}'), 1)
+  assert.equal(value(handler, 'meltproof_log_lines_lost_total{stream="stdout"}'), 7)
+  handler.close()
+  publishCall(400)
+  assert.equal(slow('dependency'), 1, 'closed: counts no more')
+})
+
+test('whatever clients ask for, series stay bounded', async () => {
+  const { handler, url } = await measured((_, response) => response.end(), {
+    route: request => request.url,
+    mostNames: 5,
+  })
+  for (let i = 0; i < 40; i++) await fetch(`${url}/item/${i}`, { method: i % 2 === 0 ? 'GET' : 'PURGE' })
+  for (let i = 0; i < 40; i++) publishCall(1, { peer: `http://host-${i}.example`, operation: `M${i}` })
+  await eventually('all requests', () => handler.text().includes('part="self"'))
+  const routes = new Set([...handler.text().matchAll(/http_route="([^"]*)"/g)].map(match => match[1]))
+  const peers = new Set([...handler.text().matchAll(/peer="([^"]*)"/g)].map(match => match[1]))
+  const methods = new Set([...handler.text().matchAll(/http_request_method="([^"]*)"/g)].map(match => match[1]))
+  assert.equal(routes.size, 6)
+  assert.equal(peers.size, 6)
+  assert.ok(routes.has('other') && peers.has('other'))
+  assert.deepEqual([...methods].sort(), ['GET', '_OTHER'])
+  handler.close()
+})
+
+test('a hook that throws, or names nothing, names no route', async () => {
+  const { handler, url } = await measured((_, response) => response.end(), {
+    route: () => {
+      throw new Error('no name')
+    },
+  })
+  await fetch(url).then(answer => answer.text())
+  await eventually('the request', () =>
+    handler
+      .text()
+      .includes(
+        'http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",http_route=""} 1',
+      ),
+  )
+  handler.close()
+})
+
+test('answers a scrape, and only a scrape', async () => {
+  const { handler } = await measured((_, response) => response.end())
+  const { port } = await listen(http.createServer(handler))
+  const scrape = await fetch(`http://127.0.0.1:${port}/metrics`)
+  assert.equal(scrape.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+  assert.match(await scrape.text(), /^meltproof_limit \d+/m)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' })).status, 405)
+  handler.close()
+})
+
+test("prom-client: the same families beside the app's own, as prom-client writes them", async () => {
+  const register = new Registry()
+  const { handler, url } = await measured((_, response) => response.end(), { register })
+  await fetch(url).then(answer => answer.text())
+  await eventually('the request', () => value(handler, 'meltproof_admitted_total') === 1)
+  const theirs = await register.metrics()
+  const count =
+    'http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",http_route=""} 1'
+  await eventually('its record', () => handler.text().includes(count))
+  assert.ok((await register.metrics()).includes(count), theirs)
+  assert.match(theirs, /# TYPE http_server_request_duration_seconds histogram/)
+  assert.match(theirs, /^meltproof_admitted_total 1$/m)
+  handler.close()
+  assert.equal(await register.metrics(), '\n')
+})
+
+test('bad options are errors that say what to do', () => {
+  const guard = protect(http.createServer())
+  const code = (expected: string) => (error: unknown) => isMeltproofError(error) && error.code === expected
+  assert.throws(() => metrics(guard, { slowMS: 1 } as object), code('MELTPROOF_OPTION_UNKNOWN'))
+  assert.throws(() => metrics(guard, { slowMs: 0 }), code('MELTPROOF_OPTION_INVALID'))
+  assert.throws(() => metrics(guard, { register: {} as never }), /a registry of prom-client 15/)
+  assert.throws(() => metrics(undefined as never), /the guard that protect\(\) returned/)
+})

@@ -1,0 +1,30 @@
+/** Publishes calls as an outbound client would. */
+import { calls } from '../../src/channels.ts'
+import { now } from '../../src/clock.ts'
+import type { OutboundRecord } from '../../src/record.ts'
+
+/** A call that is over now and took `tookMs`. */
+export function publishCall(tookMs: number, more: Partial<OutboundRecord> = {}): void {
+  const endedAtMs = now()
+  const startedAtMs = endedAtMs - tookMs
+  calls.publish({
+    kind: 'http',
+    peer: 'http://peer.example:8080',
+    operation: 'GET',
+    status: 200,
+    outcome: 'answered',
+    errorCode: undefined,
+    phase: undefined,
+    startedAtMs,
+    queuedMs: 0,
+    connectMs: 0,
+    sentAtMs: startedAtMs,
+    firstByteAtMs: endedAtMs,
+    endedAtMs,
+    serverTiming: undefined,
+    answerLay: false,
+    retries: 0,
+    scope: undefined,
+    ...more,
+  })
+}
