@@ -63,7 +63,7 @@ function traced(server: http.Server): void {
 test('metrics by the conventions, verdicts on spans', async () => {
   const server = http.createServer((request, response) => {
     nameRoute(request, '/slow')
-    setTimeout(() => response.end(), 60)
+    setTimeout(() => response.end(), 250)
   })
   traced(server)
   const guard = protect(server)

@@ -32,7 +32,7 @@ test('requests by route, status and verdict; guard and event loop; all in base u
     (request, response) => {
       nameRoute(request, '/users/:id')
       response.statusCode = 404
-      setTimeout(() => response.end(), 60)
+      setTimeout(() => response.end(), 250)
     },
     { slowMs: 50 },
   )
