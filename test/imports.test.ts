@@ -33,6 +33,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       observe: [...VOCABULARY, 'timing'],
       deadline: [...VOCABULARY, 'signals'],
       outbound: [...VOCABULARY, 'signals', 'deadline'],
+      databases: [...VOCABULARY, 'deadline'],
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
       'register-options': ['options', 'server'],

@@ -17,6 +17,8 @@ export type ErrorCode =
   | 'MELTPROOF_DEADLINE_EXCEEDED'
   | 'MELTPROOF_CANCELLED'
   | 'MELTPROOF_OUTBOUND_FULL'
+  | 'MELTPROOF_CLIENT_INVALID'
+  | 'MELTPROOF_CLIENT_DISCARDED'
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
@@ -30,6 +32,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
+  MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
+  MELTPROOF_CLIENT_DISCARDED: 'A query was sent on a connection whose last query was cancelled by its deadline.',
 }
 
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */

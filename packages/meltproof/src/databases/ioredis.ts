@@ -1,0 +1,104 @@
+/**
+ * meltproof/ioredis: bound() for clients of ioredis (5 and later). A command whose deadline has passed rejects on time;
+ * the connection stays as it is, and the late answer is read and dropped in its turn.
+ *
+ * Patches the instance it is given.
+ */
+import type { Budget } from '../deadline/budget.ts'
+import { currentBudget } from '../deadline/context.ts'
+import { show } from '../options.ts'
+import { checkCommandOptions } from './bound-options.ts'
+import { openCallBudget } from './call-budget.ts'
+import { notRecognised } from './discarded.ts'
+
+export interface BoundRedisOptions {
+  /**
+   * How long a command may take, ms; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
+   * XREAD with BLOCK, WAIT) have the budget alone.
+   * @default 10_000
+   */
+  readonly commandMs?: number
+}
+
+/**
+ * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
+ * client is not connected, gets a deadline: `commandMs`, or what is left of the budget it runs in, whichever is less.
+ * When it passes, its promise rejects with a DeadlineExceededError. Redis has no way to take a command back: one that
+ * was sent may still be executed.
+ *
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ */
+export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
+  const { commandMs } = checkCommandOptions('bound(client, options)', options)
+  if (!isRedis(client)) throw notRecognised('ioredis', 'a client of the package ioredis (5 or later)', show(client))
+  if (BOUND in client) return client
+  Object.defineProperty(client, BOUND, { value: true })
+  const original = client.sendCommand
+  const seen = new WeakSet<Command>()
+  const redis: Redis = client
+  redis.sendCommand = (command, stream) => {
+    // A command comes here again when the connection is ready, or back.
+    if (seen.has(command) || isOwn(redis, command)) return original.call(redis, command, stream)
+    seen.add(command)
+    const limitMs = waitsOnPurpose(command) ? Number.POSITIVE_INFINITY : commandMs
+    // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
+    const parent = redis.options.enableAutoPipelining === true ? null : (currentBudget() ?? null)
+    if (limitMs === Number.POSITIVE_INFINITY && parent === null) return original.call(redis, command, stream)
+    let budget: Budget
+    try {
+      budget = openCallBudget(limitMs, 'command', `the Redis command ${command.name.toUpperCase()}`, parent)
+    } catch (error) {
+      // One of a transaction has to be sent with the others, or their answers would be taken for one another's.
+      if (stream === undefined) {
+        command.reject(error)
+        return command.promise
+      }
+      const sent = original.call(redis, command, stream)
+      command.reject(error)
+      return sent
+    }
+    budget.onEnd(reason => command.reject(reason))
+    const settle = (): void => budget.settle()
+    command.promise.then(settle, settle)
+    return original.call(redis, command, stream)
+  }
+  return client
+}
+
+// What is used of ioredis, by shape: it is an optional peer, and several copies of it may be installed.
+
+interface Command {
+  readonly name: string
+  readonly args: readonly unknown[]
+  readonly promise: Promise<unknown>
+  reject(error: unknown): void
+}
+
+interface Redis {
+  sendCommand: (command: Command, stream?: unknown) => unknown
+  readonly status: string
+  readonly options: { readonly enableAutoPipelining?: boolean }
+}
+
+function isRedis(value: object): value is Redis {
+  const { sendCommand, status, options } = value as Partial<Redis>
+  return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
+}
+
+const BOUND = Symbol.for('meltproof.bound')
+
+/** What ioredis sends by itself until a connection is ready; failing one would break the connection. */
+const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
+function isOwn(redis: Redis, { name }: Command): boolean {
+  return redis.status === 'connect' && HANDSHAKE.has(name.toLowerCase())
+}
+
+const BLOCKING = new Set(
+  'blpop brpop brpoplpush blmove blmpop bzpopmin bzpopmax bzmpop wait waitaof monitor'.split(' '),
+)
+const MAY_BLOCK = new Set(['xread', 'xreadgroup'])
+function waitsOnPurpose({ name, args }: Command): boolean {
+  const lower = name.toLowerCase()
+  if (BLOCKING.has(lower) || lower.endsWith('subscribe')) return true
+  return MAY_BLOCK.has(lower) && args.some(arg => typeof arg === 'string' && arg.toLowerCase() === 'block')
+}

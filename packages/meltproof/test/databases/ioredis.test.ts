@@ -1,0 +1,217 @@
+/** meltproof/ioredis against a real Redis. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { bound } from '../../src/databases/ioredis.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
+import { block } from '../block.ts'
+import { rejection } from '../rejection.ts'
+import { freePort, type Running, skipWithout, startRedis } from './real-servers.ts'
+
+const skip = skipWithout('redis-server', 'redis-server')
+let server: Running
+
+before(async () => {
+  if (skip === false) server = await startRedis()
+})
+after(() => server?.stop())
+
+interface OwnOptions {
+  readonly port?: number
+  readonly password?: string
+  readonly db?: number
+  readonly maxRetriesPerRequest?: null
+  readonly enableAutoPipelining?: boolean
+}
+
+async function withRedis(run: (redis: Redis) => Promise<void>, options: OwnOptions = {}): Promise<void> {
+  const redis = new Redis({ port: server.port, host: '127.0.0.1', ...options })
+  redis.on('error', () => {})
+  try {
+    await run(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** The server does nothing for so long; asked for by somebody else. */
+function asleep(seconds: number): Promise<void> {
+  return withRedis(async redis => {
+    await redis.call('DEBUG', 'SLEEP', String(seconds))
+  })
+}
+
+test('quick commands are as without, alone, in pipelines and in transactions', { skip }, () =>
+  withRedis(async redis => {
+    assert.equal(bound(redis), redis)
+    bound(redis)
+    assert.equal(await redis.set('a', '1'), 'OK')
+    assert.equal(await redis.get('a'), '1')
+    assert.deepEqual(await redis.pipeline().incr('n').incr('n').exec(), [
+      [null, 1],
+      [null, 2],
+    ])
+    assert.deepEqual(await redis.multi().set('t', '1').get('t').exec(), [
+      [null, 'OK'],
+      [null, '1'],
+    ])
+    assert.match(String(await rejection(redis.call('NONSENSE'))), /unknown command/)
+    assert.equal(pendingFairTimers(), 0)
+  }),
+)
+
+test(
+  'a command past its deadline rejects on time and the connection goes on, every answer to its own command',
+  { skip },
+  () =>
+    withRedis(async redis => {
+      bound(redis, { commandMs: 200 })
+      await redis.set('k', 'right')
+      const port = (redis as unknown as { stream: { localPort: number } }).stream.localPort
+      const sleeping = asleep(1)
+      await sleep(50)
+      const startMs = performance.now()
+      const error = await rejection(redis.get('k'))
+      assert.ok(error instanceof DeadlineExceededError)
+      assert.equal(error.phase, 'command')
+      assert.match(error.message, /the Redis command GET took more than 200 ms/)
+      assert.ok(performance.now() - startMs < 900, 'it waited for the server')
+      await sleeping
+      const echoes = await Promise.all(Array.from({ length: 50 }, (_, i) => redis.echo(`e${i}`)))
+      assert.deepEqual(
+        echoes,
+        Array.from({ length: 50 }, (_, i) => `e${i}`),
+      )
+      assert.equal((redis as unknown as { stream: { localPort: number } }).stream.localPort, port, 'it has reconnected')
+      assert.equal(pendingFairTimers(), 0)
+    }),
+)
+
+test(
+  'each command of a pipeline and a transaction has the deadline, and their answers are not mixed up',
+  { skip },
+  () =>
+    withRedis(async redis => {
+      bound(redis)
+      await redis.set('k', 'right')
+      const sleeping = asleep(1)
+      await sleep(50)
+      const pipelined = await within(60_000, () =>
+        within(150, () => redis.pipeline().get('k').get('k').exec()).catch(error => error),
+      )
+      assert.ok(
+        pipelined instanceof DeadlineExceededError ||
+          (pipelined as [unknown][]).every(([error]) => error instanceof DeadlineExceededError),
+      )
+      assert.ok(
+        (await rejection(within(100, () => redis.multi().set('k', 'other').get('k').exec()))) instanceof
+          DeadlineExceededError,
+      )
+      await sleeping
+      assert.equal(await redis.echo('mine'), 'mine')
+      assert.deepEqual(await redis.multi().set('x', '1').get('x').exec(), [
+        [null, 'OK'],
+        [null, '1'],
+      ])
+    }),
+)
+
+test('the budget around shrinks it, and a command with no time left is refused', { skip }, () =>
+  withRedis(async redis => {
+    bound(redis)
+    await redis.set('k', 'v')
+    const refused = await rejection(
+      within(40, async () => {
+        await sleep(39.5)
+        return within(Number.POSITIVE_INFINITY, () => redis.get('k'), { needsMs: 0 })
+      }),
+    )
+    assert.ok(refused instanceof DeadlineExceededError)
+    assert.equal(await redis.get('k'), 'v')
+  }),
+)
+
+test('commands that wait on purpose have the budget alone', { skip }, () =>
+  withRedis(async redis => {
+    bound(redis, { commandMs: 80 })
+    assert.equal(await redis.blpop('empty', 0.4), null)
+    assert.equal(await redis.xread('BLOCK', 300, 'STREAMS', 'none', '$'), null)
+    assert.ok((await rejection(within(60, () => redis.blpop('empty', 5)))) instanceof DeadlineExceededError)
+  }),
+)
+
+test('while there is no connection the deadline counts too, and the client connects when it can', {
+  skip,
+}, async () => {
+  const port = await freePort()
+  await withRedis(
+    async redis => {
+      bound(redis, { commandMs: 120 })
+      const error = await rejection(redis.get('k'))
+      assert.ok(error instanceof DeadlineExceededError)
+    },
+    { port, maxRetriesPerRequest: null },
+  )
+})
+
+test('subscriptions live on', { skip }, () =>
+  withRedis(redis =>
+    withRedis(async publisher => {
+      bound(redis, { commandMs: 50 })
+      await redis.subscribe('news')
+      const message = once(redis, 'message')
+      await sleep(120)
+      await publisher.publish('news', 'hello')
+      assert.deepEqual(await message, ['news', 'hello'])
+    }),
+  ),
+)
+
+test('a server that is loading or was restarted: handshakes are not cut', { skip }, async () => {
+  const own = await startRedis('--requirepass', 'secret')
+  await withRedis(
+    async redis => {
+      bound(redis)
+      assert.equal(await redis.echo('before'), 'before')
+      ;(redis as unknown as { stream: { destroy(): void } }).stream.destroy()
+      assert.equal(await redis.echo('after'), 'after')
+    },
+    { port: own.port, password: 'secret', db: 3 },
+  )
+  await own.stop()
+})
+
+test('auto-pipelining: one request’s budget is not another’s', { skip }, () =>
+  withRedis(
+    async redis => {
+      bound(redis)
+      await redis.set('k', 'v')
+      const [first, second] = await Promise.allSettled([
+        within(5, () => redis.get('k').then(() => sleep(50))),
+        redis.get('k'),
+      ])
+      assert.equal(first.status, 'rejected')
+      assert.deepEqual(second, { status: 'fulfilled', value: 'v' })
+    },
+    { enableAutoPipelining: true },
+  ),
+)
+
+test('an answer in the socket wins over a deadline that our own stall let pass, 30 of 30', { skip }, () =>
+  withRedis(async redis => {
+    bound(redis, { commandMs: 60 })
+    for (let i = 0; i < 30; i++) {
+      const answer = redis.echo(`e${i}`)
+      process.nextTick(() => block(100))
+      assert.equal(await answer, `e${i}`)
+    }
+  }),
+)
+
+test('anything else is refused with a sentence', () => {
+  assert.throws(() => bound({}), /needs a client of the package ioredis \(5 or later\); got an object/)
+  assert.throws(() => bound(new Redis({ lazyConnect: true }), { commandMs: -1 }), /commandMs must be/)
+})

@@ -1,0 +1,213 @@
+/** meltproof/mysql2 against a real MariaDB. */
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import mysql from 'mysql2'
+import mysqlPromise from 'mysql2/promise'
+import { bound } from '../../src/databases/mysql2.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { block } from '../block.ts'
+import { rejection } from '../rejection.ts'
+import { type Running, skipWithout, startMariadb } from './real-servers.ts'
+
+const skip = skipWithout('mariadbd', 'mariadb-server')
+let server: Running
+let watcher: mysqlPromise.Connection
+const config = (): mysql.ConnectionOptions => ({ host: '127.0.0.1', port: server.port, user: 'root' })
+
+before(async () => {
+  if (skip !== false) return
+  server = await startMariadb()
+  watcher = await mysqlPromise.createConnection(config())
+})
+after(async () => {
+  await watcher?.end()
+  await server?.stop()
+})
+
+async function running(): Promise<number> {
+  const [rows] = await watcher.query(
+    "select count(*) as n from information_schema.processlist where info like '%sleep(%' and id <> connection_id()",
+  )
+  return (rows as { n: number }[])[0]!.n
+}
+
+async function until(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
+  for (let i = 0; i < 200; i++) {
+    if (await check()) return
+    await sleep(25)
+  }
+  assert.fail(`not within 5 s: ${what}`)
+}
+
+async function withPool(options: mysql.PoolOptions, run: (pool: mysqlPromise.Pool) => Promise<void>): Promise<void> {
+  const pool = mysqlPromise.createPool({ ...config(), ...options })
+  try {
+    await run(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+const one = async (pool: { query(sql: string): Promise<[unknown, unknown]> }): Promise<unknown> =>
+  (await pool.query('select 1 as n'))[0]
+
+test('quick queries are as without: results, errors, parameters, prepared statements, streams', { skip }, () =>
+  withPool({ connectionLimit: 2 }, async pool => {
+    assert.equal(bound(pool), pool)
+    bound(pool)
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+    assert.deepEqual((await pool.query('select ? as n', [5]))[0], [{ n: 5 }])
+    for (let i = 0; i < 3; i++) assert.deepEqual((await pool.execute('select ? as n', [i]))[0], [{ n: i }])
+    assert.equal(((await rejection(pool.query('select nonsense'))) as { code: string }).code, 'ER_BAD_FIELD_ERROR')
+    const connection = await pool.getConnection()
+    const all = await Promise.all([1, 2, 3].map(n => connection.query('select ? as n', [n])))
+    assert.deepEqual(
+      all.map(([rows]) => rows),
+      [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]],
+    )
+    connection.release()
+    const rows: unknown[] = []
+    for await (const row of pool.pool.query('select 1 as n union select 2').stream()) rows.push(row)
+    assert.equal(rows.length, 2)
+    assert.equal(pendingFairTimers(), 0)
+  }),
+)
+
+test('a query past its deadline rejects on time, is killed at the server, and its connection is gone', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool)
+    const [[before]] = (await pool.query('select connection_id() as id')) as unknown as [[{ id: number }]]
+    for (const start of [() => pool.query('select sleep(30)'), () => pool.execute('select sleep(?)', [30])]) {
+      const startMs = performance.now()
+      const error = await rejection(within(300, start))
+      assert.ok(error instanceof DeadlineExceededError)
+      assert.ok(performance.now() - startMs < 5000)
+      await until('the server stopped working on it', async () => (await running()) === 0)
+    }
+    const [[afterwards]] = (await pool.query('select connection_id() as id')) as unknown as [[{ id: number }]]
+    assert.notEqual(afterwards.id, before.id)
+    assert.equal(pendingFairTimers(), 0)
+  }),
+)
+
+test('its own limit counts without any budget, and says what it was', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool, { queryMs: 500 })
+    await one(pool)
+    const error = await rejection(pool.query('select sleep(30)'))
+    assert.ok(error instanceof DeadlineExceededError)
+    assert.equal(error.phase, 'query')
+    assert.match(error.message, /a MySQL query took more than 500 ms/)
+  }),
+)
+
+test('the end of a budget before its time kills the query', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool)
+    const controller = new AbortController()
+    const left = rejection(within(60_000, () => pool.query('select sleep(30)'), { signal: controller.signal }))
+    await until('it runs', async () => (await running()) === 1)
+    controller.abort(new Error('the client has left'))
+    assert.equal(((await left) as Error).message, 'the client has left')
+    await until('killed', async () => (await running()) === 0)
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+  }),
+)
+
+test('a cancelled transaction can not go on by mistake', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool)
+    const connection = await pool.getConnection()
+    await connection.beginTransaction()
+    assert.ok(
+      (await rejection(within(150, () => connection.query('select sleep(30)')))) instanceof DeadlineExceededError,
+    )
+    const next = await rejection(connection.query('select 1'))
+    assert.ok(isMeltproofError(next) && next.code === 'MELTPROOF_CLIENT_DISCARDED')
+    connection.release()
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+  }),
+)
+
+test('waiting for a connection has a deadline, and who gave up does not take one', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool, { acquireMs: 100 })
+    const held = await pool.getConnection()
+    for (const error of await Promise.all([rejection(pool.query('select 1')), rejection(pool.getConnection())])) {
+      assert.ok(error instanceof DeadlineExceededError)
+      assert.equal(error.phase, 'acquire')
+    }
+    held.release()
+    assert.deepEqual(await within(5000, () => one(pool)), [{ n: 1 }])
+    assert.deepEqual(await within(5000, () => one(pool)), [{ n: 1 }])
+  }),
+)
+
+test('a pool with callbacks: the context is that of the caller', { skip }, async () => {
+  const pool = bound(mysql.createPool({ ...config(), connectionLimit: 1 }))
+  const store = new AsyncLocalStorage<string>()
+  const held = await new Promise<mysql.PoolConnection>((resolve, reject) =>
+    pool.getConnection((e, c) => (e ? reject(e) : resolve(c))),
+  )
+  const seen = store.run('mine', () => new Promise(resolve => pool.query('select 1', () => resolve(store.getStore()))))
+  await within(1000, async () => held.release())
+  assert.equal(await seen, 'mine')
+  await new Promise(resolve => pool.end(resolve))
+})
+
+test('a lone connection: what still waits in line is taken out without harm to the others', { skip }, async () => {
+  const connection = bound(await mysqlPromise.createConnection(config()))
+  const slow = connection.query('select sleep(0.3)')
+  const impatient = rejection(within(60, () => connection.query('select 2')))
+  const patient = connection.query('select 3 as n')
+  assert.ok((await impatient) instanceof DeadlineExceededError)
+  await slow
+  assert.deepEqual((await patient)[0], [{ n: 3 }])
+  assert.deepEqual(await one(connection), [{ n: 1 }])
+  assert.ok((await rejection(within(100, () => connection.query('select sleep(30)')))) instanceof DeadlineExceededError)
+  const refused = await rejection(connection.query('select 1'))
+  assert.ok(isMeltproofError(refused) && refused.code === 'MELTPROOF_CLIENT_DISCARDED')
+  await until('killed', async () => (await running()) === 0)
+})
+
+test('a call with no time left is refused without harm', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool)
+    await one(pool)
+    const error = await rejection(
+      within(
+        30,
+        async () => {
+          block(20)
+          await sleep(5)
+          return pool.query('select sleep(30)')
+        },
+        { needsMs: 0 },
+      ),
+    )
+    assert.ok(error instanceof DeadlineExceededError)
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+  }),
+)
+
+test('an answer in the socket wins over a deadline that our own stall let pass, 20 of 20', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool)
+    await one(pool)
+    for (let i = 0; i < 20; i++) {
+      const query = within(100, () => pool.query('select sleep(0.02) as s'))
+      setTimeout(() => block(150), 5)
+      assert.deepEqual((await query)[0], [{ s: 0 }])
+    }
+  }),
+)
+
+test('anything else is refused with a sentence', () => {
+  for (const other of [{}, { query() {} }, []]) {
+    assert.throws(() => bound(other), /needs a pool or connection of the package mysql2 \(version 3\); got/)
+  }
+})

