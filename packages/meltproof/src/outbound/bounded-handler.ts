@@ -4,13 +4,12 @@
  */
 import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
+import { CONTENT_TYPE, EVENT_STREAM, isRawEventStream } from './event-stream.ts'
 import type { Guarded } from './fail-open.ts'
 import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions } from './undici-types.ts'
 
-const EVENT_STREAM = 'text/event-stream'
-const CONTENT_TYPE = 'content-type'
-
-abstract class Carrying implements Carrier {
+/** What both have in common; its instances are handlers that are bounded. */
+export abstract class Carrying implements Carrier {
   protected call: OutboundCall | undefined
   protected readonly guarded: Guarded
   /** Why we gave up before there was a connection; it is told, and what undici says later is not. */
@@ -19,7 +18,7 @@ abstract class Carrying implements Carrier {
   readonly #streams: boolean
   #sent = false
 
-  constructor(options: DispatchOptions, guarded: Guarded) {
+  constructor(options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
     this.#streams = isStream(options.body)
     this.guarded = guarded
   }
@@ -39,6 +38,12 @@ abstract class Carrying implements Carrier {
   /** undici threw instead of taking it: nothing was started. */
   abandon(): void {
     this.ended()
+  }
+
+  /** Ends a request that is made already and must not start. */
+  refuse(error: Error): void {
+    this.gaveUp = error
+    queueMicrotask(() => this.tell(error))
   }
 
   fail(error: Error): void {
@@ -75,7 +80,7 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
   readonly #inner: CallbackHandler
   #abort: ((reason?: Error) => void) | undefined
 
-  constructor(inner: CallbackHandler, options: DispatchOptions, guarded: Guarded) {
+  constructor(inner: CallbackHandler, options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
     super(options, guarded)
     this.#inner = inner
   }
@@ -153,7 +158,7 @@ export class BoundedController extends Carrying implements ControllerHandler {
   readonly #inner: ControllerHandler
   #controller: Controller | undefined
 
-  constructor(inner: ControllerHandler, options: DispatchOptions, guarded: Guarded) {
+  constructor(inner: ControllerHandler, options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
     super(options, guarded)
     this.#inner = inner
   }
@@ -237,15 +242,4 @@ export class BoundedController extends Carrying implements ControllerHandler {
 
 function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
-}
-
-/** Raw headers: name, value, name, value; Buffers, or strings in some versions. */
-function isRawEventStream(headers: readonly unknown[]): boolean {
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] as { length: number }
-    if (name.length === CONTENT_TYPE.length && String(name).toLowerCase() === CONTENT_TYPE) {
-      return String(headers[i + 1]).startsWith(EVENT_STREAM)
-    }
-  }
-  return false
 }

@@ -1,6 +1,6 @@
 /**
  * Where one call is and when its next limit falls due: connect, then first byte, then the body. Pure: it is told the
- * time in *fair* milliseconds since the call began: those in which our own event loop could turn.
+ * time, and when it has to judge, how much of a stretch of it was *fair*: time in which our own event loop could turn.
  *
  * Nothing is armed here. Whoever holds it keeps one timer for `nextMs` and asks again when that fires, so a chunk of
  * a body costs two assignments.
@@ -20,10 +20,13 @@ export interface CallProgress {
   readonly sentBytes: number
 }
 
-/** Either the limit that passed, or when to ask again. */
+/** How much of the time between two points was fair to the other side. */
+export type FairBetween = (fromMs: number, toMs: number) => number
+
+/** Either the limit that passed, or in how many fair milliseconds to ask again. */
 export type CallVerdict =
   | { readonly expired: CallPhase; readonly limitMs: number }
-  | { readonly expired: undefined; readonly nextMs: number }
+  | { readonly expired: undefined; readonly inMs: number }
 
 type Stage = 'connect' | 'head' | 'body'
 
@@ -33,8 +36,9 @@ export class CallPhases {
   #eventStream = false
   /** The whole request is on its way. */
   #sent = false
-  /** Last sign of life within the stage; fair ms since the call began, as all times here. */
-  #lastMs = 0
+  readonly #startMs: number
+  /** Last sign of life within the stage. */
+  #lastMs: number
   #sentBytes = 0
   #bytes = 0
   #windowStartMs = 0
@@ -42,8 +46,10 @@ export class CallPhases {
   #pausedInWindow = false
   #pausedSinceByte = false
 
-  constructor(limits: CallLimits) {
+  constructor(limits: CallLimits, startMs: number) {
     this.#limits = limits
+    this.#startMs = startMs
+    this.#lastMs = startMs
   }
 
   /** Bytes of the body that came. */
@@ -92,72 +98,72 @@ export class CallPhases {
     this.#pausedInWindow = true
   }
 
-  /** The earliest time a limit can fall due. */
+  /** The earliest time a limit can fall due: all of it fair, and no further sign of life. */
   nextMs(): number {
     const limits = this.#limits
-    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : bound(limits.totalMs)
-    if (this.#stage === 'connect') next = Math.min(next, bound(limits.connectMs))
+    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + bound(limits.totalMs)
+    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + bound(limits.connectMs))
     else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + bound(limits.firstByteMs))
     else {
       next = Math.min(next, this.#lastMs + this.#idleMs())
-      if (!this.#eventStream && limits.minBytesPerSecond !== false) {
-        next = Math.min(next, this.#windowStartMs + RATE_WINDOW_MS)
-      }
+      if (this.#rated()) next = Math.min(next, this.#windowStartMs + RATE_WINDOW_MS)
     }
     return next
   }
 
-  /** Asked when `nextMs` has come: has a limit passed, or has there been progress meanwhile? */
-  check(nowMs: number, progress: CallProgress): CallVerdict {
-    const limits = this.#limits
-    if (!this.#unlimited() && nowMs >= bound(limits.totalMs)) {
-      return { expired: 'total', limitMs: bound(limits.totalMs) }
+  /** Asked when `nextMs` has come: has a limit passed, or has there been progress, or unfair time, meanwhile? */
+  check(nowMs: number, fair: FairBetween, progress: CallProgress): CallVerdict {
+    const { totalMs, connectMs, firstByteMs } = this.#limits
+    let inMs = Number.POSITIVE_INFINITY
+    /** What is left of a limit; true when nothing is. */
+    const passed = (sinceMs: number, limitMs: number): boolean => {
+      const leftMs = limitMs - fair(sinceMs, nowMs)
+      if (leftMs <= 0) return true
+      inMs = Math.min(inMs, leftMs)
+      return false
     }
+    if (!this.#unlimited() && passed(this.#startMs, bound(totalMs))) return expiry('total', totalMs)
     if (this.#stage === 'connect') {
-      if (nowMs >= bound(limits.connectMs)) {
-        return { expired: 'connect', limitMs: bound(limits.connectMs) }
-      }
+      if (passed(this.#startMs, bound(connectMs))) return expiry('connect', connectMs)
     } else if (this.#stage === 'head') {
-      if (nowMs - this.#lastMs >= bound(limits.firstByteMs)) {
+      if (passed(this.#lastMs, bound(firstByteMs))) {
         const { awaitingCaller, sentBytes } = progress
-        if (this.#sent || (!awaitingCaller && sentBytes === this.#sentBytes)) {
-          return { expired: 'first-byte', limitMs: bound(limits.firstByteMs) }
-        }
+        if (this.#sent || (!awaitingCaller && sentBytes === this.#sentBytes)) return expiry('first-byte', firstByteMs)
         // It is known only now that the request got on, so the peer gets a whole limit from here.
         this.#sentBytes = sentBytes
         this.#lastMs = nowMs
+        passed(nowMs, bound(firstByteMs))
       }
     } else {
-      const expired = this.#checkBody(nowMs, progress.paused)
-      if (expired !== undefined) return expired
+      if (progress.paused) this.paused()
+      const idleMs = this.#idleMs()
+      if (passed(this.#lastMs, idleMs)) {
+        if (!this.#pausedSinceByte) return expiry('idle', idleMs)
+        // When reading went on is unknown: the peer gets a whole limit from here.
+        this.#lastMs = nowMs
+        this.#pausedSinceByte = progress.paused
+        passed(nowMs, idleMs)
+      }
+      if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
+        const fairMs = fair(this.#windowStartMs, nowMs)
+        const due = (bound(this.#limits.minBytesPerSecond) * fairMs) / 1000
+        if (!this.#pausedInWindow && this.#windowBytes < due) return expiry('drip', RATE_WINDOW_MS)
+        this.#windowStartMs = nowMs
+        this.#windowBytes = 0
+        this.#pausedInWindow = progress.paused
+        passed(nowMs, RATE_WINDOW_MS)
+      }
     }
-    return { expired: undefined, nextMs: this.nextMs() }
-  }
-
-  #checkBody(nowMs: number, paused: boolean): CallVerdict | undefined {
-    if (paused) this.paused()
-    const idleMs = this.#idleMs()
-    if (nowMs - this.#lastMs >= idleMs) {
-      if (!this.#pausedSinceByte) return { expired: 'idle', limitMs: idleMs }
-      // When reading went on is unknown: the peer gets a whole window from here.
-      this.#lastMs = nowMs
-      this.#pausedSinceByte = paused
-    }
-    const { minBytesPerSecond } = this.#limits
-    if (this.#eventStream || minBytesPerSecond === false) return undefined
-    const windowMs = nowMs - this.#windowStartMs
-    if (windowMs < RATE_WINDOW_MS) return undefined
-    if (!this.#pausedInWindow && this.#windowBytes < (minBytesPerSecond * windowMs) / 1000) {
-      return { expired: 'drip', limitMs: RATE_WINDOW_MS }
-    }
-    this.#windowStartMs = nowMs
-    this.#windowBytes = 0
-    this.#pausedInWindow = paused
-    return undefined
+    return { expired: undefined, inMs }
   }
 
   #idleMs(): number {
     return bound(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
+  }
+
+  /** An event stream may be as slow as it likes. */
+  #rated(): boolean {
+    return !this.#eventStream && this.#limits.minBytesPerSecond !== false
   }
 
   /** An event stream that has begun ends when its peer or its reader wants it to. */
@@ -168,4 +174,8 @@ export class CallPhases {
 
 function bound(limit: number | false): number {
   return limit === false ? Number.POSITIVE_INFINITY : limit
+}
+
+function expiry(expired: CallPhase, limit: number | false): CallVerdict {
+  return { expired, limitMs: bound(limit) }
 }

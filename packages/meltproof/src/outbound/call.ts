@@ -10,7 +10,7 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
-import { CallPhases, type CallProgress } from './call-phases.ts'
+import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
 import type { CallLimits, LimitTable } from './limits.ts'
 
 /** What carries a call: it can end it, and say how it gets on. */
@@ -72,8 +72,9 @@ export class OutboundCall {
   readonly #startMs: number
   readonly #phases: CallPhases
   #timer: FairTimer | undefined
-  /** When the timer is due, fair ms since the start. */
+  /** When the timer fires unless there are stalls to give back. */
   #dueMs: number
+  #onBudgetEnd: EndListener | undefined
   #ended = false
 
   constructor(
@@ -89,11 +90,15 @@ export class OutboundCall {
     this.#carrier = carrier
     this.#counted = counted
     this.#budget = budget
-    this.#startMs = now()
-    this.#phases = new CallPhases(limits)
+    const startMs = now()
+    this.#startMs = startMs
+    this.#phases = new CallPhases(limits, startMs)
     this.#dueMs = this.#phases.nextMs()
-    this.#timer = startFairTimer(this.#dueMs, this.#due)
-    budget?.onEnd(this.#budgetEnded)
+    this.#timer = startFairTimer(this.#dueMs - startMs, () => this.#due())
+    if (budget !== undefined) {
+      this.#onBudgetEnd = reason => this.#budgetEnded(reason)
+      budget.onEnd(this.#onBudgetEnd)
+    }
   }
 
   /** True once it has come to an end, by itself or by us. */
@@ -102,21 +107,21 @@ export class OutboundCall {
   }
 
   connected(): void {
-    this.#phases.connected(this.#fairMs())
+    this.#phases.connected(now())
     this.#hurry()
   }
 
   sent(): void {
-    this.#phases.sent(this.#fairMs())
+    this.#phases.sent(now())
   }
 
   head(eventStream: boolean): void {
-    this.#phases.head(this.#fairMs(), eventStream)
+    this.#phases.head(now(), eventStream)
     this.#hurry()
   }
 
   chunk(bytes: number): void {
-    this.#phases.chunk(this.#fairMs(), bytes)
+    this.#phases.chunk(now(), bytes)
   }
 
   paused(): void {
@@ -129,49 +134,36 @@ export class OutboundCall {
     this.#ended = true
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#budget?.offEnd(this.#budgetEnded)
+    if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
     if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
-  }
-
-  /**
-   * Milliseconds since the start in which our loop could turn. Never less than half of what the wall says: a loop that
-   * stalls for ever may double a limit and not lift it, the same bound a fair timer has.
-   */
-  #fairMs(): number {
-    const nowMs = now()
-    const elapsedMs = nowMs - this.#startMs
-    const stalledMs = stalledBetween(this.#startMs, nowMs)
-    return stalledMs === 0 ? elapsedMs : elapsedMs - Math.min(stalledMs, elapsedMs / 2)
   }
 
   /** A limit that falls due before the timer does moves it; one that is due later waits for it to fire. */
   #hurry(): void {
-    if (this.#ended || this.#phases.nextMs() >= this.#dueMs) return
+    const nextMs = this.#phases.nextMs()
+    if (this.#ended || nextMs >= this.#dueMs) return
     this.#timer?.cancel()
-    this.#wait(this.#phases.nextMs())
+    this.#wait(nextMs - now())
   }
 
-  #wait(untilMs: number): void {
-    this.#dueMs = untilMs
-    this.#timer = startFairTimer(Math.max(0, untilMs - this.#fairMs()), this.#due)
+  #wait(ms: number): void {
+    this.#dueMs = now() + ms
+    this.#timer = startFairTimer(ms, () => this.#due())
   }
 
-  readonly #due = (): void => {
+  #due(): void {
     if (this.#ended) return
-    const verdict = this.#phases.check(this.#fairMs(), this.#carrier.progress())
-    if (verdict.expired === undefined) {
-      this.#wait(verdict.nextMs)
-      return
-    }
-    this.#giveUp(this.#exceeded(verdict.expired, verdict.limitMs))
+    const verdict = this.#phases.check(now(), fairBetween, this.#carrier.progress())
+    if (verdict.expired === undefined) this.#wait(verdict.inMs)
+    else this.#giveUp(this.#exceeded(verdict.expired, verdict.limitMs))
   }
 
-  readonly #budgetEnded: EndListener = reason => {
+  #budgetEnded(reason: Error): void {
     const ranOut = reason instanceof DeadlineExceededError
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }
 
-  #exceeded(phase: 'connect' | 'first-byte' | 'idle' | 'drip' | 'total', limitMs: number, cause?: Error): Error {
+  #exceeded(phase: CallPhase, limitMs: number, cause?: Error): Error {
     const nowMs = now()
     return new DeadlineExceededError(
       {
@@ -191,4 +183,13 @@ export class OutboundCall {
     this.end()
     this.#carrier.fail(error)
   }
+}
+
+/**
+ * Milliseconds in which our loop could turn. Never less than half of what the wall says: a loop that stalls for ever may
+ * double a limit and not lift it, the same bound a fair timer has.
+ */
+function fairBetween(fromMs: number, toMs: number): number {
+  const elapsedMs = toMs - fromMs
+  return elapsedMs - Math.min(stalledBetween(fromMs, toMs), elapsedMs / 2)
 }

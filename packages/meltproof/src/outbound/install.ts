@@ -7,6 +7,7 @@ import { aroundGlobalDispatchers } from './global-dispatcher.ts'
 import { dispatchBounded } from './interceptor.ts'
 import { type CallLimits, LimitTable, type OutboundOptions } from './limits.ts'
 import { boundNodeHttp } from './node-http.ts'
+import { boundOtherCopies } from './other-copies.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 /** Takes the bounds off again. Calls in flight go on without them. Any number of times. */
@@ -64,6 +65,7 @@ function installBounds(bounds: Bounds): Uninstall {
     aroundGlobalDispatchers((dispatch: Dispatch, options: DispatchOptions, handler: Handler, ownOrigin) =>
       dispatchBounded(bounds, guarded, dispatch, options, handler, ownOrigin),
     ),
+    boundOtherCopies(bounds, guarded),
     boundNodeHttp(bounds, guarded),
     guardConnects(guarded),
   )

@@ -39,16 +39,26 @@ export function dispatchBounded(
     bounded.fail(refusal)
     return true
   }
+  sending++
   try {
     return dispatch({ ...options, [BOUNDED]: true }, bounded)
   } catch (error) {
     bounded.abandon()
     throw error
+  } finally {
+    sending--
   }
 }
 
+let sending = 0
+
+/** True while a dispatcher works on what is bounded: a request that comes into being now is bounded. */
+export function isSendingBounded(): boolean {
+  return sending > 0
+}
+
 /** `scheme://host[:port]` in lower case, default ports left out; undefined for what is not an origin. */
-function normalOrigin(origin: unknown): string | undefined {
+export function normalOrigin(origin: unknown): string | undefined {
   if (origin instanceof URL) return origin.origin
   if (typeof origin !== 'string') return undefined
   let normal = known.get(origin)

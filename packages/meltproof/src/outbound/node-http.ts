@@ -10,35 +10,36 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
+import { Readable } from 'node:stream'
 import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
+import { isRawEventStream } from './event-stream.ts'
 import type { Guarded } from './fail-open.ts'
 
 const CREATED = 'http.client.request.created'
 const RESPONSE = 'http.client.response.finish'
 
+/** Where a request and its response keep their carrier: a WeakMap would cost the garbage collector more than the call. */
+const CARRIER: unique symbol = Symbol('meltproof.carrier')
+
+type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
+type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
+
 /** Bounds requests until the returned function is called; those in flight by then go on without bounds. */
 export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
-  const carriers = new WeakMap<ClientRequest, RequestCarrier>()
-
   const onCreated = (message: unknown): void => {
     guarded(() => {
-      const { request } = message as { request: ClientRequest }
+      const { request } = message as { request: Request }
       const carrier = new RequestCarrier(request, guarded)
       const begun = bounds.begin(originOf(request), carrier)
-      if (begun === undefined) return
-      if (begun instanceof Error) {
-        carrier.refuse(begun)
-        return
-      }
-      carriers.set(request, carrier)
-      carrier.follow(begun)
+      if (begun instanceof Error) carrier.refuse(begun)
+      else if (begun !== undefined) carrier.follow(begun)
     }, undefined)
   }
   const onResponse = (message: unknown): void => {
     guarded(() => {
-      const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-      carriers.get(request)?.responded(response)
+      const { request, response } = message as { request: Request; response: Response }
+      request[CARRIER]?.responded(response)
     }, undefined)
   }
   subscribe(CREATED, onCreated)
@@ -49,15 +50,42 @@ export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
   }
 }
 
+/** One function for all requests rather than a closure each: it finds its carrier on the request it is called for. */
+function onSocket(this: Request, socket: Socket): void {
+  this[CARRIER]?.gotSocket(socket)
+}
+
+function onFinish(this: Request): void {
+  this[CARRIER]?.sent()
+}
+
+function onClose(this: Request): void {
+  this[CARRIER]?.end()
+}
+
+const { push: originalPush } = Readable.prototype
+
+/** The parser hands every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
+function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
+  const carrier = this[CARRIER]
+  if (chunk === null) carrier?.end()
+  else carrier?.chunk((chunk as Uint8Array).length)
+  const flows = originalPush.call(this, chunk, encoding)
+  if (!flows && chunk !== null) carrier?.paused()
+  return flows
+}
+
+const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: true, enumerable: false }
+
 class RequestCarrier implements Carrier {
-  readonly #request: ClientRequest
+  readonly #request: Request
   readonly #guarded: Guarded
   #call: OutboundCall | undefined
   #response: IncomingMessage | undefined
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
 
-  constructor(request: ClientRequest, guarded: Guarded) {
+  constructor(request: Request, guarded: Guarded) {
     this.#request = request
     this.#guarded = guarded
   }
@@ -65,30 +93,51 @@ class RequestCarrier implements Carrier {
   follow(call: OutboundCall): void {
     this.#call = call
     const request = this.#request
-    request.once('socket', this.#onSocket)
-    request.once('finish', () => this.#guarded(() => call.sent(), undefined))
+    request[CARRIER] = this
+    request.on('socket', onSocket)
+    request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.
-    request.once('close', () => this.#guarded(() => call.end(), undefined))
+    request.on('close', onClose)
   }
 
-  responded(response: IncomingMessage): void {
+  responded(response: Response): void {
     const call = this.#call
     if (call === undefined || call.ended) return
     this.#response = response
-    const { push } = response
-    const guarded = this.#guarded
-    // Not a 'data' listener: that would start the flow. The parser hands every chunk, and the end, to push().
-    const counted = function (this: IncomingMessage, chunk: unknown, encoding?: BufferEncoding): boolean {
-      guarded(() => {
-        if (chunk === null) call.end()
-        else call.chunk((chunk as Uint8Array).length)
-      }, undefined)
-      const flows = push.call(this, chunk, encoding)
-      if (!flows) call.paused()
-      return flows
+    // Somebody else's push() is somebody else's business: then a body is bounded in total only.
+    if (response.push === originalPush) {
+      response[CARRIER] = this
+      Object.defineProperty(response, 'push', PUSH)
     }
-    Object.defineProperty(response, 'push', { value: counted, configurable: true, writable: true, enumerable: false })
-    call.head(response.headers['content-type']?.startsWith('text/event-stream') ?? false)
+    call.head(isRawEventStream(response.rawHeaders))
+  }
+
+  sent(): void {
+    try {
+      this.#call?.sent()
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  chunk(bytes: number): void {
+    try {
+      this.#call?.chunk(bytes)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  paused(): void {
+    this.#call?.paused()
+  }
+
+  end(): void {
+    try {
+      this.#call?.end()
+    } catch (error) {
+      this.#failed(error)
+    }
   }
 
   /** Ends a request that must not start, while its connection is not taken yet. */
@@ -129,17 +178,23 @@ class RequestCarrier implements Carrier {
     }
   }
 
-  readonly #onSocket = (socket: Socket): void => {
+  gotSocket(socket: Socket): void {
     this.#guarded(() => {
       if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
         this.#connected(socket)
         return
       }
       // A TLSSocket that connects says 'secureConnect' once it can be used.
-      const event = 'secureConnecting' in socket || 'encrypted' in socket ? 'secureConnect' : 'connect'
+      const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
       const ready = (): void => this.#guarded(() => this.#connected(socket), undefined)
       socket.once(event, ready)
       this.#request.once('close', () => socket.removeListener(event, ready))
+    }, undefined)
+  }
+
+  #failed(error: unknown): void {
+    this.#guarded(() => {
+      throw error
     }, undefined)
   }
 

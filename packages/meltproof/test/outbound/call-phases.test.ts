@@ -16,16 +16,27 @@ const NO_LIMITS: CallLimits = {
   eventStreamIdleMs: false,
   maxInFlight: false,
 }
-const phases = (limits: Partial<CallLimits>): CallPhases => new CallPhases({ ...NO_LIMITS, ...limits })
+/** Without stalls: all time is fair, and `nextMs` is when to ask again. */
+class Phases extends CallPhases {
+  constructor(limits: Partial<CallLimits>) {
+    super({ ...NO_LIMITS, ...limits }, 0)
+  }
+
+  at(nowMs: number, progress: CallProgress): { expired: string | undefined; limitMs?: number; nextMs?: number } {
+    const verdict = this.check(nowMs, (fromMs, toMs) => toMs - fromMs, progress)
+    return verdict.expired === undefined ? { expired: undefined, nextMs: nowMs + verdict.inMs } : verdict
+  }
+}
+const phases = (limits: Partial<CallLimits>): Phases => new Phases(limits)
 
 describe('phases of a call', () => {
   test('connect: from the call to a connection', () => {
     const call = phases({ connectMs: 100 })
     assert.equal(call.nextMs(), 100)
-    assert.equal(call.check(99.9, FLOWING).expired, undefined)
-    assert.deepEqual(call.check(100, FLOWING), { expired: 'connect', limitMs: 100 })
+    assert.equal(call.at(99.9, FLOWING).expired, undefined)
+    assert.deepEqual(call.at(100, FLOWING), { expired: 'connect', limitMs: 100 })
     call.connected(100)
-    assert.equal(call.check(1e9, FLOWING).expired, undefined)
+    assert.equal(call.at(1e9, FLOWING).expired, undefined)
   })
 
   test('first byte: from the request sent, not from the connection', () => {
@@ -33,17 +44,17 @@ describe('phases of a call', () => {
     call.connected(1000)
     assert.equal(call.nextMs(), 1050)
     call.sent(1030)
-    assert.equal(call.check(1079, FLOWING).expired, undefined)
-    assert.equal(call.check(1080, FLOWING).expired, 'first-byte')
+    assert.equal(call.at(1079, FLOWING).expired, undefined)
+    assert.equal(call.at(1080, FLOWING).expired, 'first-byte')
   })
 
   test('first byte: an upload that gets on, or waits for its own caller, is given another limit', () => {
     const call = phases({ firstByteMs: 50 })
     call.connected(0)
-    assert.deepEqual(call.check(50, { ...FLOWING, sentBytes: 10 }), { expired: undefined, nextMs: 100 })
-    assert.deepEqual(call.check(100, { ...FLOWING, sentBytes: 10, awaitingCaller: true }).expired, undefined)
-    assert.equal(call.check(149, { ...FLOWING, sentBytes: 10 }).expired, undefined)
-    assert.equal(call.check(150, { ...FLOWING, sentBytes: 10 }).expired, 'first-byte')
+    assert.deepEqual(call.at(50, { ...FLOWING, sentBytes: 10 }), { expired: undefined, nextMs: 100 })
+    assert.deepEqual(call.at(100, { ...FLOWING, sentBytes: 10, awaitingCaller: true }).expired, undefined)
+    assert.equal(call.at(149, { ...FLOWING, sentBytes: 10 }).expired, undefined)
+    assert.equal(call.at(150, { ...FLOWING, sentBytes: 10 }).expired, 'first-byte')
   })
 
   test('idle: between chunks, and not while we ask the peer to wait', () => {
@@ -52,11 +63,11 @@ describe('phases of a call', () => {
     call.head(10, false)
     assert.equal(call.nextMs(), 110)
     call.chunk(60, 1)
-    assert.deepEqual(call.check(110, FLOWING), { expired: undefined, nextMs: 160 })
-    assert.deepEqual(call.check(160, PAUSED), { expired: undefined, nextMs: 260 })
+    assert.deepEqual(call.at(110, FLOWING), { expired: undefined, nextMs: 160 })
+    assert.deepEqual(call.at(160, PAUSED), { expired: undefined, nextMs: 260 })
     // Paused when last seen: since when it flows again is unknown, so it has a whole limit more.
-    assert.deepEqual(call.check(260, FLOWING), { expired: undefined, nextMs: 360 })
-    assert.equal(call.check(360, FLOWING).expired, 'idle')
+    assert.deepEqual(call.at(260, FLOWING), { expired: undefined, nextMs: 360 })
+    assert.equal(call.at(360, FLOWING).expired, 'idle')
     assert.equal(call.bytesSeen, 1)
   })
 
@@ -68,7 +79,7 @@ describe('phases of a call', () => {
     while (expired === undefined && atMs < 60_000) {
       atMs += 80
       call.chunk(atMs, 1)
-      if (call.nextMs() <= atMs) expired = call.check(atMs, FLOWING).expired
+      if (call.nextMs() <= atMs) expired = call.at(atMs, FLOWING).expired
     }
     assert.equal(expired, 'drip')
     assert.ok(atMs >= RATE_WINDOW_MS && atMs <= RATE_WINDOW_MS + 80, `at ${atMs} ms`)
@@ -79,8 +90,8 @@ describe('phases of a call', () => {
     call.head(0, false)
     call.chunk(10, 1)
     call.paused()
-    assert.equal(call.check(RATE_WINDOW_MS, FLOWING).expired, undefined)
-    assert.equal(call.check(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
+    assert.equal(call.at(RATE_WINDOW_MS, FLOWING).expired, undefined)
+    assert.equal(call.at(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
   })
 
   test('total: whatever else happens', () => {
@@ -88,7 +99,7 @@ describe('phases of a call', () => {
     call.connected(1)
     call.head(2, false)
     call.chunk(99, 1_000_000)
-    assert.deepEqual(call.check(100, FLOWING), { expired: 'total', limitMs: 100 })
+    assert.deepEqual(call.at(100, FLOWING), { expired: 'total', limitMs: 100 })
   })
 
   test('an event stream that has begun has one limit, its own silence', () => {
@@ -96,8 +107,20 @@ describe('phases of a call', () => {
     call.head(10, true)
     assert.equal(call.nextMs(), 1010)
     call.chunk(900, 1)
-    assert.equal(call.check(1010, FLOWING).expired, undefined)
-    assert.equal(call.check(1900, FLOWING).expired, 'idle')
+    assert.equal(call.at(1010, FLOWING).expired, undefined)
+    assert.equal(call.at(1900, FLOWING).expired, 'idle')
+  })
+
+  test('time that was not fair does not count, within a stage and across', () => {
+    const call = new CallPhases({ ...NO_LIMITS, connectMs: 100, firstByteMs: 100, totalMs: 250 }, 0)
+    const stalled = (fromMs: number, toMs: number) => (from: number, to: number) =>
+      to - from - Math.max(0, Math.min(to, toMs) - Math.max(from, fromMs))
+    assert.deepEqual(call.check(100, stalled(50, 90), FLOWING), { expired: undefined, inMs: 40 })
+    call.connected(120)
+    assert.deepEqual(call.check(220, stalled(50, 130), FLOWING), { expired: undefined, inMs: 10 })
+    assert.deepEqual(call.check(230, stalled(50, 130), FLOWING), { expired: 'first-byte', limitMs: 100 })
+    call.head(230, false)
+    assert.deepEqual(call.check(330, stalled(50, 130), FLOWING), { expired: 'total', limitMs: 250 })
   })
 
   test('without limits there is nothing to wait for', () => {
@@ -106,7 +129,7 @@ describe('phases of a call', () => {
       assert.equal(call.nextMs(), Number.POSITIVE_INFINITY)
       step()
     }
-    assert.equal(call.check(1e12, FLOWING).expired, undefined)
+    assert.equal(call.at(1e12, FLOWING).expired, undefined)
   })
 
   test('whatever happens: asking again at nextMs always gets on, and no limit passes before its time', () => {
@@ -128,12 +151,12 @@ describe('phases of a call', () => {
             for (let turns = 0; call.nextMs() <= untilMs; turns++) {
               assert.ok(turns < 10_000, 'asked for ever')
               nowMs = Math.max(nowMs, call.nextMs())
-              const verdict = call.check(nowMs, paused ? PAUSED : FLOWING)
+              const verdict = call.at(nowMs, paused ? PAUSED : FLOWING)
               if (verdict.expired !== undefined) {
-                if (verdict.expired !== 'drip') assert.ok(nowMs >= verdict.limitMs)
+                if (verdict.expired !== 'drip') assert.ok(nowMs >= verdict.limitMs!)
                 return
               }
-              assert.ok(verdict.nextMs > nowMs, `next ${verdict.nextMs} at ${nowMs}`)
+              assert.ok(verdict.nextMs! > nowMs, `next ${verdict.nextMs} at ${nowMs}`)
             }
             nowMs = untilMs
             if (what === 'connected') call.connected(nowMs)

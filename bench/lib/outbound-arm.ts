@@ -1,0 +1,109 @@
+/**
+ * One client, one arm of bench/outbound.ts, in a process of its own: `node outbound-arm.ts CLIENT ARM BACKENDS`.
+ * Prints one line of JSON.
+ */
+import { stat } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Arm, type Backends, CLIENTS, CONCURRENT, isTimeout } from './outbound-clients.ts'
+
+const LIMIT_MS = 200
+const STALL_MS = 300
+/** Within the limit, so that it passes after the stall, and the stall is given back. */
+const SHORT_STALL_MS = 100
+
+export interface ArmResult {
+  readonly lateCalls: number
+  /** Calls that answered in 50 ms and were reported as timeouts. */
+  readonly falseTimeouts: number
+  readonly otherErrors: readonly string[]
+  readonly neverCalls: number
+  readonly reported: number
+  /** How much later than the limit each was reported; for meltproof, the stalls that were given back are taken off. */
+  readonly overrunMs: { readonly p50: number; readonly p99: number; readonly max: number }
+}
+
+const [name = '', arm = 'bare', backends = '{}', rounds = '20'] = process.argv.slice(2)
+const client = CLIENTS[name]!.make(arm as Arm, JSON.parse(backends) as Backends, LIMIT_MS)
+const together = (call: () => Promise<unknown>): Promise<unknown>[] => Array.from({ length: CONCURRENT }, () => call())
+const others = new Map<string, number>()
+const other = (error: unknown): void => {
+  const text = String(error).slice(0, 120)
+  others.set(text, (others.get(text) ?? 0) + 1)
+}
+
+// Connections and code are warm before anything is counted.
+for (let i = 0; i < 3; i++) await Promise.allSettled(together(() => client.late()))
+await sleep(300)
+
+let falseTimeouts = 0
+let lateCalls = 0
+for (let round = 0; round < Number(rounds); round++) {
+  const calls = together(() => client.late())
+  const settled = Promise.allSettled(calls)
+  await sleep(20)
+  await blockInIoCallback(STALL_MS)
+  for (const result of await settled) {
+    lateCalls++
+    if (result.status === 'fulfilled') continue
+    if (isTimeout(result.reason)) falseTimeouts++
+    else other(result.reason)
+  }
+  await sleep(20)
+}
+
+const overruns: number[] = []
+let neverCalls = 0
+for (let round = 0; round < Math.ceil(Number(rounds) / 3); round++) {
+  const stallMs = round % 2 === 0 ? 0 : SHORT_STALL_MS
+  const calls = together(async () => {
+    const startMs = performance.now()
+    try {
+      await client.never()
+    } catch (error) {
+      if (!isTimeout(error)) other(error)
+      // What was given back is in the error; a client's own timeout gives nothing back.
+      else overruns.push(performance.now() - startMs - LIMIT_MS - givenBackMs(error))
+    }
+  })
+  neverCalls += calls.length
+  const settled = Promise.all(calls)
+  if (stallMs > 0) {
+    await sleep(20)
+    await blockInIoCallback(stallMs)
+  }
+  await settled
+  await sleep(1_300)
+}
+overruns.sort((a, b) => a - b)
+const at = (q: number): number => Math.round((overruns[Math.ceil(q * overruns.length) - 1] ?? Number.NaN) * 10) / 10
+const result: ArmResult = {
+  lateCalls,
+  falseTimeouts,
+  otherErrors: [...others].map(([text, count]) => `${count}x ${text}`),
+  neverCalls,
+  reported: overruns.length,
+  overrunMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
+}
+console.log(JSON.stringify(result))
+await client.close()
+process.exit()
+
+/** How much of the wait was our own loop's, down the causes of the error. */
+function givenBackMs(error: unknown): number {
+  for (let at = error, i = 0; at instanceof Error && i < 5; i++, at = at.cause) {
+    const { ownStallMs } = at as { ownStallMs?: number }
+    if (ownStallMs !== undefined) return ownStallMs
+  }
+  return 0
+}
+
+/** As a busy handler would: the loop comes back to its timers before it polls again. */
+function blockInIoCallback(ms: number): Promise<void> {
+  return new Promise(resolve =>
+    stat('/', () => {
+      const untilMs = performance.now() + ms
+      while (performance.now() < untilMs);
+      resolve()
+    }),
+  )
+}

@@ -1,0 +1,57 @@
+/**
+ * Bounds what a copy of undici sends that has never served as the global dispatcher: an Agent of the npm package, made
+ * while `fetch` already uses Node's own copy, is known to nobody. undici publishes every request it makes, whichever
+ * copy it is; we put our handler into the request, where undici keeps the one it was given.
+ *
+ * Those of the global dispatcher's copy are bounded before, and better (global-dispatcher.ts): here the time a request
+ * waits in a Pool for a Client is not seen.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { BoundedCallbacks, BoundedController, Carrying } from './bounded-handler.ts'
+import type { Bounds } from './call.ts'
+import type { Guarded } from './fail-open.ts'
+import { isSendingBounded, normalOrigin } from './interceptor.ts'
+import type { CallbackHandler, ControllerHandler } from './undici-types.ts'
+
+const CREATED = 'undici:request:create'
+
+/** undici's class of requests, once per copy. */
+interface UndiciRequest {
+  readonly origin?: unknown
+  readonly body?: unknown
+  /** undici 8 and later. */
+  readonly onRequestStart?: unknown
+  [symbol: symbol]: unknown
+}
+
+/** Bounds requests until the returned function is called. */
+export function boundOtherCopies(bounds: Bounds, guarded: Guarded): () => void {
+  /** Classes whose requests have been seen to be bounded where they are dispatched, also those that wait in a Pool. */
+  const known = new WeakSet<object>()
+
+  const onCreated = (message: unknown): void => {
+    guarded(() => {
+      const { request } = message as { request: UndiciRequest }
+      const { constructor } = request
+      if (isSendingBounded()) {
+        known.add(constructor)
+        return
+      }
+      if (known.has(constructor)) return
+      const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
+      const origin = normalOrigin(request.origin)
+      if (symbol === undefined || origin === undefined) return
+      const handler = request[symbol]
+      if (typeof handler !== 'object' || handler === null || handler instanceof Carrying) return
+      const bounded =
+        typeof request.onRequestStart === 'function'
+          ? new BoundedController(handler as ControllerHandler, request, guarded)
+          : new BoundedCallbacks(handler as CallbackHandler, request, guarded)
+      const refusal = bounded.begin(bounds, origin)
+      request[symbol] = bounded
+      if (refusal !== undefined) bounded.refuse(refusal)
+    }, undefined)
+  }
+  subscribe(CREATED, onCreated)
+  return () => unsubscribe(CREATED, onCreated)
+}

@@ -1,0 +1,96 @@
+/** Copies of undici beside Node's own, which has become the global dispatcher before they load; and bounded() alone. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { bounded, install } from '../../src/outbound/install.ts'
+import type { OutboundOptions } from '../../src/outbound/limits.ts'
+import { block } from '../block.ts'
+import { codesOf, exceeded } from './clients.ts'
+import { startDependency } from './dependency.ts'
+
+// Node loads its own undici now, and only then do the others come.
+assert.ok(Response)
+const dependency = await startDependency()
+const copies = { 'undici 7': await import('undici'), 'undici 8': await import('undici8') }
+
+let uninstall: (() => void) | undefined
+const bound = (limits: OutboundOptions): void => {
+  uninstall = install(limits)
+}
+afterEach(async () => {
+  for (let i = 0; i < 200 && pendingFairTimers() > 0; i++) await sleep(10)
+  assert.equal(pendingFairTimers(), 0)
+  uninstall?.()
+  uninstall = undefined
+})
+
+for (const [name, copy] of Object.entries(copies)) {
+  // The two copies' types differ in what this test does not touch.
+  const undici = copy as (typeof copies)['undici 7']
+  const make = {
+    Agent: () => new undici.Agent(),
+    Pool: () => new undici.Pool(dependency.url, { connections: 2 }),
+    Client: () => new undici.Client(dependency.url),
+  }
+  for (const [kind, dispatcher] of Object.entries(make)) {
+    describe(`${kind} of ${name}`, () => {
+      const get = async (path: string): Promise<string> => {
+        const own = dispatcher()
+        try {
+          const { body } = await own.request({ origin: dependency.url, path, method: 'GET' })
+          return await body.text()
+        } finally {
+          void own.destroy().catch(() => undefined)
+        }
+      }
+
+      test('is bounded from its first request on', async () => {
+        bound({ firstByteMs: 100, idleMs: 100 })
+        assert.equal((await exceeded(get('/silent'))).phase, 'first-byte')
+        assert.equal((await exceeded(get('/stuck'))).phase, 'idle')
+        assert.equal(await get('/hello'), 'hello')
+      })
+
+      test('has no false timeout', async () => {
+        bound({ totalMs: 200 })
+        const call = get('/hello?ms=50')
+        await sleep(20)
+        block(300)
+        assert.equal(await call, 'hello')
+      })
+
+      test('is refused over maxInFlight', async () => {
+        bound({ maxInFlight: 1, firstByteMs: 200 })
+        const held = get('/silent')
+        await assert.rejects(get('/hello'), error => codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'))
+        await exceeded(held)
+        assert.equal(await get('/hello'), 'hello')
+      })
+    })
+  }
+
+  describe(`bounded() around an Agent of ${name}`, () => {
+    test('bounds that one and nothing else', async () => {
+      const agent = new undici.Agent()
+      const own = agent.compose(bounded({ firstByteMs: 100, maxInFlight: 2 }) as never)
+      const silent = { origin: dependency.url, path: '/silent', method: 'GET' } as const
+      assert.equal((await exceeded(own.request(silent))).phase, 'first-byte')
+      const bare = new AbortController()
+      const call = agent.request({ ...silent, signal: bare.signal })
+      assert.equal(await Promise.race([call.catch(String), sleep(300, 'still waiting')]), 'still waiting')
+      bare.abort()
+      await assert.rejects(call)
+      void agent.destroy().catch(() => undefined)
+    })
+
+    test('has limits of its own while the process has others', async () => {
+      bound({ firstByteMs: 50 })
+      const agent = new undici.Agent()
+      const own = agent.compose(bounded({ firstByteMs: 200 }) as never)
+      const error = await exceeded(own.request({ origin: dependency.url, path: '/silent', method: 'GET' }))
+      assert.equal(error.limitMs, 200)
+      void agent.destroy().catch(() => undefined)
+    })
+  })
+}
