@@ -72,10 +72,17 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
       return runningApp(app, spec.name, origin, () => stopped !== undefined, stop)
     },
 
-    async load(label, request) {
+    async load(label, request, onProgress) {
       signal.throwIfAborted()
       const plan = planOf(request)
-      const outcome = await runLoad(plan, { signal, onProgress: live(label, request, progress) })
+      const show = live(label, request, progress)
+      const outcome = await runLoad(plan, {
+        signal,
+        onProgress: seen => {
+          show(seen)
+          onProgress?.(seen)
+        },
+      })
       signal.throwIfAborted()
       for (const reason of outcome.why) doubt(`${label}: ${reason}`)
       return outcome

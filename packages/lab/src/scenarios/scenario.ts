@@ -4,7 +4,7 @@
  * A scenario fills its own `Measured` as it goes, so that a run that is cut short keeps what it has; everything that is
  * shown or judged is a pure function of that.
  */
-import type { LoadOutcome } from '../load/plan.ts'
+import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { Form, PublishedFigure, ScenarioArm, View } from '../report/scenario/result.ts'
 import type { Watch } from '../watch/watcher.ts'
 import type { LoadRequest } from './load-request.ts'
@@ -115,7 +115,7 @@ export interface Context {
   /** Starts an app and waits until it can be reached. Whatever is left running is ended after the run. */
   start(spec: AppSpec): Promise<RunningApp>
   /** Load, with progress on stderr; what makes it doubtful becomes a doubt of the run. Throws when aborted. */
-  load(label: string, request: LoadRequest): Promise<LoadOutcome>
+  load(label: string, request: LoadRequest, onProgress?: (progress: LoadProgress) => void): Promise<LoadOutcome>
   /** For whatever else must be undone after the run, however it ends. The last one registered goes first. */
   cleanUp(undo: () => Promise<void> | void): void
   sleep(ms: number): Promise<void>

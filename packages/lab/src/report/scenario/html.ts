@@ -2,6 +2,7 @@
 import { escapeText } from '../escape.ts'
 import { formatMs, formatPercent } from '../format.ts'
 import { plotSvg, styled } from './plot-svg.ts'
+import { wordy } from './text.ts'
 import type { Plot, ScenarioResult, Table, Verdict } from './result.ts'
 
 export function scenarioHtml(result: ScenarioResult, css: string): string {
@@ -86,7 +87,7 @@ function tableSection({ title, note, columns, rows }: Table, result: ScenarioRes
     const at = result.arms.findIndex(each => each.name === arm)
     const colour = at < 0 ? '' : ` style="color:var(--arm${at})"`
     const [first, ...rest] = cells.map(escapeText)
-    return `<tr><th scope="row"${colour}>${first ?? ''}</th>${rest.map(cell => `<td>${cell}</td>`).join('')}</tr>`
+    return `<tr><th scope="row"${colour}>${first ?? ''}</th>${rest.map(cell => `<td${cell.length > wordy ? ' class="words"' : ''}>${cell}</td>`).join('')}</tr>`
   })
   return `<section class="table"><h2>${escapeText(title)}</h2>${note === undefined ? '' : `<p>${escapeText(note)}</p>`}<div class="scroll"><table>
 <thead><tr>${head}</tr></thead>

@@ -23,14 +23,24 @@ export function tableText({ title, note, columns, rows }: Table): string {
   const widths = columns.map((_, at) => Math.max(...all.map(cells => (cells[at] ?? '').length)))
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
+      .map((cell, at) => (at === 0 || widths[at]! > wordy ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
       .join('  ')
       .trimEnd()
-  const rule = '─'.repeat(widths.reduce((sum, width) => sum + width + 2, -2))
+  const rule = '─'.repeat(
+    Math.min(
+      longestRule,
+      widths.reduce((sum, width) => sum + width + 2, -2),
+    ),
+  )
   return [title, ...(note === undefined ? [] : [note]), line(columns), rule, ...rows.map(row => line(row.cells))].join(
     '\n',
   )
 }
+
+const longestRule = 160
+
+/** Cells longer than this hold sentences, not figures, and begin on the left. */
+export const wordy = 40
 
 function indented(text: string): string {
   return text.trimEnd().replace(/^/gm, '  ')

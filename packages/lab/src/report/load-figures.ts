@@ -1,0 +1,90 @@
+/** A load run in plain figures, as result.json keeps it and as the summaries of the tools of the time need it. Pure. */
+import { Histogram } from '../load/histogram.ts'
+import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+
+export interface LatencyFigures {
+  readonly min: number | null
+  readonly mean: number | null
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly p99: number | null
+  readonly max: number | null
+}
+
+export interface LoadFigures {
+  /** How long requests were scheduled for, and until the last answer; ms. */
+  readonly durationMs: number
+  readonly elapsedMs: number
+  readonly scheduled: number
+  readonly sent: number
+  readonly unsent: number
+  readonly answered: Readonly<Record<string, number>>
+  readonly failed: Readonly<Record<string, number>>
+  /** Answers 2xx and 3xx. */
+  readonly ok: number
+  /** Of those, within the SLO. */
+  readonly good: number
+  /** Latency of answers 2xx and 3xx, ms. */
+  readonly okMs: LatencyFigures
+  /** Latency of every answer whatever its status, ms. */
+  readonly allMs: LatencyFigures
+  readonly bytesRead: number
+  /** By the second in which requests were scheduled. */
+  readonly seconds: readonly SecondFigures[]
+}
+
+export interface SecondFigures {
+  readonly second: number
+  readonly scheduled: number
+  readonly ok: number
+  readonly good: number
+  readonly p99Ms: number | null
+}
+
+const figure = (value: number): number | null => (Number.isNaN(value) ? null : Math.round(value * 1000) / 1000)
+
+export function latencyFigures(histogram: Histogram): LatencyFigures {
+  return {
+    min: figure(histogram.min),
+    mean: figure(histogram.mean),
+    p50: figure(histogram.percentile(50)),
+    p95: figure(histogram.percentile(95)),
+    p99: figure(histogram.percentile(99)),
+    max: figure(histogram.max),
+  }
+}
+
+export function loadFigures(outcome: LoadOutcome, durationMs: number): LoadFigures {
+  const { okLatency, shedLatency, otherLatency } = outcome
+  return {
+    durationMs,
+    elapsedMs: Math.round(outcome.elapsedMs),
+    scheduled: outcome.scheduled,
+    sent: outcome.sent,
+    unsent: outcome.unsent,
+    answered: outcome.answered,
+    failed: outcome.failed as Record<string, number>,
+    ok: okLatency.count,
+    good: outcome.good,
+    okMs: latencyFigures(okLatency),
+    allMs: latencyFigures(Histogram.merged([okLatency, shedLatency, otherLatency])),
+    bytesRead: outcome.bytesRead,
+    seconds: outcome.seconds.map(secondFigures),
+  }
+}
+
+function secondFigures({ second, scheduled, okLatency, good }: LoadSecond): SecondFigures {
+  return { second, scheduled, ok: okLatency.count, good, p99Ms: figure(okLatency.percentile(99)) }
+}
+
+/** Answers 2xx/3xx a second of the requests scheduled from second `from` up to, not including, second `to`. */
+export function okPerSecond({ seconds }: LoadFigures, from: number, to: number): number {
+  const inside = seconds.filter(each => each.second >= from && each.second < to)
+  return inside.reduce((sum, each) => sum + each.ok, 0) / Math.max(1, to - from)
+}
+
+/** Requests scheduled a second, from second `from` up to, not including, second `to`. */
+export function scheduledPerSecond({ seconds }: LoadFigures, from: number, to: number): number {
+  const inside = seconds.filter(each => each.second >= from && each.second < to)
+  return inside.reduce((sum, each) => sum + each.scheduled, 0) / Math.max(1, to - from)
+}

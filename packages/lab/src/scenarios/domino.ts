@@ -1,0 +1,134 @@
+/** The domino effect: one wonky leaf of ten, and how far up its slowness goes. */
+import { formatPercent } from '../report/format.ts'
+import type { ScenarioArm } from '../report/scenario/result.ts'
+import { armVariable } from './arm-variable.ts'
+import { type Scenario, scenario } from './scenario.ts'
+import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickView } from './sick-part.ts'
+
+/** For people, at the top; between systems, below. Both are the article's own advice. */
+const peopleMs = 3000
+const systemsMs = 10_000
+/**
+ * At 120/s the wonky leaf takes 12 requests a second. A pool of 50 holds them for 4.1 s each before it is full: longer
+ * than people wait, shorter than systems do.
+ */
+const rate = 120
+const pool = 50
+
+const arms: readonly ScenarioArm[] = [
+  { name: 'bare', kind: 'bare', what: 'no limits; each tier calls the next through a pool of 50 connections' },
+  {
+    name: 'naive timeout',
+    kind: 'also',
+    what: 'the same with a timeout of 3 s in the top tier and of 10 s between the others, each tier for itself',
+  },
+  {
+    name: 'meltproof',
+    kind: 'protected',
+    what: 'the same limits through install() and within(); what is left of the 3 s is told to the tier below, and work ends when whoever asked has left',
+  },
+]
+
+export const domino: Scenario<unknown> = scenario<SickMeasured>({
+  name: 'domino',
+  title: 'The domino effect',
+  story:
+    'Three tiers, ten leaves behind a balancer, one of them slow but passing its health check: how far up it goes.',
+  published: [
+    { what: 'the domino effect', value: 'one slow member of a pool of ten drags every tier above it' },
+    { what: 'the health check', value: 'still says 200, late, so that the balancer keeps the sick member' },
+    { what: 'reasonable limits', value: '10 to 20 s between systems, 3 s for people' },
+  ],
+  arms,
+  expects: [
+    {
+      name: 'the balancer keeps the wonky leaf all the time: its health check is late, but 200',
+      needsQuiet: false,
+      judge: ({ runs }) => {
+        const kept = runs.flatMap(run => run.sampled['members'] ?? []).map(each => each.value)
+        if (kept.length === 0) return undefined
+        const least = Math.min(...kept)
+        return { pass: least === 10, measured: `never fewer than ${least} of 10 in rotation` }
+      },
+    },
+    {
+      name: 'bare: one leaf of ten takes far more than a tenth of the top tier’s goodput',
+      judge: measured => share(measured, 'bare', goodput => goodput < 0.6),
+    },
+    {
+      name: 'naive timeouts: limits that do not know of each other do not stop it',
+      judge: measured => share(measured, 'naive timeout', goodput => goodput < 0.8),
+    },
+    {
+      name: 'meltproof: the top tier keeps at least 85 % goodput',
+      judge: measured => share(measured, 'meltproof', goodput => goodput >= 0.85),
+    },
+  ],
+  blank: blankSick,
+
+  async run(context, measured) {
+    measured.rate = rate
+    measured.limitMs = peopleMs
+    measured.sloMs = 1000
+    measured.patienceMs = context.pick({ brief: 4000, quick: 10_000, full: 30_000 })
+    const durationMs = context.pick({ brief: 3000, quick: 15_000, full: 120_000 })
+    for (const arm of arms) {
+      const leaves = await context.start({
+        name: 'the leaves',
+        run: 'leaves.js',
+        core: 'dependency',
+        env: { COUNT: '10' },
+      })
+      const origins = await leaves.ask<string[]>('/')
+      const balancer = await context.start({
+        name: 'the balancer',
+        run: 'balancer.js',
+        core: 'dependency',
+        env: { MEMBERS: origins.join(',') },
+      })
+      const tier = (name: string, next: string, limitMs: number) =>
+        context.start({
+          name,
+          run: 'tier.js',
+          core: 'server',
+          env: { ARM: armVariable(arm.name), NEXT: next, POOL: String(pool), LIMIT_MS: String(limitMs) },
+        })
+      const middle = await tier('the middle tier', balancer.origin, systemsMs)
+      const top = await tier('the top tier', middle.origin, peopleMs)
+      await measureSick(context, measured, {
+        arm: arm.name,
+        service: top,
+        durationMs,
+        read: {
+          middle: async () => (await middle.ask<{ waiting: number }>('/lab/waiting')).waiting,
+          members: async () =>
+            (await balancer.ask<{ healthy: boolean }[]>('/lab/members')).filter(each => each.healthy).length,
+        },
+      })
+      for (const app of [top, middle, balancer, leaves]) await app.stop()
+    }
+  },
+
+  view: measured =>
+    sickView(measured, arms, {
+      finding: finding(measured),
+      plots: [sampledLines(measured.runs, 'middle', 'Requests that wait in the middle tier', 'requests')],
+    }),
+})
+
+function share(
+  measured: SickMeasured,
+  arm: string,
+  right: (goodput: number) => boolean,
+): { pass: boolean; measured: string } | undefined {
+  const run = runOf(measured, arm)
+  return run && { pass: right(run.goodput), measured: `${formatPercent(run.goodput)} goodput` }
+}
+
+function finding(measured: SickMeasured): string {
+  const [bare, naive, ours] = ['bare', 'naive timeout', 'meltproof'].map(arm => runOf(measured, arm)?.goodput)
+  if (bare === undefined || naive === undefined || ours === undefined) {
+    return `${measured.runs.length} of 3 arms were measured before the run ended.`
+  }
+  return `One wonky leaf of ten leaves the top tier ${formatPercent(bare)} goodput bare, ${formatPercent(naive)} with timeouts in each tier, and ${formatPercent(ours)} with deadlines that the tiers share.`
+}

@@ -1,0 +1,28 @@
+/** A member of the pool that sends a byte now and then: no silence is long enough for an idle timeout. */
+import type { Scenario } from './scenario.ts'
+import { sickMember } from './sick-member.ts'
+
+const limitMs = 3000
+
+export const drip: Scenario<unknown> = sickMember({
+  name: 'drip',
+  title: 'A peer that drips bytes',
+  story: 'One of ten members of a pool answers a byte every 300 ms: never silent, never done.',
+  published: [{ what: 'named in the timeouts article', value: 'read timeout: a peer that drips bytes, seconds apart' }],
+  arms: [
+    { name: 'bare', kind: 'bare', what: 'http.get(url): as long as it drips' },
+    { name: 'naive timeout', kind: 'also', what: 'http.get(url, { timeout: 3000 }): a limit on silence' },
+    { name: 'meltproof', kind: 'protected', what: 'http.get(url); install({ totalMs: 3000 })' },
+  ],
+  sick: {
+    name: 'the dripping member',
+    run: 'slow-backend.js',
+    core: 'dependency',
+    env: { FAULT_EVERY: '1', FAULT_MS: '120000', DRIP_MS: '300' },
+  },
+  limits: {},
+  limitMs,
+  endsMs: limitMs,
+  names: /byte|drip|total|3000|3 s/i,
+  naiveHelps: false,
+})

@@ -1,0 +1,40 @@
+/**
+ * Compares the memory of two runs, or refuses to: a process that answers more requests a second holds more of them, so
+ * at unequal throughput the figures are apples and oranges (the published experiment's own warning). Pure.
+ */
+import { formatPercent, formatRate } from '../report/format.ts'
+
+export interface MemoryRun {
+  readonly name: string
+  /** Requests taken on a second, whatever became of them. */
+  readonly throughput: number
+  readonly rssMeanBytes: number
+  readonly heapMeanBytes: number | null
+}
+
+export type MemoryComparison =
+  | { readonly comparable: true; readonly rss: number; readonly heap: number | null }
+  | { readonly comparable: false; readonly why: string }
+
+/** Runs repeat within about this share; more is another throughput. */
+const sameWithin = 0.02
+
+/** `rss` and `heap` are how much less `other` needs than `base`, as a share of it; negative is more. */
+export function compareMemory(base: MemoryRun, other: MemoryRun): MemoryComparison {
+  const most = Math.max(base.throughput, other.throughput)
+  const apart = most === 0 ? 0 : Math.abs(base.throughput - other.throughput) / most
+  if (most === 0 || apart > sameWithin) {
+    return {
+      comparable: false,
+      why:
+        `memory is not compared: ${base.name} took on ${formatRate(base.throughput)} requests/s and ` +
+        `${other.name} ${formatRate(other.throughput)}, ${formatPercent(apart)} apart`,
+    }
+  }
+  return {
+    comparable: true,
+    rss: 1 - other.rssMeanBytes / base.rssMeanBytes,
+    heap:
+      base.heapMeanBytes === null || other.heapMeanBytes === null ? null : 1 - other.heapMeanBytes / base.heapMeanBytes,
+  }
+}

@@ -1,0 +1,132 @@
+/** Scenarios in which one of ten members of a pool is sick, and the frontend calls them in turn: blackhole and drip. */
+import { formatChosen, formatMs } from '../report/format.ts'
+import type { ScenarioArm } from '../report/scenario/result.ts'
+import { armVariable } from './arm-variable.ts'
+import { type AppSpec, type Expectation, type Scenario, type ScenarioHead, scenario } from './scenario.ts'
+import { blankSick, longestMs, measureSick, runOf, type SickMeasured, sickView } from './sick-part.ts'
+
+export interface SickMember extends ScenarioHead {
+  readonly arms: readonly ScenarioArm[]
+  readonly sick: AppSpec
+  /** JSON for install(), beside the total. */
+  readonly limits: Readonly<Record<string, number>>
+  /** No user is kept longer than this by meltproof, ms: the limit that ends such a call. */
+  readonly endsMs: number
+  readonly limitMs: number
+  /** What the error must name. */
+  readonly names: RegExp
+  /** Whether the usual timeout helps here. */
+  readonly naiveHelps: boolean
+}
+
+/** How late a limit may be noticed. */
+const lateMs = 100
+const members = 10
+const answerMs = 20
+
+export function sickMember(made: SickMember): Scenario<unknown> {
+  const { name, title, story, published, arms } = made
+  return scenario<SickMeasured>({
+    name,
+    title,
+    story,
+    published,
+    arms,
+    expects: expectations(made),
+    blank: blankSick,
+    async run(context, measured) {
+      measured.rate = context.pick({ brief: 50, quick: 200, full: 500 })
+      measured.limitMs = made.limitMs
+      measured.sloMs = 1000
+      measured.patienceMs = context.pick({ brief: 4000, quick: 12_000, full: 60_000 })
+      const durationMs = context.pick({ brief: 1500, quick: 8000, full: 60_000 })
+      const healthy = await context.start({
+        name: 'the healthy members',
+        run: 'slow-backend.js',
+        core: 'dependency',
+        env: { ANSWER_MS: String(answerMs) },
+      })
+      for (const arm of arms) {
+        const sick = await context.start(made.sick)
+        const service = await context.start({
+          name: 'the frontend',
+          run: 'relay.js',
+          core: 'server',
+          env: {
+            ARM: armVariable(arm.name),
+            BACKENDS: [...Array.from({ length: members - 1 }, () => healthy.origin), sick.origin].join(','),
+            LIMIT_MS: String(made.limitMs),
+            LIMITS: JSON.stringify(made.limits),
+          },
+        })
+        await measureSick(context, measured, { arm: arm.name, service, durationMs })
+        await service.stop()
+        await sick.stop()
+      }
+    },
+    view: measured => sickView(measured, arms, { finding: finding(measured, made) }),
+  })
+}
+
+function finding(measured: SickMeasured, { title }: SickMember): string {
+  const [bare, naive, ours] = ['bare', 'naive timeout', 'meltproof'].map(arm => runOf(measured, arm))
+  if (bare === undefined || naive === undefined || ours === undefined) {
+    return `${measured.runs.length} of 3 arms were measured before the run ended.`
+  }
+  const kept = (run: typeof bare): string => {
+    const ms = longestMs(run, measured.patienceMs)
+    return ms >= measured.patienceMs ? `until they give up (${formatChosen(ms)})` : `${formatMs(ms)} at most`
+  }
+  return `${title}: bare, callers of the sick member wait ${kept(bare)}; with the usual timeout ${kept(naive)}; with meltproof ${kept(ours)}, and are told why.`
+}
+
+function expectations({ endsMs, names, naiveHelps }: SickMember): readonly Expectation<SickMeasured>[] {
+  const gaveUp = (measured: SickMeasured, arm: string): number | undefined => {
+    const run = runOf(measured, arm)
+    return run && Object.values(run.figures.failed).reduce((sum, count) => sum + count, 0)
+  }
+  return [
+    {
+      name: 'bare: callers of the sick member wait until they give up',
+      needsQuiet: false,
+      judge: measured => {
+        const gone = gaveUp(measured, 'bare')
+        return gone === undefined ? undefined : { pass: gone > 0, measured: `${gone} gave up` }
+      },
+    },
+    {
+      name: naiveHelps
+        ? 'naive timeout: nobody has to give up'
+        : 'naive timeout: does not help, callers wait until they give up all the same',
+      needsQuiet: false,
+      judge: measured => {
+        const gone = gaveUp(measured, 'naive timeout')
+        return gone === undefined ? undefined : { pass: gone > 0 !== naiveHelps, measured: `${gone} gave up` }
+      },
+    },
+    {
+      name: `meltproof: nobody is kept longer than ${formatChosen(endsMs)} and ${lateMs} ms`,
+      judge: measured => {
+        const run = runOf(measured, 'meltproof')
+        if (run === undefined) return undefined
+        const ms = longestMs(run, measured.patienceMs)
+        return { pass: ms <= endsMs + answerMs + lateMs, measured: `the longest ${formatMs(ms)}` }
+      },
+    },
+    {
+      name: 'meltproof: every request got an answer, nine of ten a good one, and the error names the cause',
+      needsQuiet: false,
+      judge: measured => {
+        const run = runOf(measured, 'meltproof')
+        if (run === undefined) return undefined
+        const ok = run.figures.ok / Math.max(1, run.figures.scheduled)
+        const answered = Object.values(run.figures.answered).reduce((sum, count) => sum + count, 0)
+        const named = run.told !== null && names.test(run.told)
+        return {
+          pass: answered === run.figures.scheduled && ok > 0.85 && ok < 0.95 && named,
+          measured: `${(ok * 100).toFixed(1)} % good, ${run.figures.scheduled - answered} without an answer; "${run.told ?? 'nothing'}"`,
+        }
+      },
+    },
+  ]
+}

@@ -1,0 +1,220 @@
+/**
+ * What blackhole, drip, domino and database have in common: the same open-loop load on a service of which one part is
+ * sick, once per arm; what users get, how long they are kept, and what is waiting meanwhile. Measurements and their view;
+ * each scenario brings its apps and its expectations.
+ */
+import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
+import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
+import type { BarsPlot, LinesPlot, ScenarioArm, View } from '../report/scenario/result.ts'
+import type { Context, RunningApp } from './scenario.ts'
+
+export interface SickRun {
+  readonly arm: string
+  readonly figures: LoadFigures
+  /** Share (0..1) of all requests answered 2xx within the SLO. */
+  readonly goodput: number
+  /** Requests that users had waiting at a time. */
+  readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
+  /** What else was read meanwhile, by name. */
+  readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
+  /** What a caller who was failed is told; null when nobody was told anything. */
+  readonly told: string | null
+}
+
+export interface SickMeasured {
+  rate: number
+  limitMs: number
+  /** After this long a user has gone. */
+  patienceMs: number
+  sloMs: number
+  readonly runs: SickRun[]
+}
+
+export const blankSick = (): SickMeasured => ({ rate: 0, limitMs: 0, patienceMs: 0, sloMs: 0, runs: [] })
+
+export const runOf = ({ runs }: SickMeasured, arm: string): SickRun | undefined => runs.find(run => run.arm === arm)
+
+export interface SickLoad {
+  readonly arm: string
+  readonly service: RunningApp
+  readonly durationMs: number
+  /** Readings by name, taken every 250 ms. */
+  readonly read?: Readonly<Record<string, () => Promise<number>>>
+}
+
+const sampleEveryMs = 250
+
+/** Offers the load and fills in a run. */
+export async function measureSick(context: Context, measured: SickMeasured, load: SickLoad): Promise<void> {
+  const { arm, service, durationMs, read = {} } = load
+  const waiting: { atMs: number; requests: number }[] = []
+  const samplings = Object.entries(read).map(([name, take]) => [name, context.sample(sampleEveryMs, take)] as const)
+  const outcome = await context.load(
+    arm,
+    {
+      url: service.origin,
+      rate: measured.rate,
+      durationMs,
+      timeoutMs: measured.patienceMs,
+      sloMs: measured.sloMs,
+    },
+    seen => waiting.push({ atMs: Math.round(seen.elapsedMs), requests: seen.inflight }),
+  )
+  const sampled: Record<string, { atMs: number; value: number }[]> = {}
+  for (const [name, sampling] of samplings) {
+    sampled[name] = (await sampling.stop()).map(({ atMs, value }) => ({ atMs: Math.round(atMs), value }))
+  }
+  service.check()
+  const figures = loadFigures(outcome, durationMs)
+  const failures = figures.scheduled - figures.ok
+  const told = failures === 0 ? null : await whatIsTold(context, service.origin, measured.patienceMs)
+  measured.runs.push({
+    arm,
+    figures,
+    goodput: figures.good / Math.max(1, figures.scheduled),
+    waiting,
+    sampled,
+    told,
+  })
+  context.line(`${arm}: ${formatPercent(figures.good / Math.max(1, figures.scheduled))} good, ${figureLine(figures)}`)
+}
+
+function figureLine({ allMs, failed }: LoadFigures): string {
+  const failures = Object.entries(failed).map(([code, count]) => `, ${count} ${code}`)
+  return `p99 ${formatMs(allMs.p99)}, longest ${formatMs(allMs.max)}${failures.join('')}`
+}
+
+/** Enough requests for one of them to meet the sick part. */
+const asked = 30
+
+/** The body of the first answer that is an error. */
+async function whatIsTold(context: Context, origin: string, patienceMs: number): Promise<string | null> {
+  context.status('asking what a failed caller is told')
+  const wait = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
+  const answers = Array.from({ length: asked }, async () => {
+    try {
+      const response = await fetch(origin, { signal: wait })
+      return response.ok ? null : `${response.status} ${(await response.text()).trim()}`
+    } catch {
+      return null // nothing was told in time
+    }
+  })
+  const told = (await Promise.all(answers)).find(text => text !== null) ?? null
+  context.signal.throwIfAborted()
+  return told
+}
+
+export interface SickWords {
+  readonly finding: string
+  /** Further plots, of what was sampled. */
+  readonly plots?: readonly LinesPlot[]
+}
+
+export function sickView(measured: SickMeasured, arms: readonly ScenarioArm[], words: SickWords): View {
+  const { runs, rate, sloMs, patienceMs } = measured
+  if (runs.length === 0) return { finding: words.finding, tables: [], plots: [] }
+  return {
+    finding: words.finding,
+    plots: [goodputLines(runs, sloMs), latencyBars(measured), waitingLines(runs), ...(words.plots ?? [])],
+    tables: [
+      {
+        title: 'What users get',
+        note: `${formatRate(rate)} requests/s whatever happens; good is 2xx within ${formatChosen(sloMs)}; after ${formatChosen(patienceMs)} a user has gone. Latencies are of every answer.`,
+        columns: ['arm', 'good', 'p50', 'p95', 'p99', 'longest', 'gave up', 'answers'],
+        rows: arms.flatMap(({ name }) => {
+          const run = runs.find(each => each.arm === name)
+          return run === undefined ? [] : [{ arm: name, cells: cellsOf(run) }]
+        }),
+      },
+      {
+        title: 'What a failed caller is told',
+        columns: ['arm', 'the answer'],
+        rows: runs.map(run => ({ arm: run.arm, cells: [run.arm, run.told ?? 'nothing, as long as anybody waited'] })),
+      },
+    ],
+  }
+}
+
+function cellsOf({ arm, goodput, figures }: SickRun): string[] {
+  const { allMs, answered, failed, unsent } = figures
+  const gone = Object.values(failed).reduce((sum, count) => sum + count, 0) + unsent
+  return [
+    arm,
+    formatPercent(goodput),
+    ...[allMs.p50, allMs.p95, allMs.p99, allMs.max].map(formatMs),
+    formatCount(gone),
+    Object.entries(answered)
+      .map(([status, count]) => `${status}: ${formatCount(count)}`)
+      .join(', '),
+  ]
+}
+
+function goodputLines(runs: readonly SickRun[], sloMs: number): LinesPlot {
+  return {
+    kind: 'lines',
+    title: 'Good answers',
+    note: `Share of the requests of each second that were answered 2xx within ${formatChosen(sloMs)}.`,
+    x: { label: 'time', unit: 's' },
+    y: { label: 'good', unit: 'percent' },
+    series: runs.map(run => ({
+      arm: run.arm,
+      points: run.figures.seconds
+        .filter(each => each.scheduled > 0)
+        .map(each => [each.second + 0.5, (100 * each.good) / each.scheduled] as const),
+    })),
+  }
+}
+
+/** A user who gave up has waited for as long as a user waits. */
+function latencyBars({ runs, limitMs, patienceMs }: SickMeasured): BarsPlot {
+  const labels = ['p50', 'p95', 'p99', 'max'] as const
+  return {
+    kind: 'bars',
+    title: 'How long users are kept',
+    note: 'Of every answer, errors too; where somebody gave up, the longest is how long a user waits.',
+    y: { label: 'latency, log scale', unit: 'ms', scale: 'log' },
+    groups: labels.map(label => ({
+      label: label === 'max' ? 'longest' : label,
+      bars: runs.flatMap(run => {
+        const gone = Object.values(run.figures.failed).some(count => count > 0)
+        const value = label === 'max' && gone ? patienceMs : run.figures.allMs[label]
+        return value === null ? [] : [{ arm: run.arm, value }]
+      }),
+    })),
+    levels: [{ value: limitMs, name: 'the limit' }],
+  }
+}
+
+function waitingLines(runs: readonly SickRun[]): LinesPlot {
+  return {
+    kind: 'lines',
+    title: 'Requests that wait',
+    note: 'Each holds a connection and whatever it has taken: a place in a pool, memory, a user.',
+    x: { label: 'time', unit: 's' },
+    y: { label: 'requests', unit: 'count' },
+    series: runs.map(run => ({
+      arm: run.arm,
+      points: run.waiting.map(each => [each.atMs / 1000, each.requests] as const),
+    })),
+  }
+}
+
+/** A plot of something sampled. */
+export function sampledLines(runs: readonly SickRun[], name: string, title: string, label: string): LinesPlot {
+  return {
+    kind: 'lines',
+    title,
+    x: { label: 'time', unit: 's' },
+    y: { label, unit: 'count' },
+    series: runs.map(run => ({
+      arm: run.arm,
+      points: (run.sampled[name] ?? []).map(each => [each.atMs / 1000, each.value] as const),
+    })),
+  }
+}
+
+/** Ms that the longest-kept user waited. */
+export function longestMs(run: SickRun, patienceMs: number): number {
+  const gone = Object.values(run.figures.failed).some(count => count > 0)
+  return gone ? patienceMs : (run.figures.allMs.max ?? 0)
+}

@@ -1,0 +1,157 @@
+/** The timeouts scenario: its pure parts, and the whole of it in its brief form, with wide ratios only. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LoadFigures } from '../../src/report/load-figures.ts'
+import { numberStats, statsLine } from '../../src/report/number-stats.ts'
+import { siegeSummary } from '../../src/report/siege-summary.ts'
+import { vegetaSummary } from '../../src/report/vegeta-summary.ts'
+import { compareMemory } from '../../src/scenarios/equal-memory.ts'
+import { heapBetween } from '../../src/scenarios/heap-file.ts'
+import { timeouts } from '../../src/scenarios/timeouts.ts'
+import { timeoutsExpects } from '../../src/scenarios/timeouts-expects.ts'
+import type { ClosedRun, OpenRun, TimeoutsMeasured } from '../../src/scenarios/timeouts-measured.ts'
+import { runCommand } from './run-command.ts'
+
+/** The published run with a timeout of 3 s. */
+const published: LoadFigures = {
+  durationMs: 180_000,
+  elapsedMs: 186_500,
+  scheduled: 232_825,
+  sent: 232_825,
+  unsent: 0,
+  answered: { '200': 209_861, '500': 22_964 },
+  failed: {},
+  ok: 209_861,
+  good: 200_000,
+  okMs: { min: 100, mean: 780, p50: 700, p95: 1500, p99: 1900, max: 3100 },
+  allMs: { min: 100, mean: 1000, p50: 700, p95: 3048, p99: 3070, max: 3670 },
+  bytesRead: 1_259_166,
+  seconds: [],
+}
+
+test('siege’s words: the published run reads as it was published', () => {
+  const text = siegeSummary(published)
+  assert.match(text, /^Transactions: +209861 hits$/m)
+  assert.match(text, /^Availability: +90\.14 %$/m)
+  assert.match(text, /^Transaction rate: +1125\.26 trans\/sec$/m)
+  assert.match(text, /^Failed transactions: +22964$/m)
+  assert.match(text, /^Longest transaction: +3\.10$/m)
+})
+
+test('vegeta’s words: durations, status codes, and what got no answer as status 0', () => {
+  const text = vegetaSummary({ ...published, failed: { 'response-timeout': 3 } })
+  assert.match(text, /^Duration +\[total, attack, wait\] +3m6\.5s, 3m0s, 6\.5s$/m)
+  assert.match(text, /^Latencies +\[mean, 50, 95, 99, max\] +1s, 700ms, 3\.048s, 3\.07s, 3\.67s$/m)
+  assert.match(text, /^Status Codes .* 0:3 {2}200:209861 {2}500:22964$/m)
+  assert.match(text, /Error Set:\n500 Internal Server Error\nresponse-timeout\n$/)
+})
+
+test('number-aggregator-stats', () => {
+  assert.equal(numberStats([]), undefined)
+  assert.equal(statsLine(numberStats([3, 4, 5, 4])!), 'Meas: 4 Min: 3 Max: 5 Avg: 4 Cur: 4')
+})
+
+test('memory is compared at equal throughput and refused at any other', () => {
+  const run = (throughput: number, rssMeanBytes: number, heapMeanBytes: number | null = null) => ({
+    name: `${throughput}/s`,
+    throughput,
+    rssMeanBytes,
+    heapMeanBytes,
+  })
+  const equal = compareMemory(run(1000, 200e6, 212e6), run(990, 100e6, 149e6))
+  assert.ok(equal.comparable)
+  assert.equal(equal.rss, 0.5)
+  assert.ok(Math.abs(equal.heap! - 0.297) < 0.001)
+  // The published comparison: 194 against 205 MB, at 853.93 and 1125.26 requests/s.
+  const unequal = compareMemory(run(853.93, 194e6), run(1125.26, 205e6))
+  assert.ok(!unequal.comparable)
+  assert.match(unequal.why, /not compared.*854.*1,125/)
+  assert.equal(compareMemory(run(0, 1), run(0, 1)).comparable, false)
+})
+
+test('the heap’s readings inside a window; a half written last line is left out', () => {
+  assert.deepEqual(heapBetween('10 100\n20 200\n30 300\n40 4', 15, 40), [200, 300])
+})
+
+const closed = (arm: string, faulty: boolean, okPerSecond: number, availability: number): ClosedRun => ({
+  ...open(arm, 3000, 0),
+  users: 1000,
+  faulty,
+  okPerSecond,
+  takenPerSecond: okPerSecond / availability,
+  availability,
+})
+const open = (arm: string, p99: number, pendingMean: number): OpenRun => ({
+  arm,
+  rate: 1000,
+  window: { from: 0, to: 1 },
+  figures: { ...published, allMs: { ...published.allMs, p99 } },
+  pending: [],
+  pendingMean,
+  rss: null,
+  rssLine: [],
+  heap: null,
+})
+const measured = (more: Partial<TimeoutsMeasured> = {}): TimeoutsMeasured => ({
+  limitMs: 3000,
+  faultMs: 10_000,
+  users: 1000,
+  rate: 1000,
+  closed: [
+    closed('bare', false, 1280, 1),
+    closed('bare', true, 850, 1),
+    closed('naive timeout', true, 1120, 0.9),
+    closed('meltproof', true, 1240, 0.9),
+  ],
+  open: [open('bare', 10_100, 1090), open('naive timeout', 3050, 390), open('meltproof', 3040, 360)],
+  ...more,
+})
+const passes = (of: TimeoutsMeasured): (boolean | undefined)[] => timeoutsExpects.map(each => each.judge(of)?.pass)
+
+test('expectations: met by good figures, failed by bad ones, silent without', () => {
+  assert.deepEqual(passes(measured()), [true, true, true, true, true])
+  assert.deepEqual(passes(timeouts.blank() as TimeoutsMeasured), [
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
+  const slow = measured({
+    open: [open('bare', 10_100, 1090), open('naive timeout', 1, 1), open('meltproof', 3101, 500)],
+  })
+  assert.deepEqual(passes(slow), [true, true, false, false, true])
+  const weak = measured()
+  weak.closed[3] = closed('meltproof', true, 1150, 0.9)
+  assert.equal(passes(weak)[1], false)
+  weak.closed[3] = closed('meltproof', true, 1280, 0.5)
+  assert.equal(passes(weak)[1], false)
+})
+
+test('a run that was cut short can be shown', () => {
+  const half = measured()
+  half.closed.splice(2)
+  half.open.splice(0)
+  const view = timeouts.view(half)
+  assert.match(view.finding, /2 of 8 runs/)
+  assert.equal(view.tables.length, 1)
+})
+
+test('the whole scenario, brief: the limits hold and the bare frontend waits for the fault', async () => {
+  const { result, stdout } = await runCommand('timeouts')
+  const found = result.measured as TimeoutsMeasured
+  assert.equal(found.closed.length, 5)
+  assert.equal(found.open.length, 3)
+  const of = (arm: string) => found.open.find(run => run.arm === arm)!
+  assert.ok(of('bare').figures.allMs.p99! > found.faultMs * 0.9)
+  for (const arm of ['naive timeout', 'meltproof']) {
+    const { figures } = of(arm)
+    assert.ok(figures.allMs.p99! < found.faultMs * 0.9, `${arm}: ${figures.allMs.p99} ms`)
+    assert.ok(figures.ok / figures.scheduled > 0.8 && figures.ok / figures.scheduled < 0.95, arm)
+  }
+  assert.ok((of('meltproof').figures.answered['504'] ?? 0) > 0)
+  for (const run of [...found.closed, ...found.open]) {
+    assert.ok(run.rssLine.length > 3 && run.heap !== null && run.heap.min > 1e6, run.arm)
+  }
+  assert.match(stdout, /"kind":"scenario"/)
+})
