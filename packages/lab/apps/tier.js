@@ -1,6 +1,6 @@
 /**
  * A tier of the domino scenario: answers a request by asking the tier below, through a pool of connections as
- * operations set it up. GET /lab/waiting tells how many requests wait in it.
+ * operations set it up. GET /lab/waiting tells how many of its calls to the tier below wait.
  *
  * NEXT      URL of the tier below
  * POOL      most connections to it
@@ -26,11 +26,12 @@ const server = http.createServer(async (request, response) => {
     return
   }
   waiting++
-  response.on('close', () => waiting--)
   try {
     response.end(await answer(request, response))
   } catch (error) {
     sendError(response, error)
+  } finally {
+    waiting--
   }
 })
 

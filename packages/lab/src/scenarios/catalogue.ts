@@ -1,9 +1,10 @@
 /** Every scenario there is, in the order `meltlab list` shows them. A new one is added here. */
 import { blackhole } from './blackhole.ts'
 import { burst } from './burst.ts'
+import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { drip } from './drip.ts'
 import type { AnyScenario } from './scenario.ts'
 import { timeouts } from './timeouts.ts'
 
-export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip]
+export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database]

@@ -112,7 +112,7 @@ export const domino: Scenario<unknown> = scenario<SickMeasured>({
   view: measured =>
     sickView(measured, arms, {
       finding: finding(measured),
-      plots: [sampledLines(measured.runs, 'middle', 'Requests that wait in the middle tier', 'requests')],
+      plots: [sampledLines(measured.runs, 'middle', 'Calls of the middle tier that wait', 'calls')],
     }),
 })
 

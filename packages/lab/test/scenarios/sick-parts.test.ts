@@ -39,6 +39,15 @@ test('domino: the middle tier holds what the top tier has given up, unless it is
   assert.ok(last('naive timeout') > last('meltproof'), `${last('naive timeout')} and ${last('meltproof')}`)
 })
 
+test('database: a race frees the caller and leaves the statement running, ours cancels it', async () => {
+  const of = await brief('database')
+  assert.ok(gaveUp(of('bare')) > 0)
+  const last = (arm: string): number => of(arm).sampled['running']!.at(-1)!.value
+  assert.ok(last('naive timeout') > 2, `${last('naive timeout')} statements`)
+  assert.ok(last('meltproof') <= 2, `${last('meltproof')} statements`)
+  assert.ok(of('meltproof').goodput > 0.7, `${of('meltproof').goodput}`)
+})
+
 test('Ctrl-C keeps the arms that were measured, marks the run incomplete and leaves nothing behind', async () => {
   let pressed = false
   const { result, stderr } = await runCommand('drip', 130, (text, kill) => {

@@ -10,12 +10,16 @@ export interface Scale {
 
 /** Pixels `from` (the lowest value) to `until` (the highest). */
 export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
-  return axis.scale === 'log' ? logScale(values, from, until) : linearScale(values, from, until)
+  if (axis.scale === 'log') return logScale(values, from, until)
+  // A share is seen against the whole.
+  return linearScale(axis.unit === 'percent' ? [...values, 100] : values, from, until)
 }
+
+const roomAbove = 1.08
 
 /** From zero, with some room above the highest value. */
 function linearScale(values: readonly number[], from: number, until: number): Scale {
-  const top = Math.max(0, ...values) * 1.08 || 1
+  const top = Math.max(0, ...values) * roomAbove || 1
   return { to: value => from + ((until - from) * value) / top, ticks: ticksUpTo(top) }
 }
 

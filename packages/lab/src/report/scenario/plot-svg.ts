@@ -191,7 +191,7 @@ function levelLine(level: Level, y: Scale, right: number): string {
   const at = px(y.to(level.value))
   return (
     `<line class="level" x1="${plot.left}" x2="${px(right)}" y1="${at}" y2="${at}"/>` +
-    `<text class="tick" x="${px(right - 4)}" y="${px(y.to(level.value) - 6)}" text-anchor="end">${escapeText(level.name)}</text>`
+    `<text class="tick" x="${plot.left + 6}" y="${px(y.to(level.value) - 6)}">${escapeText(level.name)}</text>`
   )
 }
 
@@ -223,7 +223,7 @@ function styleOf(arms: readonly ScenarioArm[]): string {
   return [
     '<style>',
     'text{font-family:system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;font-size:14px;stroke:none!important}',
-    '.title{font-size:20px;font-weight:650}.name{font-size:15px;font-weight:650}.strong{font-weight:650}.value{font-weight:600}',
+    '.title{font-size:20px;font-weight:650}.name{font-size:15px;font-weight:650}.strong{font-weight:650}.value{font-weight:600;font-size:12px}',
     '.line{fill:none;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}.level{stroke-width:1.5;stroke-dasharray:6 5}',
     '.paper{fill:#fff}.title,.strong,.value{fill:#16181d}.tick{fill:#5b6270}.grid{stroke:#e6e8ec}.axis{stroke:#9aa1ad}.level{stroke:#7b8290}',
     colours('light'),
