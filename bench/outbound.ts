@@ -106,19 +106,20 @@ function node(script: string, ...args: string[]): string {
 }
 
 async function startBackends(): Promise<Backends> {
-  const dependency = spawn(process.execPath, [join(lib, 'late-dependency.ts')], {
+  const redisPort = only.includes('ioredis') ? await startRedis() : 0
+  const dependency = spawn(process.execPath, [join(lib, 'late-dependency.ts'), String(redisPort)], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   stops.push(() => dependency.kill())
   const [said] = (await once(dependency.stdout!, 'data')) as [Buffer]
-  const redisPort = only.includes('ioredis') ? await startRedis() : 0
+  const [port, redisLatePort, redisNeverPort] = JSON.parse(said.toString()) as [number, number, number]
   const postgres = only.includes('pg') ? await startPostgres() : ''
-  return { http: `http://127.0.0.1:${Number(said.toString())}`, redisPort, postgres }
+  return { http: `http://127.0.0.1:${port}`, redisLatePort, redisNeverPort, postgres }
 }
 
 async function startRedis(): Promise<number> {
   const port = await freePort()
-  const redis = spawn('redis-server', ['--port', String(port), '--save', '', '--hz', '500'], {
+  const redis = spawn('redis-server', ['--port', String(port), '--save', ''], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   stops.push(() => redis.kill())

@@ -1,16 +1,41 @@
 /**
- * The dependency of bench/outbound.ts, a process of its own: an HTTP server that answers in 50 ms, or never.
- * Prints its port.
+ * The dependency of bench/outbound.ts, a process of its own: an HTTP server that answers in 50 ms, or never; and, given
+ * the port of a Redis, two ways to it, one that brings its answers 50 ms later, one that never brings them.
+ * Prints its ports.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 
 const ANSWER_MS = 50
+const redisPort = Number(process.argv[2])
 
-const server = createServer((request, response) => {
+const http = createServer((request, response) => {
   if (request.url === '/late') setTimeout(() => response.end('late'), ANSWER_MS)
   else if (request.url === '/now') response.end('now')
 })
-server.keepAliveTimeout = 60_000
-server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port))
+http.keepAliveTimeout = 60_000
+
+/** A way to Redis whose answers `bring` brings to the client, or does not. */
+function wayToRedis(bring: (client: Socket, answer: Buffer) => void): Server {
+  return createTcpServer(client => {
+    const redis = connect(redisPort, '127.0.0.1')
+    client.pipe(redis)
+    redis.on('data', answer => bring(client, answer))
+    for (const [socket, other] of [
+      [client, redis],
+      [redis, client],
+    ] as const) {
+      socket.on('error', () => other.destroy()).on('close', () => other.destroy())
+    }
+  })
+}
+
+const late = wayToRedis((client, answer) => setTimeout(() => client.write(answer), ANSWER_MS))
+const never = wayToRedis(() => undefined)
+const ports: number[] = []
+for (const server of [http, late, never]) {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  ports.push((server.address() as AddressInfo).port)
+}
+console.log(JSON.stringify(ports))
 process.once('disconnect', () => process.exit())

@@ -7,18 +7,21 @@ import axios from 'axios'
 import got from 'got'
 import { Redis } from 'ioredis'
 import ky from 'ky'
-import { within } from 'meltproof/deadline'
+import { bound as boundRedis } from 'meltproof/ioredis'
 import { install } from 'meltproof/outbound'
+import { bound as boundPg } from 'meltproof/pg'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 
 export interface Backends {
   readonly http: string
-  readonly redisPort: number
+  /** Ways to a Redis: its answers come 50 ms later, or never. */
+  readonly redisLatePort: number
+  readonly redisNeverPort: number
   readonly postgres: string
 }
 
-/** Calls that are in flight at once; each has a connection. */
+/** Calls that are in flight at once. */
 export const CONCURRENT = 25
 
 export interface BenchClient {
@@ -109,24 +112,27 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
   },
   ioredis: {
     own: 'commandTimeout: 200',
-    make: (arm, { redisPort }, limitMs) => {
-      // A command that blocks holds its connection: one each.
-      const connections = Array.from(
-        { length: CONCURRENT },
-        () => new Redis({ port: redisPort, ...(arm === 'bare' ? { commandTimeout: limitMs } : {}) }),
-      )
-      for (const redis of connections) redis.on('error', () => undefined)
-      let next = 0
-      const call = (seconds: number): Promise<unknown> => {
-        const redis = connections[next++ % CONCURRENT]!
-        const run = (): Promise<unknown> => redis.blpop('nothing', seconds)
-        return arm === 'bare' ? run() : within(limitMs, run)
+    make: (arm, { redisLatePort, redisNeverPort }, limitMs) => {
+      const clientOf = (port: number): Redis => {
+        // Whoever never answers does not answer the questions of a new connection either.
+        const redis = new Redis({
+          port,
+          enableReadyCheck: false,
+          disableClientInfo: true,
+          ...(arm === 'bare' ? { commandTimeout: limitMs } : {}),
+        })
+        redis.on('error', () => undefined)
+        return arm === 'bare' ? redis : boundRedis(redis, { commandMs: limitMs })
       }
+      const late = clientOf(redisLatePort)
+      const never = clientOf(redisNeverPort)
       return {
-        late: () => call(0.05),
-        // What blocks is let go, or the connection would still be busy with it in the next round.
-        never: () => call(1.2),
-        close: () => Promise.all(connections.map(redis => redis.disconnect())),
+        late: () => late.get('key'),
+        never: () => never.get('key'),
+        close: async () => {
+          late.disconnect()
+          never.disconnect()
+        },
       }
     },
   },
@@ -135,15 +141,17 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
     make: (arm, { postgres }, limitMs) => {
       const pool = new pg.Pool({
         connectionString: postgres,
-        max: CONCURRENT * 3,
+        max: CONCURRENT,
         ...(arm === 'bare' ? { query_timeout: limitMs } : {}),
       })
       pool.on('error', () => undefined)
-      const call = (seconds: number): Promise<unknown> => {
-        const run = (): Promise<unknown> => pool.query(`select pg_sleep(${seconds})`)
-        return arm === 'bare' ? run() : within(limitMs, run)
+      if (arm === 'meltproof') boundPg(pool, { queryMs: limitMs })
+      return {
+        late: () => pool.query('select pg_sleep(0.05)'),
+        // Long enough to be a timeout, short enough to be over in the next round where nobody cancels it.
+        never: () => pool.query('select pg_sleep(1.2)'),
+        close: () => pool.end(),
       }
-      return { late: () => call(0.05), never: () => call(1.2), close: () => pool.end() }
     },
   },
 }

@@ -32,12 +32,12 @@ export function boundOtherCopies(bounds: Bounds, guarded: Guarded): () => void {
   const onCreated = (message: unknown): void => {
     guarded(() => {
       const { request } = message as { request: UndiciRequest }
-      const { constructor } = request
+      const copy = request.constructor
       if (isSendingBounded()) {
-        known.add(constructor)
+        known.add(copy)
         return
       }
-      if (known.has(constructor)) return
+      if (known.has(copy)) return
       const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
       const origin = normalOrigin(request.origin)
       if (symbol === undefined || origin === undefined) return
