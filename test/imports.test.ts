@@ -36,9 +36,10 @@ const RULES: Readonly<Record<string, Rules>> = {
       databases: [...VOCABULARY, 'deadline'],
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
-      'register-options': ['options', 'server'],
+      logging: VOCABULARY,
+      'register-options': ['options', 'logging', 'server'],
       toobusy: ['clock', 'errors'],
-      register: ['errors', 'outbound', 'register-options', 'server'],
+      register: ['errors', 'logging', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).

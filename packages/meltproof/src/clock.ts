@@ -9,6 +9,9 @@ import { performance } from 'node:perf_hooks'
  */
 export const now: () => number = () => performance.now()
 
+/** Milliseconds since 1970, for what people read. Never subtract one from another: it steps. */
+export const wallClockMs: () => number = () => Date.now()
+
 let dateText = ''
 let dateUntilMs = Number.NEGATIVE_INFINITY
 

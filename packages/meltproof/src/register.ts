@@ -1,20 +1,25 @@
 /**
  * `node --import meltproof/register app.js`: every HTTP server the process creates is protected when it starts to
- * listen, however its module got hold of `node:http`; every call it makes is bounded. Side effects only.
+ * listen, however its module got hold of `node:http`; every call it makes is bounded, and what it logs waits for no
+ * reader. Side effects only.
  */
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
+import type { StdoutOptions } from './logging/stdout-options.ts'
+import { install } from './logging/stdout.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
-import { optionsFromEnvironment, outboundFromEnvironment } from './register-options.ts'
+import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
 import { isProtected, protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
 /** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
 const INVALID_ARGUMENT = 9
 
-const options = readOptions()
+const options = readOptions(optionsFromEnvironment)
+const stdoutOptions = readOptions(stdoutFromEnvironment)
 if (options !== undefined) {
+  if (stdoutOptions !== undefined) installStdout(stdoutOptions)
   for (const { prototype } of [HttpServer, HttpsServer]) protectWhenListening(prototype, options)
   if (outboundFromEnvironment(process.env)) boundOutbound(warn)
 }
@@ -37,13 +42,21 @@ function protectWhenListening(prototype: HttpServer, options: ProtectOptions): v
 }
 
 /** A variable that is wrong ends the process before the app starts: a typo must not run a service unprotected. */
-function readOptions(): ProtectOptions | undefined {
+function readOptions<T>(read: (environment: NodeJS.ProcessEnv) => T): T {
   try {
-    return optionsFromEnvironment(process.env)
+    return read(process.env)
   } catch (error) {
     if (!isMeltproofError(error)) throw error
     process.stderr.write(`meltproof/register: ${error.message}\n`)
     process.exit(INVALID_ARGUMENT)
+  }
+}
+
+function installStdout(stdoutOptions: StdoutOptions): void {
+  try {
+    install(stdoutOptions)
+  } catch (error) {
+    warn(`could not take over stdout and stderr; they are as Node has them. ${String(error)}`)
   }
 }
 

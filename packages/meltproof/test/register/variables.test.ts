@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isMeltproofError } from '../../src/errors.ts'
-import { optionsFromEnvironment } from '../../src/register-options.ts'
+import { optionsFromEnvironment, stdoutFromEnvironment } from '../../src/register-options.ts'
 import { start } from './child.ts'
 
 describe('variables that are right', () => {
@@ -20,6 +20,51 @@ describe('variables that are right', () => {
   ] as const) {
     it(JSON.stringify(variables), () => assert.deepEqual(optionsFromEnvironment(variables), options))
   }
+})
+
+describe('variables of stdout that are right', () => {
+  for (const [variables, options] of [
+    [{}, {}],
+    [{ MELTPROOF_STDOUT: 'on' }, {}],
+    [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_DROP: 'oldest' }, undefined],
+    [{ MELTPROOF_STDOUT_BUFFER: '64KB' }, { bufferBytes: 65_536 }],
+    [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { bufferBytes: 1_073_741_824 }],
+    [{ MELTPROOF_STDOUT_DROP: 'oldest' }, { drop: 'oldest' }],
+    [{ MELTPROOF_STDOUT_FLUSH: '0ms' }, { flushMs: 0 }],
+    [{ MELTPROOF_STDOUT_FLUSH: '60s' }, { flushMs: 60_000 }],
+    [{ MELTPROOF_STDOUT_LOSS_FILE: '/var/log/lost' }, { lossFile: '/var/log/lost' }],
+  ] as const) {
+    it(JSON.stringify(variables), () => {
+      assert.deepEqual(stdoutFromEnvironment(variables), options)
+      assert.doesNotThrow(() => optionsFromEnvironment(variables))
+    })
+  }
+})
+
+describe('variables of stdout that are wrong', () => {
+  for (const [name, value, sentence] of [
+    ['MELTPROOF_STDOUT', 'no', /MELTPROOF_STDOUT must be `on` or `off`; got 'no'/],
+    ['MELTPROOF_STDOUT_BUFFER', '8', /MELTPROOF_STDOUT_BUFFER must be a size with its unit.*got '8'/],
+    ['MELTPROOF_STDOUT_BUFFER', '63KB', /got '63KB'/],
+    ['MELTPROOF_STDOUT_BUFFER', '1025MB', /got '1025MB'/],
+    ['MELTPROOF_STDOUT_DROP', 'all', /must be `newest` or `oldest`; got 'all'/],
+    ['MELTPROOF_STDOUT_FLUSH', '500', /must be a time with its unit.*got '500'/],
+    ['MELTPROOF_STDOUT_FLUSH', '61s', /got '61s'/],
+  ] as const) {
+    it(`${name}=${value}`, () => {
+      assert.throws(
+        () => stdoutFromEnvironment({ [name]: value }),
+        error => isMeltproofError(error) && sentence.test(error.message),
+      )
+    })
+  }
+
+  it('ends the process before the app starts', async () => {
+    const { code, stdout, stderr } = await start('quiet.mjs', { env: { MELTPROOF_STDOUT: 'no' } }).ended
+    assert.equal(code, 9)
+    assert.equal(stdout, '')
+    assert.match(stderr, /^meltproof\/register: MELTPROOF_STDOUT must be `on` or `off`; got 'no'\.\n$/)
+  })
 })
 
 /** Variable, value, and what the sentence must say. */

@@ -1,0 +1,38 @@
+/** Logs LINES numbered lines, PER_TURN a turn of the event loop, with HOW, and then ends as END says. */
+import { writeSync } from 'node:fs'
+
+const {
+  LINES = '1000',
+  PER_TURN = '1000',
+  HOW = 'console',
+  END = 'exit',
+  WIDTH = '100',
+  STREAM = 'stdout',
+} = process.env
+const out = process[STREAM]
+const log = {
+  console: line => (STREAM === 'stdout' ? console.log(line) : console.error(line)),
+  write: line => out.write(`${line}\n`),
+  descriptor: line => writeSync(STREAM === 'stdout' ? 1 : 2, `${line}\n`),
+  pieces: line => {
+    out.write(line.slice(0, 20))
+    out.write(line.slice(20))
+    out.write('\n')
+  },
+}[HOW]
+
+let stalledMs = 0
+let logged = 0
+const fill = 'x'.repeat(Number(WIDTH))
+while (logged < Number(LINES)) {
+  const before = performance.now()
+  for (let i = 0; i < Number(PER_TURN) && logged < Number(LINES); i++)
+    log(`line ${String(logged++).padStart(8, '0')} ${fill}`)
+  stalledMs += performance.now() - before
+  await new Promise(setImmediate)
+}
+process.send?.({ stalledMs, rss: process.memoryUsage().rss })
+if (END === 'exit') process.exit(3)
+if (END === 'throw') throw new Error('as asked')
+if (END === 'signal') setInterval(() => undefined, 1000)
+if (END === 'kill-self') process.kill(process.pid, 'SIGTERM')

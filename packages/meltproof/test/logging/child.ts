@@ -1,0 +1,151 @@
+/** Runs one of the apps beside this file with its output on a real pipe, socket, file or terminal, and a reader. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export const REGISTER: string = import.meta.resolve('meltproof/register')
+
+const folder = fs.mkdtempSync(join(tmpdir(), 'meltproof-stdout-'))
+const running = new Set<ChildProcess>()
+after(() => {
+  for (const child of running) child.kill('SIGKILL')
+  fs.rmSync(folder, { recursive: true, force: true })
+})
+
+/** A child that has not ended by itself after so long never will. */
+const LIFETIME_MS = 40_000
+
+let files = 0
+export const newFile = (): string => join(folder, `file-${files++}`)
+
+/** A pipe as `|` makes one, of which we hold the reading end. */
+export class Pipe {
+  readonly writeFd: number
+  private readonly readFd: number
+  private chunks: Buffer[] = []
+
+  constructor() {
+    const path = newFile()
+    execFileSync('mkfifo', [path])
+    this.readFd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    this.writeFd = fs.openSync(path, fs.constants.O_WRONLY)
+  }
+
+  /** What is in the pipe now, up to `bytes`; undefined at its end. */
+  read(bytes = 1 << 20): Buffer | undefined {
+    const buffer = Buffer.allocUnsafe(bytes)
+    try {
+      const got = fs.readSync(this.readFd, buffer)
+      if (got === 0) return undefined
+      this.chunks.push(buffer.subarray(0, got))
+      return buffer.subarray(0, got)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return Buffer.alloc(0)
+      throw error
+    }
+  }
+
+  /** Until `done`, every `everyMs`, `bytes` at most; then whatever is left. */
+  async drain(done: Promise<unknown>, { bytes = 1 << 20, everyMs = 2 } = {}): Promise<string> {
+    let ended = false
+    void done.then(() => {
+      ended = true
+    })
+    while (!ended) {
+      this.read(bytes)
+      await sleep(everyMs)
+    }
+    while ((this.read()?.length ?? 0) > 0);
+    return this.text
+  }
+
+  get text(): string {
+    return Buffer.concat(this.chunks).toString()
+  }
+
+  closeReader(): void {
+    fs.closeSync(this.readFd)
+  }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly stderr: string
+  /** What the app reported of itself, if it did. */
+  readonly report: { stalledMs: number; rss: number } | undefined
+}
+
+export interface Run {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  /** The app has logged everything. */
+  readonly reported: Promise<unknown>
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string>
+  /** False for Node as it is. */
+  readonly protect?: boolean
+  readonly stdout: number | 'pipe' | 'ignore'
+  readonly stderr?: number | 'pipe'
+  readonly node?: readonly string[]
+}
+
+export function run(app: string, { env = {}, protect = true, stdout, stderr = 'pipe', node = [] }: RunOptions): Run {
+  const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
+  const { NODE_OPTIONS: _, ...inherited } = process.env
+  // In NODE_OPTIONS and not on the command line, where pino takes it from its worker when the app is ESM.
+  const options = protect ? { NODE_OPTIONS: `--import=${REGISTER}` } : {}
+  const args = [...node, file]
+  const child = spawn(process.execPath, args, {
+    env: { ...inherited, ...options, ...env },
+    stdio: ['ignore', stdout, stderr, 'ipc'],
+  })
+  running.add(child)
+  const timer = setTimeout(() => child.kill('SIGKILL'), LIFETIME_MS)
+  let text = ''
+  child.stderr?.setEncoding('utf8').on('data', chunk => {
+    text += chunk
+  })
+  let report: Ended['report']
+  const reported = new Promise(resolve =>
+    child.on('message', message => {
+      report = message as never
+      resolve(message)
+    }),
+  )
+  const ended = new Promise<Ended>(resolve => {
+    // Not 'close': that waits for stdout, which a test may leave unread on purpose.
+    child.on('exit', (code, signal) => {
+      clearTimeout(timer)
+      running.delete(child)
+      setImmediate(() => resolve({ code, signal, stderr: text, report }))
+    })
+  })
+  return { child, ended, reported }
+}
+
+/** What a reader makes of the output of logs.mjs: its lines, in order, and how many it is told were lost. */
+export function account(...texts: string[]): { lines: number; told: number; torn: string[] } {
+  let lines = 0
+  let told = 0
+  const torn: string[] = []
+  for (const text of texts) {
+    let last = -1
+    for (const line of text.split('\n').slice(0, -1)) {
+      const lost = /meltproof: (\d+) lines? (?:of [a-z ]+ )?lost/.exec(line)
+      const number = /^line (\d{8}) x+$/.exec(line)
+      if (lost !== null) told += Number(lost[1])
+      else if (number !== null && Number(number[1]) > last) {
+        lines++
+        last = Number(number[1])
+      } else if (line.startsWith('line') || line.includes('xxx')) torn.push(line.slice(0, 80))
+    }
+  }
+  return { lines, told, torn }
+}

@@ -1,0 +1,259 @@
+/** The queue of log lines: whatever is logged, however it is written out, the counts add up and no line is torn. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { LineQueue, PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
+
+const CUT = '~CUT\n'
+const GAP = /^~GAP (\d+)$/
+
+/** A queue with a reader of its output. */
+function bench(maxBytes: number, drop: 'newest' | 'oldest') {
+  let out = ''
+  const settled: [number, boolean][] = []
+  const queue = new LineQueue<number>(
+    { maxBytes, drop },
+    {
+      gap: lines => Buffer.from(`~GAP ${lines}\n`),
+      cut: () => Buffer.from(CUT),
+      settled: (done, lost) => settled.push([done, lost]),
+    },
+  )
+  const take = (bytes: Uint8Array, taken: number): number => {
+    out += Buffer.from(bytes.subarray(0, taken)).toString('latin1')
+    queue.advance(taken)
+    return taken
+  }
+  return {
+    queue,
+    settled,
+    take,
+    push: (text: string, done?: number) => queue.push(Buffer.from(text), done),
+    write(maxTaken: number, batch = 64): number {
+      const bytes = queue.peek(batch)
+      return bytes === undefined ? 0 : take(bytes, Math.min(maxTaken, bytes.length))
+    },
+    drain(): void {
+      while (this.write(1_000_000) > 0);
+    },
+    get out() {
+      return out
+    },
+    /** What a reader sees: whole lines, lines cut short, and how many it is told were lost. */
+    read() {
+      const lines = out.split('\n')
+      const tail = lines.pop()!
+      const whole = lines.filter(line => !GAP.test(line) && !line.endsWith('~CUT'))
+      const cut = lines.filter(line => line.endsWith('~CUT')).length
+      const told = lines.reduce((sum, line) => sum + Number(GAP.exec(line)?.[1] ?? 0), 0)
+      return { whole, cut, told, tail }
+    },
+  }
+}
+
+type Step = { push: string } | { write: number; batch: number } | { holdFor: number; fails: boolean }
+
+const text = fc.oneof(
+  fc.nat({ max: 60 }).map(length => `${'x'.repeat(length)}\n`),
+  fc.nat({ max: 2000 }).map(length => `${'y'.repeat(length)}\n`),
+  fc.array(fc.constantFrom('a', 'bc', '\n', 'defg\n', ''), { maxLength: 12 }).map(parts => parts.join('')),
+  fc.constantFrom('prompt> ', '.', ''),
+)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: text.map(push => ({ push })) },
+  { weight: 3, arbitrary: fc.record({ write: fc.nat({ max: 300 }), batch: fc.integer({ min: 1, max: 400 }) }) },
+  { weight: 1, arbitrary: fc.record({ holdFor: fc.nat({ max: 8 }), fails: fc.boolean() }) },
+)
+
+/** Every user line gets its number, so that order, tearing and doubling show. */
+function numbered(pushes: readonly string[]): string[] {
+  let line = 0
+  return pushes.map(push => push.replaceAll('\n', () => `#${line++}\n`))
+}
+
+describe('whatever is logged and however it is read', () => {
+  for (const drop of ['newest', 'oldest'] as const) {
+    it(`no line is torn, out of order or unaccounted for, losing the ${drop}`, () => {
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 400, max: 3000 }), (steps, maxBytes) => {
+          const pushes = numbered(steps.flatMap(each => ('push' in each ? [each.push] : [])))
+          const logged = pushes.join('').split('\n')
+          const last = logged.pop()!
+          const b = bench(maxBytes, drop)
+          let pushed = 0
+          let held: { bytes: Uint8Array; steps: number; fails: boolean } | undefined
+          for (const each of steps) {
+            if (held !== undefined && held.steps-- <= 0) {
+              if (held.fails) b.queue.release()
+              else b.take(held.bytes, held.bytes.length)
+              held = undefined
+            }
+            if ('push' in each) {
+              b.push(pushes[pushed]!, pushed)
+              pushed++
+              // A notice or two may each stand beyond the limit.
+              assert.ok(b.queue.used <= maxBytes + 6 * (PIECE_OVERHEAD + 20), `${b.queue.used} of ${maxBytes}`)
+            } else if (held !== undefined) {
+              // One writer at a time.
+            } else if ('write' in each) {
+              b.write(each.write, each.batch)
+            } else {
+              const bytes = b.queue.peek(200, true)
+              if (bytes !== undefined) held = { bytes, steps: each.holdFor, fails: each.fails }
+            }
+          }
+          if (held !== undefined) b.take(held.bytes, held.bytes.length)
+          b.drain()
+          assert.ok(b.queue.empty)
+          const seen = b.read()
+          const got = new Set(seen.whole)
+          const whole = logged.filter(line => got.has(line))
+          assert.deepEqual(seen.whole, whole, 'lines that were logged, each once, in order')
+          const lastLost = last !== '' && seen.tail !== last ? 1 : 0
+          assert.equal(seen.whole.length + b.queue.lost, logged.length + lastLost)
+          assert.equal(b.queue.written, seen.whole.length)
+          assert.equal(seen.told, b.queue.lost, 'the notices tell of every lost line')
+          assert.ok(seen.cut <= b.queue.lost)
+          assert.equal(b.queue.unreported, 0)
+          assert.equal(b.queue.used, 0)
+          assert.equal(b.queue.waiting, 0)
+          assert.deepEqual(
+            b.settled.map(([done]) => done).sort((x, y) => x - y),
+            pushes.map((_, i) => i),
+            'every callback, once',
+          )
+        }),
+        { numRuns: 2000 },
+      )
+    })
+
+    it(`given up at any moment, what was told and what was not are all that is missing, losing the ${drop}`, () => {
+      const steps = fc.array(
+        step.filter(each => !('holdFor' in each)),
+        { maxLength: 60 },
+      )
+      fc.assert(
+        fc.property(steps, steps, fc.integer({ min: 400, max: 3000 }), (first, second, maxBytes) => {
+          const all: (Step | 'abandon')[] = [...first, 'abandon', ...second, { push: '\n' }]
+          const pushes = numbered(all.flatMap(each => (typeof each === 'object' && 'push' in each ? [each.push] : [])))
+          const logged = pushes.join('').split('\n').slice(0, -1)
+          const b = bench(maxBytes, drop)
+          let pushed = 0
+          let untold = 0
+          for (const each of all) {
+            if (each === 'abandon') {
+              b.queue.abandon()
+              untold = b.queue.takeUnreported()
+            } else if ('push' in each) b.push(pushes[pushed++]!)
+            else if ('write' in each) b.write(each.write, each.batch)
+          }
+          b.drain()
+          const seen = b.read()
+          const got = new Set(seen.whole)
+          assert.deepEqual(
+            seen.whole,
+            logged.filter(line => got.has(line)),
+          )
+          assert.equal(seen.whole.length + b.queue.lost, logged.length)
+          assert.equal(seen.told + untold, b.queue.lost)
+        }),
+        { numRuns: 2000 },
+      )
+    })
+  }
+})
+
+describe('a full queue', () => {
+  it('keeps the first lines, and says in one place what it lost, when it loses the newest', () => {
+    const b = bench(1700, 'newest')
+    for (let i = 0; i < 30; i++) b.push(`line ${i}\n`)
+    b.write(1_000_000, 1_000_000)
+    b.push('after\n')
+    b.drain()
+    assert.match(b.out, /^line 0\n(line \d\n){5,9}~GAP \d\d\nafter\n$/)
+  })
+
+  it('keeps the last lines when it loses the oldest', () => {
+    const b = bench(1700, 'oldest')
+    for (let i = 0; i < 30; i++) b.push(`line ${i}\n`)
+    b.drain()
+    assert.match(b.out, /^~GAP \d\d\n(line \d\d\n){4,10}$/)
+    assert.ok(b.out.endsWith('line 29\n'))
+  })
+
+  for (const drop of ['newest', 'oldest'] as const) {
+    it(`gives up half of itself at once, so that gaps are few, losing the ${drop}`, () => {
+      const b = bench(10_000, drop)
+      for (let i = 0; i < 2000; i++) {
+        b.push(`line ${i}\n`)
+        if (i % 2 === 0) b.write(1_000_000, 8)
+      }
+      b.drain()
+      const gaps = b.out.match(/~GAP/g)?.length ?? 0
+      assert.ok(gaps >= 2 && gaps < 80, `${gaps} gaps`)
+    })
+  }
+
+  it('loses a line longer than itself, and nothing else', () => {
+    const b = bench(1000, 'newest')
+    b.push('before\n')
+    b.push(`${'x'.repeat(5000)}\n`)
+    b.push('after\n')
+    b.drain()
+    assert.equal(b.out, 'before\n~GAP 1\nafter\n')
+  })
+
+  it('ends a line whose first part is out when the rest finds no room', () => {
+    const b = bench(1000, 'newest')
+    b.push('loading')
+    b.drain()
+    b.push('.'.repeat(2000))
+    b.push('done\n')
+    b.push('next\n')
+    b.drain()
+    assert.equal(b.out, `loading${CUT}~GAP 1\nnext\n`)
+  })
+
+  it('takes a line back whose parts all still wait', () => {
+    const b = bench(1000, 'newest')
+    b.push('loading')
+    b.push('.'.repeat(2000))
+    b.push('done\nnext\n')
+    b.drain()
+    assert.equal(b.out, '~GAP 1\nnext\n')
+  })
+
+  it('does not grow by the notices of long lines that come while nothing is read', () => {
+    const b = bench(1000, 'newest')
+    for (let i = 0; i < 1000; i++) {
+      b.push(`${'x'.repeat(5000)}\n`)
+      b.write(0, 4096)
+    }
+    assert.ok(b.queue.used < 400, `${b.queue.used}`)
+    b.drain()
+    assert.equal(b.out, '~GAP 1000\n')
+  })
+
+  it('keeps no more of a large write than it accepted', () => {
+    const b = bench(100_000, 'newest')
+    b.queue.push(Buffer.from(`${'x'.repeat(99)}\n`.repeat(10_000)))
+    const kept = b.queue.peek(1)
+    assert.ok(kept !== undefined && kept.buffer.byteLength < 70_000)
+  })
+})
+
+describe('an empty write', () => {
+  it('is a barrier: done when all before it is', () => {
+    const b = bench(1000, 'newest')
+    b.push('line\n', 1)
+    b.push('', 2)
+    assert.deepEqual(b.settled, [])
+    b.drain()
+    assert.deepEqual(b.settled, [
+      [1, false],
+      [2, false],
+    ])
+    b.push('', 3)
+    assert.deepEqual(b.settled[2], [3, false])
+  })
+})

@@ -1,0 +1,238 @@
+/** meltproof/register and what a process logs: real pipes, sockets, files, terminals, and every way to end. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import { describe, it } from 'node:test'
+import { account, newFile, Pipe, REGISTER, run } from './child.ts'
+
+const LINES = 60_000
+const MANY = { LINES: String(LINES), PER_TURN: '500' }
+
+/** Small, so that a few megabytes of log are far too many. */
+const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
+
+describe('with a reader that keeps up, nothing is lost and nothing is added', () => {
+  for (const HOW of ['console', 'write', 'descriptor', 'pieces']) {
+    it(`a pipe, ${HOW}`, async () => {
+      const pipe = new Pipe()
+      const app = run('logs.mjs', { stdout: pipe.writeFd, env: { LINES: '20000', PER_TURN: '50', HOW } })
+      const text = await pipe.drain(app.ended, { everyMs: 1 })
+      const { code, stderr } = await app.ended
+      assert.deepEqual({ code, stderr }, { code: 3, stderr: '' })
+      assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
+      assert.equal(text.split('\n').length, 20_001)
+    })
+  }
+
+  it('a file', async () => {
+    const path = newFile()
+    const app = run('logs.mjs', { stdout: fs.openSync(path, 'w'), env: { ...MANY, END: 'throw' } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /^file:.*\n[\s\S]*Error: as asked/)
+    assert.deepEqual(account(fs.readFileSync(path, 'utf8')), { lines: LINES, told: 0, torn: [] })
+  })
+
+  it('a file that is appended to', async () => {
+    const path = newFile()
+    fs.writeFileSync(path, 'before\n')
+    await run('logs.mjs', { stdout: fs.openSync(path, 'a'), env: { LINES: '10' } }).ended
+    assert.match(fs.readFileSync(path, 'utf8'), /^before\nline 00000000 /)
+  })
+
+  it('a socket, as a parent in Node gives its children', async () => {
+    const app = run('logs.mjs', { stdout: 'pipe', env: { LINES: '20000', PER_TURN: '50' } })
+    let text = ''
+    app.child.stdout!.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+    })
+    await Promise.all([app.ended, new Promise(resolve => app.child.stdout!.on('close', resolve))])
+    assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
+  })
+
+  it('a terminal', () => {
+    const text = script(['logs.mjs'], { LINES: '20000', PER_TURN: '50' })
+    assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
+  })
+})
+
+describe('with a reader that has stopped for good', () => {
+  for (const END of ['exit', 'throw', 'signal', 'natural'] as const) {
+    for (const STREAM of ['stdout', 'stderr'] as const) {
+      it(`${END}: what the pipe holds and what the other stream tells are all lines of ${STREAM}`, async () => {
+        const pipe = new Pipe()
+        const other = newFile()
+        const otherFd = fs.openSync(other, 'w')
+        const [stdout, stderr] = STREAM === 'stdout' ? [pipe.writeFd, otherFd] : [otherFd, pipe.writeFd]
+        const app = run('logs.mjs', { stdout, stderr, env: { ...MANY, ...SMALL, STREAM, END } })
+        if (END === 'signal') {
+          await app.reported
+          app.child.kill('SIGTERM')
+        }
+        const { code, signal, report } = await app.ended
+        assert.deepEqual(
+          [code, signal],
+          { exit: [3, null], throw: [1, null], signal: [null, 'SIGTERM'], natural: [0, null] }[END],
+        )
+        while ((pipe.read()?.length ?? 0) > 0);
+        const told = fs.readFileSync(other, 'utf8')
+        const { lines, told: lost, torn } = account(pipe.text, told)
+        assert.deepEqual(torn, [])
+        assert.ok(lines > 0 && lines < LINES / 10, `${lines} lines`)
+        assert.equal(lines + lost, LINES)
+        assert.match(told, /^meltproof: \w+ is read more slowly than it is written[^\n]+\n/m, 'once, while it runs')
+        if (report !== undefined) assert.ok(report.rss < 200e6, `rss ${report.rss}`)
+      })
+    }
+  }
+
+  it('both streams on one pipe: the count goes to the file that is named', async () => {
+    const pipe = new Pipe()
+    const lossFile = newFile()
+    const env = { ...MANY, ...SMALL, MELTPROOF_STDOUT_LOSS_FILE: lossFile }
+    const app = run('logs.mjs', { stdout: pipe.writeFd, stderr: pipe.writeFd, env })
+    assert.equal((await app.ended).code, 3)
+    while ((pipe.read()?.length ?? 0) > 0);
+    const { lines, told, torn } = account(pipe.text)
+    const said = JSON.parse(fs.readFileSync(lossFile, 'utf8')) as { stream: string; lost: number; pid: number }
+    assert.deepEqual(torn, [])
+    assert.equal(lines + told + said.lost, LINES)
+    assert.equal(said.stream, 'stdout and stderr')
+    assert.equal(said.pid, app.child.pid)
+  })
+
+  it('ends within its limit', async () => {
+    const pipe = new Pipe()
+    const app = run('logs.mjs', { stdout: pipe.writeFd, env: { ...MANY, ...SMALL, MELTPROOF_STDOUT_FLUSH: '300ms' } })
+    await app.reported
+    const from = performance.now()
+    await app.ended
+    const tookMs = performance.now() - from
+    assert.ok(tookMs > 200 && tookMs < 5000, `${tookMs} ms`)
+  })
+})
+
+describe('with a reader that is too slow', () => {
+  for (const drop of ['newest', 'oldest']) {
+    for (const HOW of ['console', 'descriptor', 'pieces']) {
+      it(`whole lines are lost, counted and announced, the ${drop}, ${HOW}`, async () => {
+        const pipe = new Pipe()
+        const env = { ...MANY, ...SMALL, HOW, MELTPROOF_STDOUT_DROP: drop, MELTPROOF_STDOUT_FLUSH: '20s' }
+        const app = run('logs.mjs', { stdout: pipe.writeFd, env })
+        const text = await pipe.drain(app.ended, { bytes: 30_000, everyMs: 10 })
+        const { code, stderr } = await app.ended
+        assert.equal(code, 3)
+        const { lines, told, torn } = account(text)
+        assert.deepEqual(torn, [])
+        assert.ok(told > 0 && lines > 5000, `${lines} lines, ${told} told`)
+        assert.equal(lines + told, LINES, 'the stream itself tells it all')
+        assert.equal(text.includes(`line ${String(LINES - 1).padStart(8, '0')}`), drop === 'oldest')
+        assert.equal(account(stderr).told, 0)
+        const notices = text.match(/meltproof: \d+ lines/g)!.length
+        assert.ok(notices < 60, `${notices} notices`)
+      })
+    }
+  }
+
+  it('a terminal stalls nobody', async () => {
+    const path = newFile()
+    // `script` is the terminal, and nobody reads what it shows until the app has ended.
+    const bare = await unreadTerminal(path, [])
+    const kept = await unreadTerminal(path, ['--import', REGISTER])
+    assert.equal(bare, undefined, 'without meltproof the app never gets past its log')
+    assert.ok(kept !== undefined && kept.stalledMs < 3000, `${kept?.stalledMs} ms`)
+  })
+
+  it('a pipe that was set to block, as pipes were in 2013, stalls nobody', async () => {
+    const bare = new Pipe()
+    const stalled = run('sets-blocking.mjs', { stdout: bare.writeFd, protect: false, env: MANY })
+    const pipe = new Pipe()
+    const app = run('sets-blocking.mjs', { stdout: pipe.writeFd, env: { ...MANY, ...SMALL } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 3)
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text, stderr).lines + account(stderr).told, LINES)
+    assert.equal(stalled.child.exitCode, null, 'without meltproof the app never gets past its log')
+    stalled.child.kill('SIGKILL')
+  })
+
+  it('a socket that a child has set to block stalls nobody', async () => {
+    const app = run('child-inherits.mjs', { stdout: 'pipe', env: { ...MANY, ...SMALL } })
+    app.child.stdout!.pause()
+    await app.reported
+    const { code, stderr } = await app.ended
+    assert.equal(code, 3)
+    assert.match(stderr, /lines of stdout lost/)
+  })
+})
+
+describe('what fails does not stop the service, and is said once', () => {
+  it('a full disk', async () => {
+    const app = run('logs.mjs', { stdout: fs.openSync('/dev/full', 'w'), env: { LINES: '3000', PER_TURN: '10' } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 3)
+    assert.equal(stderr.match(/can not be written \(ENOSPC, the disk is full\)/g)?.length, 1)
+    assert.equal(account(stderr).told, 3000)
+  })
+
+  for (const HOW of ['console', 'write', 'descriptor']) {
+    it(`a reader that has gone, ${HOW}`, async () => {
+      const pipe = new Pipe()
+      pipe.closeReader()
+      const app = run('logs.mjs', { stdout: pipe.writeFd, env: { LINES: '3000', PER_TURN: '10', HOW } })
+      const { code, stderr } = await app.ended
+      assert.equal(code, 3)
+      assert.equal(stderr.match(/can not be written \((EPIPE|ENXIO)/g)?.length, 1)
+      assert.equal(account(stderr).told, 3000)
+    })
+  }
+
+  it('a line of 10 MB is lost where it does not fit, alone', async () => {
+    const pipe = new Pipe()
+    const app = run('long-line.mjs', { stdout: pipe.writeFd })
+    const text = await pipe.drain(app.ended)
+    const { code, stderr } = await app.ended
+    assert.equal(code, 0)
+    assert.match(text, /^before\nmeltproof: 1 line lost here[^\n]*\nafter\n$/)
+    assert.match(stderr, /^meltproof: stdout is read more slowly than it is written, or got a line longer/)
+  })
+
+  it('a line of 10 MB reaches a file', async () => {
+    const path = newFile()
+    await run('long-line.mjs', { stdout: fs.openSync(path, 'w') }).ended
+    assert.ok(fs.readFileSync(path, 'utf8') === `before\n${'x'.repeat(10_000_000)}\nafter\n`)
+  })
+})
+
+/** A terminal, all of whose output is read. */
+function script([app]: string[], env: Record<string, string>): string {
+  const file = new URL(`apps/${app}`, import.meta.url).pathname
+  const command = `${process.execPath} --import ${REGISTER} ${file}`
+  const { NODE_OPTIONS: _, ...inherited } = process.env
+  return execFileSync('script', ['-qfc', command, '/dev/null'], {
+    env: { ...inherited, ...env },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 1e9,
+  }).replaceAll('\r', '')
+}
+
+/** What an app in a terminal that shows nothing any more reports of itself; undefined when it says nothing for 3 s. */
+async function unreadTerminal(path: string, node: string[]): Promise<{ stalledMs: number } | undefined> {
+  fs.rmSync(path, { force: true })
+  const { spawn } = await import('node:child_process')
+  const file = new URL('apps/logs-to-terminal.mjs', import.meta.url).pathname
+  const command = [process.execPath, ...node, file].join(' ')
+  const { NODE_OPTIONS: _, ...inherited } = process.env
+  const child = spawn('script', ['-qfc', command, '/dev/null'], {
+    env: { ...inherited, ...MANY, ...SMALL, REPORT: path },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  })
+  child.stdout!.pause()
+  const until = performance.now() + 3000
+  while (!fs.existsSync(path) && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 20))
+  const text = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : undefined
+  process.kill(-child.pid!, 'SIGKILL')
+  return text === undefined ? undefined : (JSON.parse(text) as { stalledMs: number })
+}

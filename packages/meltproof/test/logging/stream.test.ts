@@ -1,0 +1,204 @@
+/** A stream with an outlet behind it is still the Writable its callers know. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { PassThrough, pipeline, Readable } from 'node:stream'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Outlet } from '../../src/logging/outlet.ts'
+import { patchStream } from '../../src/logging/patched-stream.ts'
+
+/** A stream whose kernel takes `room` more bytes. */
+function make({ room = 0, maxBytes = 1_000_000 } = {}) {
+  const kernel = { room, text: '', bytes: Buffer.alloc(0), error: undefined as string | undefined, writes: 0 }
+  const stream = new PassThrough()
+  const failures: Error[] = []
+  const outlet = new Outlet(
+    {
+      batchBytes: 4096,
+      takesAll: false,
+      write(data) {
+        kernel.writes++
+        if (kernel.error !== undefined) throw Object.assign(new Error(kernel.error), { code: kernel.error })
+        const bytes = Buffer.from(data)
+        const taken = Math.min(kernel.room, bytes.length)
+        kernel.room -= taken
+        kernel.text += bytes.subarray(0, taken).toString()
+        kernel.bytes = Buffer.concat([kernel.bytes, bytes.subarray(0, taken)])
+        return taken
+      },
+      close: () => undefined,
+    },
+    { maxBytes, drop: 'newest', notices: 'auto' },
+    {
+      trouble: () => undefined,
+      lost: () => undefined,
+      drained: () => void stream.emit('drain'),
+      failed: error => failures.push(error),
+    },
+  )
+  const patch = patchStream(stream, outlet)
+  return { kernel, stream, outlet, patch, failures }
+}
+
+describe('a stream with an outlet', () => {
+  it('writes in the call what the kernel takes', () => {
+    const { kernel, stream } = make({ room: 100 })
+    assert.equal(stream.write('now\n'), true)
+    assert.equal(kernel.text, 'now\n')
+  })
+
+  it('says false when more waits than its mark, and drain when that is gone', async () => {
+    const { kernel, stream } = make()
+    let writes = 0
+    while (stream.write(`${'x'.repeat(99)}\n`)) writes++
+    assert.ok(writes > 20 && writes < 200, `${writes}`)
+    assert.equal(stream.writableNeedDrain, true)
+    assert.ok(stream.writableLength >= 16_384)
+    kernel.room = 1_000_000
+    await once(stream, 'drain')
+    assert.equal(stream.writableNeedDrain, false)
+    assert.equal(kernel.text.length, (writes + 1) * 100)
+  })
+
+  it('loses nothing of a writer that waits for drain, however slow the kernel', async () => {
+    const { kernel, stream, outlet } = make({ maxBytes: 65_536 })
+    const feed = setInterval(() => {
+      kernel.room += 20_000
+    }, 1)
+    const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} ${'y'.repeat(50)}\n`)
+    await promisify(pipeline)(Readable.from(lines), stream)
+    clearInterval(feed)
+    assert.equal(kernel.text, lines.join(''))
+    assert.equal(outlet.stats.lost, 0)
+  })
+
+  it('calls back each write once, in order, after it is written and never within write()', async () => {
+    const { kernel, stream } = make({ room: 2 })
+    const called: number[] = []
+    stream.write('a\n', () => called.push(1))
+    stream.write('b\n', 'utf8', () => called.push(2))
+    stream.write('', () => called.push(3))
+    assert.deepEqual(called, [])
+    await sleep(10)
+    assert.deepEqual(called, [1])
+    kernel.room = 100
+    await sleep(100)
+    assert.deepEqual(called, [1, 2, 3])
+    assert.equal(kernel.text, 'a\nb\n')
+  })
+
+  it('calls the others back when one callback throws', async () => {
+    const { stream } = make({ room: 100 })
+    const called: number[] = []
+    // The test runner listens too, and would fail this test for the error.
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.once('uncaughtException', () => called.push(0))
+    stream.write('a\n', () => {
+      throw new Error('mine')
+    })
+    stream.write('b\n', () => called.push(2))
+    await sleep(20)
+    for (const listener of listeners) process.on('uncaughtException', listener)
+    assert.deepEqual(called, [0, 2])
+  })
+
+  it('keeps encodings, binary data and characters that the kernel takes in halves', async () => {
+    const { kernel, stream, outlet } = make()
+    stream.write('68c3a9', 'hex')
+    stream.write('aGk=', 'base64')
+    stream.write(new Uint8Array([0x21]))
+    stream.write(new DataView(new Uint8Array([1, 0x3f, 2]).buffer, 1, 1) as never)
+    stream.write('\u20ac')
+    stream.setDefaultEncoding('latin1')
+    stream.write('\u00e9\n')
+    while (!outlet.idle) {
+      kernel.room = 1
+      outlet.flush()
+    }
+    assert.equal(kernel.bytes.toString('hex'), `${Buffer.from('h\u00e9hi!?\u20ac').toString('hex')}e90a`)
+  })
+
+  it('does not keep a buffer that its caller fills anew', async () => {
+    const { kernel, stream } = make()
+    const buffer = Buffer.from('first\n')
+    stream.write(buffer)
+    buffer.fill('x')
+    kernel.room = 100
+    await sleep(60)
+    assert.equal(kernel.text, 'first\n')
+  })
+
+  it('answers bad arguments and writes after end() as Node does', () => {
+    const { stream } = make({ room: 100 })
+    const plain = new PassThrough()
+    for (const bad of [[null], [undefined], [5], [{}], ['x', 'no-such-encoding']]) {
+      const code = (target: PassThrough): string => {
+        try {
+          Reflect.apply(target.write, target, bad)
+          return 'nothing'
+        } catch (error) {
+          return (error as NodeJS.ErrnoException).code!
+        }
+      }
+      assert.equal(code(stream), code(plain), JSON.stringify(bad))
+    }
+  })
+
+  it('end() comes after what waits, its own chunk included', async () => {
+    const { kernel, stream } = make()
+    stream.write('a\n')
+    stream.end('b\n')
+    stream.resume()
+    kernel.room = 100
+    await once(stream, 'finish')
+    assert.equal(kernel.text, 'a\nb\n')
+  })
+
+  it('tells an error once, keeps lines while there is room, and writes them when it is over', async () => {
+    const { kernel, stream, failures, outlet } = make({ maxBytes: 65_536 })
+    kernel.error = 'ENOSPC'
+    const errors: (Error | null | undefined)[] = []
+    for (let i = 0; i < 1000; i++) stream.write(`line ${i} ${'x'.repeat(40)}\n`, error => errors.push(error))
+    await sleep(10)
+    assert.equal(failures.length, 1)
+    assert.ok(kernel.writes < 5, 'what fails is not tried for every line')
+    assert.equal(errors.length, outlet.stats.lost)
+    assert.equal((errors[0] as NodeJS.ErrnoException).code, 'ENOSPC')
+    kernel.error = undefined
+    kernel.room = 1_000_000
+    outlet.flush()
+    assert.match(kernel.text, /^line 0 x+\n[\s\S]*meltproof: \d+ lines lost here/)
+    assert.equal(outlet.stats.written + outlet.stats.lost, 1000)
+  })
+
+  it('gives back what the stream was', () => {
+    const { kernel, stream, patch } = make({ room: 100 })
+    patch.undo()
+    assert.equal(Object.hasOwn(stream, 'write'), false)
+    stream.write('x\n')
+    assert.equal(kernel.text, '')
+    assert.equal(stream.read()?.toString(), 'x\n')
+  })
+
+  it('leaves a write() that somebody else put in front of it', () => {
+    const { stream, patch } = make({ room: 100 })
+    const theirs = (): boolean => true
+    stream.write = theirs
+    patch.undo()
+    assert.equal(stream.write, theirs)
+  })
+
+  it('writes its notices as JSON among JSON', () => {
+    const { kernel, stream, outlet } = make({ maxBytes: 65_536 })
+    for (let i = 0; i < 2000; i++) stream.write(`${JSON.stringify({ i })}\n`)
+    kernel.room = 1_000_000
+    outlet.flush()
+    const notice = kernel.text.split('\n').find(line => line.includes('meltproof'))!
+    const { level, msg, lost } = JSON.parse(notice) as { level: number; msg: string; lost: number }
+    assert.equal(level, 40)
+    assert.equal(lost, outlet.stats.lost)
+    assert.match(msg, /^meltproof: \d+ lines lost here/)
+  })
+})

@@ -1,0 +1,89 @@
+/** Loggers with worker threads, worker threads that log, and clusters: one stdout, several writers. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Pipe, run } from './child.ts'
+
+/** Lines of apps/pino.mjs and thread.mjs in order, and lost ones that were told of. */
+function count(text: string): { lines: number; told: number; inOrder: boolean } {
+  const numbers = [...text.matchAll(/line (\d{8}) x{100}\b/g)].map(match => Number(match[1]))
+  const told = [...text.matchAll(/meltproof: (\d+) lines? (?:of [a-z ]+ )?lost/g)].map(match => Number(match[1]))
+  return {
+    lines: numbers.length,
+    told: told.reduce((sum, lines) => sum + lines, 0),
+    inOrder: numbers.every((number, i) => i === 0 || number > numbers[i - 1]!),
+  }
+}
+
+const LINES = 40_000
+const env = { LINES: String(LINES), MELTPROOF_STDOUT_BUFFER: '1MB' }
+
+describe('pino', () => {
+  for (const HOW of ['default', 'destination', 'transport']) {
+    it(`${HOW}: with a reader that keeps up, all arrives`, async () => {
+      const pipe = new Pipe()
+      const app = run('pino.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '5000', HOW } })
+      const text = await pipe.drain(app.ended, { everyMs: 1 })
+      const { code, stderr } = await app.ended
+      assert.deepEqual({ code, stderr }, { code: 3, stderr: '' })
+      assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
+    })
+
+    it(`${HOW}: with a reader that has stopped, the count is exact and the memory bounded`, async () => {
+      const pipe = new Pipe()
+      const app = run('pino.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
+      const { code, stderr, report } = await app.ended
+      assert.equal(code, 3)
+      while ((pipe.read()?.length ?? 0) > 0);
+      const { lines, inOrder } = count(pipe.text)
+      assert.ok(inOrder)
+      assert.ok(lines > 0 && lines < 2000, `${lines}`)
+      assert.equal(lines + count(stderr).told, LINES, stderr)
+      assert.ok(report!.rss < 200e6, `rss ${report!.rss}`)
+    })
+  }
+})
+
+describe('a worker thread', () => {
+  it('that logs to a reader that keeps up loses nothing, also at its end', async () => {
+    const pipe = new Pipe()
+    const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '5000', WAIT: '500' } })
+    const text = await pipe.drain(app.ended, { everyMs: 1 })
+    assert.equal((await app.ended).code, 3)
+    assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
+  })
+
+  it('that logs to a reader that has stopped holds bounded memory', async () => {
+    const pipe = new Pipe()
+    const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '400000' } })
+    const { code, report } = await app.ended
+    assert.equal(code, 3)
+    assert.ok(report!.rss < 250e6, `rss ${report!.rss}`)
+  })
+})
+
+describe('a cluster', () => {
+  it('does not mix the lines of its workers', async () => {
+    const pipe = new Pipe()
+    const app = run('cluster.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '10000' } })
+    const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 3)
+    let told = 0
+    const last: Record<string, number> = { a: -1, b: -1 }
+    let lines = 0
+    for (const line of (text + stderr).split('\n').slice(0, -1)) {
+      const lost = /^meltproof: (\d+) lines/.exec(line)
+      const whole = /^([ab]) (\d+) (x*)\.$/.exec(line)
+      if (lost !== null) told += Number(lost[1])
+      else if (!line.startsWith('meltproof:')) {
+        assert.ok(whole !== null, `torn: ${line.slice(0, 100)}`)
+        const number = Number(whole[2])
+        assert.equal(whole[3]!.length, (number * 37) % 900)
+        assert.ok(number > last[whole[1]!]!)
+        last[whole[1]!] = number
+        lines++
+      }
+    }
+    assert.equal(lines + told, 20_000)
+  })
+})
