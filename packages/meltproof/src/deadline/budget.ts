@@ -22,6 +22,11 @@ export interface BudgetOptions {
   /** For the error: what the work is, as {@link DeadlineFacts}. */
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string
+  /**
+   * Asked when the time is up, before anything aborts. False lifts the limit: what it was for has come about in time,
+   * and goes on at a pace of its own (an answer that is being streamed, say).
+   */
+  readonly onExpired?: (reason: Error) => boolean
 }
 
 /** Called when a budget has ended early or has run out, with the reason. */
@@ -31,6 +36,8 @@ export class Budget {
   readonly startMs: number
   /** What it was given at the start, ms; never more than its parent had left. Infinity: only its parents' limits. */
   readonly limitMs: number
+  /** The limit is that of the parent, who watches it: one timer, and no race about who tells. */
+  readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
@@ -38,6 +45,8 @@ export class Budget {
   #timer: FairTimer | undefined
   #watching = false
   #settled = false
+  #lifted = false
+  readonly #onExpired: ((reason: Error) => boolean) | undefined
   #reason: Error | undefined
   #controller: AbortController | undefined
   /** Abort listeners run in the async context in which the signal was asked for, not in that of a shared timer. */
@@ -45,19 +54,23 @@ export class Budget {
   #listeners: Set<EndListener> | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
-    const { parent, hard = false, phase = 'work', what } = options
+    const { parent, hard = false, phase = 'work', what, onExpired } = options
     this.startMs = now()
     this.#parent = parent
-    this.limitMs = Math.min(limitMs, parent === undefined ? limitMs : parent.remainingMs())
+    const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : parent.remainingMs()
+    this.limitMs = Math.min(limitMs, aroundMs)
+    this.#inherits = aroundMs <= limitMs
     const ownHardMs = hard ? this.startMs + this.limitMs : Number.POSITIVE_INFINITY
-    this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardDeadlineMs)
+    this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
     this.#phase = phase
     this.#what = what
+    this.#onExpired = onExpired
   }
 
   /** Milliseconds left; 0 when it has run out or was cancelled, Infinity without a limit. Own stalls are given back. */
   remainingMs(): number {
     if (this.#reason !== undefined) return 0
+    if (this.#lifted) return this.#parent?.remainingMs() ?? Number.POSITIVE_INFINITY
     const nowMs = now()
     const elapsedMs = nowMs - this.startMs
     const leftMs = this.limitMs - elapsedMs
@@ -86,7 +99,13 @@ export class Budget {
 
   /** How late after its limit a fair timer within this budget may give its verdict at the most, ms. */
   creditCapMs(limitMs: number): number {
-    return Math.max(0, this.#hardDeadlineMs - now() - limitMs)
+    return Math.max(0, this.#hardUntilMs - now() - limitMs)
+  }
+
+  /** When somebody outside stops waiting, as far as is known. */
+  get #hardUntilMs(): number {
+    if (!this.#lifted) return this.#hardDeadlineMs
+    return this.#parent === undefined ? Number.POSITIVE_INFINITY : this.#parent.#hardUntilMs
   }
 
   /** Has the clock watched, and the parent, so that the budget ends by itself. Any number of times. */
@@ -94,7 +113,7 @@ export class Budget {
     if (this.#watching || this.#settled || this.#reason !== undefined) return
     this.#watching = true
     this.#parent?.onEnd(this.#parentEnded)
-    if (this.#reason !== undefined) return
+    if (this.#reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
     const startedAgoMs = now() - this.startMs
     this.#timer = startFairTimer(this.limitMs - startedAgoMs, this.#expired, {
       creditCapMs: this.creditCapMs(this.limitMs - startedAgoMs),
@@ -129,10 +148,14 @@ export class Budget {
     for (const listener of listeners ?? []) listener(reason)
   }
 
-  /** The work is done: nothing aborts any more, nothing is held. Any number of times. */
+  /**
+   * The work is done: nothing aborts any more, nothing is held. What it has left running in the background is no
+   * longer limited by it. Any number of times.
+   */
   settle(): void {
     if (this.#settled) return
     this.#settled = true
+    this.#lifted = true
     this.#unwatch()
     this.#listeners = undefined
   }
@@ -143,18 +166,26 @@ export class Budget {
     this.#parent?.offEnd(this.#parentEnded)
   }
 
-  readonly #parentEnded = (reason: Error): void => this.cancel(reason)
+  readonly #parentEnded = (reason: Error): void => {
+    const own = this.#inherits && reason instanceof DeadlineExceededError
+    this.cancel(own ? this.#exceeded({ cause: reason }) : reason)
+  }
 
   readonly #expired = (): void => {
+    const reason = this.#exceeded()
+    if (this.#onExpired?.(reason) === false) this.#lifted = true
+    else this.cancel(reason)
+  }
+
+  #exceeded(options?: ErrorOptions): DeadlineExceededError {
     const nowMs = now()
-    this.cancel(
-      new DeadlineExceededError({
-        phase: this.#phase,
-        limitMs: this.limitMs,
-        waitedMs: nowMs - this.startMs,
-        ownStallMs: stalledBetween(this.startMs, nowMs),
-        ...(this.#what === undefined ? {} : { what: this.#what }),
-      }),
-    )
+    const facts: DeadlineFacts = {
+      phase: this.#phase,
+      limitMs: this.limitMs,
+      waitedMs: nowMs - this.startMs,
+      ownStallMs: stalledBetween(this.startMs, nowMs),
+      ...(this.#what === undefined ? {} : { what: this.#what }),
+    }
+    return new DeadlineExceededError(facts, options)
   }
 }

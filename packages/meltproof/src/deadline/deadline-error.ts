@@ -42,7 +42,7 @@ export class DeadlineExceededError extends MeltproofError {
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
   /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. It has been given back. */
+  /** How much of `waitedMs` this process's own event loop was stalled, ms. Given back where nobody outside waits. */
   readonly ownStallMs: number
   /** The limit that passed, ms. */
   readonly limitMs: number
@@ -84,11 +84,22 @@ function describe({ phase, limitMs, waitedMs, ownStallMs, bytesSeen, what = 'the
     return `Deadline: ${what} was not started, because only ${ms(Math.max(0, limitMs))} were left of the time it may take.`
   }
   const seen = bytesSeen === undefined ? '' : ` (${bytesSeen} bytes had come)`
-  const stalled =
-    ownStallMs < 1
-      ? 'Our own event loop was not stalled meanwhile: it is the other side, or the network, that was slow.'
-      : `Our own event loop was stalled for ${ms(ownStallMs)} of that, which was given back: it is not the reason.`
-  return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${stalled}`
+  return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(limitMs, waitedMs, ownStallMs)}`
+}
+
+/** Below this a stall is not worth a word, ms. */
+const WORTH_TELLING_MS = 1
+
+function blame(limitMs: number, waitedMs: number, ownStallMs: number): string {
+  if (ownStallMs < WORTH_TELLING_MS) {
+    return 'Our own event loop was not stalled meanwhile: it is the other side, or the network, that was slow.'
+  }
+  const stalled = `Our own event loop was stalled for ${ms(ownStallMs)} of that`
+  // Not given back where somebody outside keeps the same deadline, or where it stalled for longer than the limit.
+  const awakeMs = waitedMs - ownStallMs
+  return awakeMs >= limitMs - WORTH_TELLING_MS
+    ? `${stalled}, which was given back: it is not the reason.`
+    : `${stalled}, which left ${ms(awakeMs)}: it is at least part of the reason.`
 }
 
 function ms(value: number): string {

@@ -18,11 +18,13 @@ import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
+import type { Budget } from '../deadline/budget.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import { observed } from './observed.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
+import type { RequestDeadlines } from './request-deadlines.ts'
 import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
 
 export interface DoorkeeperHooks {
@@ -30,6 +32,8 @@ export interface DoorkeeperHooks {
   readonly onFailure: (error: unknown) => void
   /** Whether this client is told how long its answer took us. */
   readonly tellsTiming?: (request: IncomingMessage) => boolean
+  /** Opens a budget for every request; absent when requests have no deadline. */
+  readonly deadlines?: RequestDeadlines
 }
 
 /** What went through the door so far. */
@@ -395,8 +399,23 @@ export class Doorkeeper {
     }
   }
 
-  /** Hands a request that got past the gate to the app; with its timeline when somebody wants to know. */
+  /** Hands a request that got past the gate to the app; under its budget where requests have one. */
   #enter(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const { deadlines } = this.#hooks
+    if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
+    let budget: Budget | undefined
+    try {
+      budget = deadlines.open(exchange.arrivedAt, request, response)
+      if (budget === undefined) return true
+    } catch (error) {
+      this.#fail(error)
+      return this.#enterUnhurried(exchange, event, request, response)
+    }
+    return deadlines.run(budget, () => this.#enterUnhurried(exchange, event, request, response))
+  }
+
+  /** With its timeline when somebody wants to know. */
+  #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const emit = this.#emit()
     const tells = this.#hooks.tellsTiming?.(request) === true
     if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)

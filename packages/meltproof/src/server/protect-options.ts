@@ -1,4 +1,5 @@
 /** The options of protect(): declared, defaulted and checked in one place. */
+import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import { DEFAULT_LANES } from './lanes.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
@@ -26,6 +27,19 @@ export interface ProtectOptions {
    */
   readonly shedPage?: string
   /**
+   * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504` and
+   * everything the handler started under `within()`, outbound calls and bound databases is cancelled; the same when
+   * the client leaves. Headers from outside ({@link deadlineHeaders}) may shorten it, never lengthen.
+   * @default no deadline
+   * @example protect(server, { deadlineMs: 3000 })
+   */
+  readonly deadlineMs?: number
+  /**
+   * Header fields in which callers say how long they will wait; only with `deadlineMs`. An empty list reads none.
+   * @default x-envoy-expected-rq-timeout-ms (milliseconds) and grpc-timeout
+   */
+  readonly deadlineHeaders?: readonly DeadlineHeader[]
+  /**
    * Called with each sentence meltproof has to say (lanes it could not open, a failure inside it). Must not throw.
    * @default process.emitWarning
    */
@@ -35,14 +49,25 @@ export interface ProtectOptions {
 export interface CheckedOptions {
   readonly lanes: number
   readonly answer: ShedAnswerOptions
+  readonly deadline: { readonly limitMs: number; readonly headers: readonly DeadlineHeader[] } | undefined
   readonly onNote: (note: string) => void
 }
 
-const KNOWN = ['lanes', 'retryAfterS', 'shedBody', 'shedPage', 'onNote'] as const satisfies (keyof ProtectOptions)[]
+const KNOWN = [
+  'lanes',
+  'retryAfterS',
+  'shedBody',
+  'shedPage',
+  'deadlineMs',
+  'deadlineHeaders',
+  'onNote',
+] as const satisfies (keyof ProtectOptions)[]
 /** More listening sockets than this only cost file descriptors. */
 const MOST_LANES = 128
 /** A day: longer is not "retry", and RFC 9110 clients may overflow. */
 const MOST_RETRY_S = 86_400
+/** A day: who wants longer wants none. */
+const MOST_DEADLINE_MS = 86_400_000
 const MOST_BODY_BYTES = 1 << 20
 
 /** Fills in defaults; throws a MeltproofError for anything unknown or out of range. */
@@ -51,6 +76,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     invalidOption('protect(server, options): options', 'an object', options)
   rejectUnknown('protect(server, options)', options, KNOWN)
   const { lanes = DEFAULT_LANES, retryAfterS = [1, 5], shedBody, shedPage = HTML_PAGE, onNote = warn } = options
+  const { deadlineMs, deadlineHeaders } = options
   if (typeof onNote !== 'function') invalidOption('onNote', 'a function', onNote)
   if (typeof shedPage !== 'string') invalidOption('shedPage', 'a string of HTML', shedPage)
   return {
@@ -60,8 +86,21 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
       body: checkBody(shedBody),
       page: checkSize('shedPage', shedPage),
     },
+    deadline: checkDeadline(deadlineMs, deadlineHeaders),
     onNote,
   }
+}
+
+function checkDeadline(limitMs: unknown, headers: unknown): CheckedOptions['deadline'] {
+  if (limitMs !== undefined) {
+    return {
+      limitMs: checkNumber('deadlineMs', limitMs, { min: 1, max: MOST_DEADLINE_MS, unit: 'ms' }),
+      headers: checkDeadlineHeaders('deadlineHeaders', headers),
+    }
+  }
+  if (headers !== undefined)
+    invalidOption('deadlineHeaders', 'given together with deadlineMs, which they shorten', headers)
+  return undefined
 }
 
 function checkRetryAfter(value: unknown): [number, number] {

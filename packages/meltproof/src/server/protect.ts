@@ -11,6 +11,7 @@ import { Doorkeeper } from './doorkeeper.ts'
 import type { Guard } from './guard.ts'
 import { openLanes } from './lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
+import { RequestDeadlines } from './request-deadlines.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
 /** Where a server keeps its guard: on itself, so that two installed copies of meltproof do not both gate it. */
@@ -55,7 +56,7 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
       'protect() must be called before listen(): connections accepted until now would go round it.',
     )
   }
-  const { lanes: laneCount, answer, onNote } = checkProtectOptions(options === undefined ? {} : options)
+  const { lanes: laneCount, answer, deadline, onNote } = checkProtectOptions(options === undefined ? {} : options)
   const note = (text: string): void => {
     try {
       onNote(text)
@@ -66,6 +67,7 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
   const law = new KneeLaw(() => performance.eventLoopUtilization().active)
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), {
     onFailure: error => note(`meltproof failed and has stepped aside; the server runs unprotected. ${describe(error)}`),
+    ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
   })
   const lanes = openLanes(server, { lanes: laneCount, onNote: note })
   const guard: Guard = {

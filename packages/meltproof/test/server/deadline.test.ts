@@ -1,0 +1,240 @@
+/** protect(server, { deadlineMs }): a budget for every request, on real connections. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http, { type RequestListener } from 'node:http'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import express from 'express'
+import { DeadlineExceededError, remaining, within } from '../../src/deadline/index.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { protect, type ProtectOptions } from '../../src/index.ts'
+import { rejection } from '../rejection.ts'
+import { listen } from './harness.ts'
+
+async function serve(options: ProtectOptions, handler: RequestListener): Promise<string> {
+  const server = http.createServer(handler)
+  protect(server, { lanes: 1, ...options })
+  const { port } = await listen(server)
+  return `http://127.0.0.1:${port}/`
+}
+
+const forever = (): Promise<never> => new Promise(() => {})
+
+test('an answer in time is as without, and nothing of the budget stays', async () => {
+  const seen: number[] = []
+  const url = await serve({ deadlineMs: 3000 }, (_, response) => {
+    seen.push(remaining())
+    response.end('hello')
+  })
+  for (let i = 0; i < 5; i++) assert.equal(await (await fetch(url)).text(), 'hello')
+  assert.ok(seen.every(ms => ms > 0 && ms <= 3000))
+  assert.equal(pendingFairTimers(), 0)
+})
+
+test('without deadlineMs there is no budget', async () => {
+  const url = await serve({}, (_, response) => response.end(String(remaining())))
+  assert.equal(await (await fetch(url, { headers: { 'grpc-timeout': '5m' } })).text(), 'Infinity')
+})
+
+test('504 in time, the work is cancelled, and what the handler still writes is dropped without an exception', async () => {
+  const reason = Promise.withResolvers<unknown>()
+  const late = Promise.withResolvers<string>()
+  const url = await serve({ deadlineMs: 150 }, (_, response) => {
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('set-cookie', 'a=b')
+    response.setHeader('content-encoding', 'gzip')
+    within(Number.POSITIVE_INFINITY, forever).catch(async error => {
+      reason.resolve(error)
+      await sleep(10)
+      response.setHeader('x-late', '1')
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      response.write('too late')
+      response.end('really', () => late.resolve(`ended ${response.headersSent}`))
+    })
+  })
+  const startMs = performance.now()
+  const answer = await fetch(url)
+  const body = (await answer.json()) as { status: number }
+  assert.equal(answer.status, 504)
+  assert.equal(body.status, 504)
+  assert.ok(performance.now() - startMs >= 149)
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json')
+  assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+  assert.equal(answer.headers.get('set-cookie'), null)
+  assert.equal(answer.headers.get('content-encoding'), null)
+  const error = await reason.promise
+  assert.ok(error instanceof DeadlineExceededError)
+  assert.equal(error.phase, 'work')
+  const { cause } = error
+  assert.ok(cause instanceof DeadlineExceededError)
+  assert.equal(cause.phase, 'handler')
+  assert.match(cause.message, /the request took more than 150 ms.*the handler to answer/s)
+  assert.equal(await late.promise, 'ended true')
+  assert.equal(pendingFairTimers(), 0)
+})
+
+test('the connection is kept for the next request, and browsers get a page', async () => {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/quick') response.end('quick')
+  })
+  protect(server, { lanes: 1, deadlineMs: 100 })
+  const connection = await (await listen(server)).connect()
+  connection.send('GET /slow HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n')
+  const page = await connection.answer()
+  assert.equal(page.status, 504)
+  assert.match(String(page.body), /This took too long/)
+  connection.send('GET /quick HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal(String((await connection.answer()).body), 'quick')
+})
+
+test('an answer that has begun goes on past the deadline, with no limit from then on', async () => {
+  const url = await serve({ deadlineMs: 100 }, async (_, response) => {
+    response.write('one ')
+    await sleep(250)
+    const left = remaining()
+    await within(1000, () => sleep(5))
+    response.end(`two ${left}`)
+  })
+  const answer = await fetch(url)
+  assert.equal(answer.status, 200)
+  assert.equal(await answer.text(), 'one two Infinity')
+})
+
+test('work left running after the answer is not limited by it', async () => {
+  const done = Promise.withResolvers<string>()
+  const url = await serve({ deadlineMs: 80 }, async (_, response) => {
+    response.end('accepted')
+    await sleep(160)
+    done.resolve(await within(1000, async () => 'finished').catch(String))
+  })
+  await (await fetch(url)).text()
+  assert.equal(await done.promise, 'finished')
+})
+
+test('an upload at the client’s pace is not cut', async () => {
+  const url = new URL(
+    await serve({ deadlineMs: 100 }, (request, response) => {
+      let bytes = 0
+      request.on('data', chunk => {
+        bytes += chunk.length
+      })
+      request.on('end', () => response.end(String(bytes)))
+    }),
+  )
+  const request = http.request(url, { method: 'POST' })
+  request.write('x'.repeat(10))
+  await sleep(250)
+  request.end('y'.repeat(10))
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  assert.equal(response.statusCode, 200)
+  response.resume()
+})
+
+test('headers from outside shorten it, never lengthen it, and nonsense is as if it were not there', async () => {
+  const url = await serve({ deadlineMs: 2000 }, (_, response) => response.end(String(remaining())))
+  const left = async (headers: Record<string, string>): Promise<number> =>
+    Number(await (await fetch(url, { headers })).text())
+  assert.ok((await left({ 'x-envoy-expected-rq-timeout-ms': '500' })) <= 500)
+  assert.ok((await left({ 'grpc-timeout': '1S' })) <= 1000)
+  for (const headers of [
+    { 'x-envoy-expected-rq-timeout-ms': '99999999' },
+    { 'grpc-timeout': 'soon' },
+    { 'x-envoy-expected-rq-timeout-ms': '-5, x' },
+    {},
+  ]) {
+    const ms = await left(headers)
+    assert.ok(ms > 1000 && ms <= 2000, `${JSON.stringify(headers)}: ${ms}`)
+  }
+  const slow = await serve({ deadlineMs: 60_000 }, () => {})
+  assert.equal((await fetch(slow, { headers: { 'grpc-timeout': '50m' } })).status, 504)
+  const none = await serve({ deadlineMs: 2000, deadlineHeaders: [] }, (_, response) =>
+    response.end(String(remaining())),
+  )
+  assert.ok(Number(await (await fetch(none, { headers: { 'grpc-timeout': '5m' } })).text()) > 1000)
+  const own = await serve(
+    { deadlineMs: 2000, deadlineHeaders: [{ name: 'X-Left', format: 'milliseconds' }] },
+    (_, response) => response.end(String(remaining())),
+  )
+  assert.ok(Number(await (await fetch(own, { headers: { 'x-left': '400' } })).text()) <= 400)
+})
+
+test('when the client leaves, its work is cancelled', async () => {
+  const reason = Promise.withResolvers<unknown>()
+  const started = Promise.withResolvers<void>()
+  const url = new URL(
+    await serve({ deadlineMs: 60_000 }, async () => {
+      started.resolve()
+      reason.resolve(await rejection(within(30_000, forever)))
+    }),
+  )
+  const socket = connect(Number(url.port), url.hostname)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await started.promise
+  socket.destroy()
+  const error = await reason.promise
+  assert.ok(isMeltproofError(error))
+  assert.equal(error.code, 'MELTPROOF_CANCELLED')
+  assert.equal(pendingFairTimers(), 0)
+})
+
+test('an exception of the handler under its budget surfaces as it does without', async () => {
+  const app = express()
+  app.get('/throws', () => {
+    throw new Error('from the handler')
+  })
+  app.get('/slow', async (_, response) => {
+    await rejection(within(Number.POSITIVE_INFINITY, forever))
+    response.status(500).json({ late: true })
+  })
+  app.use(((_error, _request, response, _next) => response.status(500).send('handled')) as express.ErrorRequestHandler)
+  const url = await serve({ deadlineMs: 120 }, app)
+  assert.equal(await (await fetch(`${url}throws`)).text(), 'handled')
+  const late = await fetch(`${url}slow`)
+  assert.equal(late.status, 504)
+  assert.equal(((await late.json()) as { status: number }).status, 504)
+  assert.equal(await (await fetch(`${url}throws`)).text(), 'handled')
+})
+
+test('closing in flight: the deadline still answers, and the server ends', async () => {
+  const server = http.createServer(() => {})
+  const guard = protect(server, { lanes: 1, deadlineMs: 150 })
+  const { port } = await listen(server)
+  const answer = fetch(`http://127.0.0.1:${port}/`)
+  await once(server, 'request')
+  guard.close()
+  const closed = new Promise(resolve => server.close(resolve))
+  assert.equal((await answer).status, 504)
+  await (await answer).text()
+  server.closeIdleConnections()
+  await closed
+  assert.equal(pendingFairTimers(), 0)
+})
+
+test('pipelined requests keep their order and their own answers', async () => {
+  const server = http.createServer((request, response) => {
+    if (request.url !== '/slow') response.end(request.url)
+  })
+  protect(server, { lanes: 1, deadlineMs: 120 })
+  const connection = await (await listen(server)).connect()
+  connection.send(['/a', '/slow', '/b'].map(path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''))
+  const answers = [await connection.answer(), await connection.answer(), await connection.answer()]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 504, 200],
+  )
+  assert.equal(String(answers[2]!.body), '/b')
+})
+
+test('options out of range say so', () => {
+  const server = http.createServer()
+  for (const deadlineMs of [0, -1, Number.NaN, 1e12, '3s'] as number[]) {
+    assert.throws(() => protect(server, { deadlineMs }), /deadlineMs must be a number of ms from 1 to 86400000/)
+  }
+  assert.throws(() => protect(server, { deadlineHeaders: [] }), /given together with deadlineMs/)
+  assert.throws(
+    () => protect(server, { deadlineMs: 5, deadlineHeaders: [{ name: 'host', format: 'grpc' }] }),
+    /deadlineHeaders\[0\]/,
+  )
+})
