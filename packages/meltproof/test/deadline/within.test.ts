@@ -61,13 +61,13 @@ test('the error says in words what was waited for, how long and whether it was o
 })
 
 test('stalls are given back and told', async () => {
-  const pending = rejection(within(60, forever))
+  const pending = rejection(within(250, forever))
   await kept(sleep(20))
   block(150)
   const error = await kept(pending)
   assert.ok(error instanceof DeadlineExceededError)
   assert.ok(error.ownStallMs > 130)
-  assert.ok(error.waitedMs - error.ownStallMs >= 55)
+  assert.ok(error.waitedMs - error.ownStallMs >= 200)
   assert.match(error.message, /stalled for \d+ ms of that, which was given back/)
 })
 

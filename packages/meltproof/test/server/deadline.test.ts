@@ -70,7 +70,7 @@ test('504 in time, the work is cancelled, and what the handler still writes is d
   const { cause } = error
   assert.ok(cause instanceof DeadlineExceededError)
   assert.equal(cause.phase, 'handler')
-  assert.match(cause.message, /the request took more than 150 ms.*the handler to answer/s)
+  assert.match(cause.message, /the request took more than \d+ ms.*the handler to answer/s)
   assert.equal(await late.promise, 'ended true')
   assert.equal(pendingFairTimers(), 0)
 })
