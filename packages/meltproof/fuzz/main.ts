@@ -26,6 +26,8 @@ const CHECKS = 10
 const SETTLED_AFTER = 3
 /** What the heap may grow by from the first half of the other checks to the second, bytes: the noise of collections. */
 const HEAP_SLACK = 2 * 1024 * 1024
+/** What the process may grow by meanwhile, bytes: allocators keep what a burst needed, but not ever more. */
+const RSS_SLACK = 128 * 1024 * 1024
 /** How long the server may take to notice that everybody has gone, ms. */
 const SETTLE_MS = 10_000
 /** Many loopback addresses to come from, so that ports do not run out; Linux has all of 127/8. */
@@ -92,7 +94,7 @@ class Run {
   }
 
   async everything(): Promise<void> {
-    const heaps: number[] = []
+    const healths: TargetHealth[] = []
     for (let check = 1; check <= CHECKS && !this.#over; check++) {
       // Not more idle ones than the server's own limit on files leaves room for.
       const background = startBackground(this.#ports, options.idle, options.slow, new Random(options.seed + check))
@@ -100,11 +102,11 @@ class Run {
       background.stop()
       const health = await this.#settle()
       if (health === undefined) break
-      heaps.push(health.heapBytes)
+      healths.push(health)
       await this.#askNormally()
       this.#tell(check, health, background.opened)
     }
-    this.#checkHeap(heaps)
+    this.#checkMemory(healths)
     if (this.#exit !== undefined) failures.push(this.#exit)
     console.log(`kinds: ${tally(this.#kinds)}`)
     console.log(`answers of strict conversations: ${tally(this.#statuses)}`)
@@ -186,12 +188,19 @@ class Run {
     }
   }
 
-  #checkHeap(heaps: readonly number[]): void {
-    if (heaps.length < CHECKS) return
+  #checkMemory(healths: readonly TargetHealth[]): void {
+    if (healths.length < CHECKS) return
     // The least of each half: what one collection leaves to the next comes and goes, a leak only grows.
     const middle = Math.ceil((SETTLED_AFTER + CHECKS) / 2)
-    const growth = Math.min(...heaps.slice(middle)) - Math.min(...heaps.slice(SETTLED_AFTER, middle))
-    if (growth > HEAP_SLACK) failures.push(`the heap grew by ${mib(growth)}: ${heaps.map(mib).join(', ')}`)
+    const growthOf = (read: (health: TargetHealth) => number): number => {
+      const least = (from: number, to: number): number => Math.min(...healths.slice(from, to).map(read))
+      return least(middle, CHECKS) - least(SETTLED_AFTER, middle)
+    }
+    const all = (read: (health: TargetHealth) => number): string => healths.map(health => mib(read(health))).join(', ')
+    const heap = growthOf(health => health.heapBytes)
+    if (heap > HEAP_SLACK) failures.push(`the heap grew by ${mib(heap)}: ${all(health => health.heapBytes)}`)
+    const rss = growthOf(health => health.rssBytes)
+    if (rss > RSS_SLACK) failures.push(`the process grew by ${mib(rss)}: ${all(health => health.rssBytes)}`)
   }
 
   #tell(check: number, health: TargetHealth, background: number): void {

@@ -61,7 +61,7 @@ async function dependency(): Promise<void> {
 }
 
 function burn(): void {
-  const until = performance.now() + 1
+  const until = performance.now() + 2
   while (performance.now() < until);
 }
 
