@@ -1,0 +1,198 @@
+/**
+ * `npm run bench:overload`: the scoreboard. Every arm under every workload at 0.7 to 100 times the capacity of the bare
+ * app, cold starts, standing and fresh connections, medians of rounds, and the ideal beside each figure.
+ *
+ *   npm run bench:overload -- [--workload steps,pool] [--arms bare,meltproof] [--loads 1,10,100] [--modes standing]
+ *                             [--rounds 3] [--for 150] [--report] [--quick] [--from-scratch]
+ *
+ * All of it takes some hours, and it wants the machine for itself. It can be stopped at any time: each cell is kept in
+ * runs/overload/ as it ends, and the next start goes on from there. `--for SECONDS` stops by itself and exits with 75
+ * while there is more to do. When all that was asked for is there (or with --report) it writes
+ * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg. `--quick` measures less, and in another folder, and prints
+ * what it found instead.
+ */
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { calibrateSpin } from '../../packages/lab/src/melt/machine.ts'
+import { choosePinning, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
+import { tableOf } from '../../packages/lab/src/report/table.ts'
+import { busyNow } from '../../packages/lab/src/watch/cores.ts'
+import { type Bench, durationOf, measureCapacity, measureCell, measureShedCost, type Subject } from './measure.ts'
+import { startPostgres } from './postgres.ts'
+import { scoreboardOf, suiteOf, writeScoreboard } from './scoreboard.ts'
+import { Store } from './store.ts'
+import { ARMS, LOADS, MODES, MOST_FRESH, WORKLOADS } from './workloads.ts'
+
+/** Exit code when --for has run out and there is more to do (EX_TEMPFAIL). */
+const MORE_TO_DO = 75
+/** What one cell may take beyond its duration and the clients' patience: starting and stopping an app, ms. */
+const OVERHEAD_MS = 3_000
+
+const { values } = parseArgs({
+  options: {
+    workload: { type: 'string' },
+    arms: { type: 'string' },
+    loads: { type: 'string' },
+    modes: { type: 'string' },
+    rounds: { type: 'string' },
+    for: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    report: { type: 'boolean', default: false },
+    'from-scratch': { type: 'boolean', default: false },
+  },
+})
+const { quick } = values
+const workloads = chosen('workload', values.workload, Object.keys(WORKLOADS), quick ? ['steps'] : undefined)
+const arms = chosen('arms', values.arms, ARMS, quick ? ['bare', 'meltproof'] : undefined)
+const modes = chosen('modes', values.modes, MODES, quick ? ['standing'] : undefined)
+const loads = numbers('loads', values.loads) ?? (quick ? [1, 10] : LOADS)
+const rounds = numbers('rounds', values.rounds)?.[0] ?? (quick ? 1 : 3)
+const stopAtMs = values.for === undefined ? Number.POSITIVE_INFINITY : (numbers('for', values.for)![0] ?? 0) * 1000
+
+const root = join(import.meta.dirname, '../..')
+const folder = join(root, quick ? 'runs/overload-quick' : 'runs/overload')
+if (quick || values['from-scratch']) rmSync(folder, { recursive: true, force: true })
+const store = new Store(folder)
+const pinning = choosePinning()
+if (pinning !== undefined) pinSelf(pinning.lab)
+
+if (!values.report) {
+  const finished = await measureEverything()
+  if (!finished) process.exit(MORE_TO_DO)
+}
+if (quick) for (const suite of scoreboardOf(store).suites) console.log(`\n${suite.name}\n${tableOf(suite.result.rows)}`)
+else writeScoreboard(root, store)
+process.exit()
+
+async function measureEverything(): Promise<boolean> {
+  if (store.shedCost() === undefined) {
+    if (!timeFor(30_000)) return false
+    const shedRounds = quick ? 1 : 3
+    const us = {
+      standing: await measureShedCost('standing', shedRounds),
+      fresh: await measureShedCost('fresh', shedRounds),
+    }
+    store.keepShedCost({ us, rounds: shedRounds, measuredAt: new Date().toISOString() })
+    console.log(`r, the cost of one shed: ${us.standing.toFixed(1)} us standing, ${us.fresh.toFixed(1)} us fresh`)
+  }
+  for (const name of workloads) {
+    const workload = WORKLOADS[name]!
+    const missing = modes.some(mode => !isComplete({ name, workload, mode }))
+    if (!missing) continue
+    const postgres = workload.needsPostgres === true ? await startPostgres() : undefined
+    try {
+      for (const mode of modes) {
+        if (!(await measureSuite({ name, workload, mode }, postgres?.url))) return false
+      }
+    } finally {
+      await postgres?.stop()
+    }
+  }
+  return true
+}
+
+function isComplete(subject: Subject): boolean {
+  return store.capacity(suiteOf(subject))?.after != null && cellsOf(subject).every(cell => cell.done)
+}
+
+interface Wanted {
+  readonly arm: (typeof arms)[number]
+  readonly multiple: number
+  readonly round: number
+  readonly done: boolean
+}
+
+/** Arms take turns at each load, so that a machine that changes meanwhile changes for all of them. */
+function cellsOf(subject: Subject): Wanted[] {
+  const suite = suiteOf(subject)
+  const capacity = store.capacity(suite)?.before ?? 0
+  const own = subject.workload.loads ?? loads
+  const offered = own.filter(multiple => subject.mode === 'standing' || multiple * capacity <= MOST_FRESH)
+  return Array.from({ length: rounds }, (_, round) => round + 1).flatMap(round =>
+    offered.flatMap(multiple =>
+      arms.map(arm => ({ arm, multiple, round, done: store.has(suite, arm, multiple, round) })),
+    ),
+  )
+}
+
+async function measureSuite(subject: Subject, databaseUrl: string | undefined): Promise<boolean> {
+  const suite = suiteOf(subject)
+  if (isComplete(subject)) return true
+  const known = store.capacity(suite)
+  const durationMs = durationOf(subject, { quick })
+  if (!timeFor(known === undefined ? 40_000 : 0)) return false
+  const spinPerMs = known?.spinPerMs ?? (await calibrateSpin(pinning?.server))
+  const bench: Bench = { pinning, spinPerMs, databaseUrl, quick }
+  if (known === undefined) {
+    const busy = await busyNow(1000, new AbortController().signal)
+    const found = await measureCapacity(bench, subject)
+    store.keepCapacity(suite, {
+      before: found.rate,
+      after: null,
+      users: found.users,
+      latencyP50Ms: found.latencyP50Ms,
+      spinPerMs,
+      busyBefore:
+        busy === undefined || pinning === undefined
+          ? null
+          : { server: busy[pinning.server] ?? 0, lab: busy[pinning.lab] ?? 0 },
+      durationMs,
+      commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+      startedAt: new Date().toISOString(),
+    })
+    console.log(`${suite}: capacity ${found.rate.toFixed(1)}/s with ${found.users} users`)
+  }
+  const capacity = store.capacity(suite)!
+  for (const { arm, multiple, round, done } of cellsOf(subject)) {
+    if (done) continue
+    if (!timeFor(durationMs + (subject.workload.timeoutMs ?? 3000) + OVERHEAD_MS)) return false
+    const cell = await measureCell(bench, subject, { arm, multiple, round, capacity: capacity.before })
+    store.keep(suite, arm, multiple, round, cell)
+    const { goodput, offered, shed, admittedMs } = cell.step
+    console.log(
+      `${suite} ${arm} ${multiple}x round ${round}: offered ${offered.toFixed(0)}/s, goodput ${goodput.toFixed(1)}/s, ` +
+        `shed ${shed.toFixed(0)}/s, admitted p99 ${admittedMs.p99?.toFixed(0) ?? '-'} ms` +
+        (cell.beside === undefined
+          ? ''
+          : `, beside ${cell.beside.goodput.toFixed(1)}/s of ${cell.beside.offered.toFixed(0)}`) +
+        (cell.step.generator.certified ? '' : '  (not certified)'),
+    )
+  }
+  if (!timeFor(15_000)) return false
+  const again = await measureCapacity(bench, subject, capacity.users)
+  store.keepCapacity(suite, { ...capacity, after: again.rate })
+  console.log(`${suite}: capacity again ${again.rate.toFixed(1)}/s`)
+  return true
+}
+
+/** Whether a piece of about `ms` may still begin. */
+function timeFor(ms: number): boolean {
+  return performance.now() + ms <= stopAtMs
+}
+
+function chosen<T extends string>(
+  option: string,
+  given: string | undefined,
+  known: readonly T[],
+  otherwise: readonly T[] | undefined,
+): readonly T[] {
+  if (given === undefined) return otherwise ?? known
+  const names = given.split(',')
+  for (const name of names) {
+    if (!known.includes(name as T)) fail(`--${option} knows ${known.join(', ')}; got '${name}'`)
+  }
+  return known.filter(name => names.includes(name))
+}
+
+function numbers(option: string, given: string | undefined): readonly number[] | undefined {
+  const found = given?.split(',').map(Number)
+  if (found?.some(value => !(value > 0))) fail(`--${option} takes numbers above 0; got '${given}'`)
+  return found
+}
+
+function fail(message: string): never {
+  console.error(`bench:overload: ${message}`)
+  process.exit(2)
+}

@@ -1,0 +1,179 @@
+/** Measures one app: its capacity, one cell of the table, and the cost of a shed. Reuses the lab from start to end. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { LoadOutcome } from '../../packages/lab/src/load/plan.ts'
+import { runLoad } from '../../packages/lab/src/load/run.ts'
+import { type App, launch } from '../../packages/lab/src/melt/app.ts'
+import { type MeasuredCapacity, remeasureCapacity, searchCapacity } from '../../packages/lab/src/melt/capacity.ts'
+import { offer, type Target } from '../../packages/lab/src/melt/load-plans.ts'
+import { spinVariable } from '../../packages/lab/src/melt/machine.ts'
+import { type Pinning, pinned } from '../../packages/lab/src/melt/pinning.ts'
+import { checkAnswers, waitUntilListening } from '../../packages/lab/src/melt/readiness.ts'
+import type { StepResult } from '../../packages/lab/src/report/result.ts'
+import { summariseStep, windowOf } from '../../packages/lab/src/report/summary.ts'
+import { busyShare, readCores } from '../../packages/lab/src/watch/cores.ts'
+import { watch } from '../../packages/lab/src/watch/watcher.ts'
+import { cpuPerRequest, median, startServer } from '../lib/measured-server.ts'
+import type { Arm, Mode, Workload } from './workloads.ts'
+
+export interface Bench {
+  readonly pinning: Pinning | undefined
+  /** Iterations of the busy loop a millisecond; one count for every app. */
+  readonly spinPerMs: number
+  readonly databaseUrl: string | undefined
+  readonly quick: boolean
+}
+
+export interface Subject {
+  readonly name: string
+  readonly workload: Workload
+  readonly mode: Mode
+}
+
+export interface Cell {
+  readonly step: StepResult
+  /** The second route of a workload that has one. */
+  readonly beside?: StepResult
+}
+
+const SLO_MS = 1000
+const TIMEOUT_MS = 3000
+const DURATION_MS = 5000
+const QUICK_DURATION_MS = 3000
+/** As many standing connections as the bars name. */
+const STANDING = 1500
+const START_TIMEOUT_MS = 15_000
+
+export function durationOf({ workload }: Subject, { quick }: Pick<Bench, 'quick'>): number {
+  return quick ? QUICK_DURATION_MS : (workload.durationMs ?? DURATION_MS)
+}
+
+export function timeoutOf({ workload }: Subject): number {
+  return workload.timeoutMs ?? TIMEOUT_MS
+}
+
+function targetOf(subject: Subject, origin: string, path: string): Target {
+  return {
+    url: new URL(path, origin).href,
+    method: 'GET',
+    headers: {},
+    body: undefined,
+    timeoutMs: timeoutOf(subject),
+    sloMs: SLO_MS,
+    fresh: subject.mode === 'fresh',
+    connections: STANDING,
+    spacing: 'poisson',
+  }
+}
+
+async function withApp<T>(
+  bench: Bench,
+  subject: Subject,
+  arm: Arm,
+  use: (app: App, origin: string) => Promise<T>,
+): Promise<T> {
+  const port = await freePort()
+  const env: Record<string, string | undefined> = {
+    ...process.env,
+    NODE_ENV: 'production',
+    PORT: String(port),
+    [spinVariable]: String(bench.spinPerMs),
+    ...(bench.databaseUrl === undefined ? {} : { DATABASE_URL: bench.databaseUrl }),
+  }
+  const command = [process.execPath, '--no-warnings', join(import.meta.dirname, 'app.mjs'), subject.name, arm]
+  const app = await launch({ command: pinned(command, bench.pinning?.server), env })
+  try {
+    const { origin } = await waitUntilListening(app, {
+      url: new URL(`http://127.0.0.1:${port}`),
+      preferredPort: port,
+      startTimeoutMs: START_TIMEOUT_MS,
+      signal: new AbortController().signal,
+    })
+    const path = subject.workload.capacityPath ?? subject.workload.path
+    await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 5000)
+    return await use(app, origin)
+  } finally {
+    await app.stop()
+  }
+}
+
+/** Of the bare app. With `users` it is measured again as it was found the first time. */
+export async function measureCapacity(bench: Bench, subject: Subject, users?: number): Promise<MeasuredCapacity> {
+  const { workload } = subject
+  return withApp(bench, subject, 'bare', async (_app, origin) => {
+    const context = {
+      target: targetOf(subject, origin, workload.capacityPath ?? workload.path),
+      times: bench.quick
+        ? { warmUpMs: 500, probeMs: 500, confirmMs: 2000 }
+        : { warmUpMs: 1500, probeMs: 1000, confirmMs: 5000 },
+      run: (plan: Parameters<typeof runLoad>[0]): Promise<LoadOutcome> => runLoad(plan),
+      onProbe: () => {},
+    }
+    return users === undefined ? searchCapacity(context) : remeasureCapacity(context, users)
+  })
+}
+
+/** Offers `multiple` times the capacity to a cold app. */
+export async function measureCell(
+  bench: Bench,
+  subject: Subject,
+  { arm, multiple, round, capacity }: { arm: Arm; multiple: number; round: number; capacity: number },
+): Promise<Cell> {
+  const { workload } = subject
+  const durationMs = durationOf(subject, bench)
+  const window = windowOf(durationMs)
+  const rate = (multiple * capacity) / (workload.goodShare ?? 1)
+  return withApp(bench, subject, arm, async (app, origin) => {
+    const coresBefore = await readCores()
+    const watching = watch(app.pid)
+    const startedMs = performance.now()
+    let died: StepResult['server']['died'] = null
+    let ending = false
+    void app.exited.then(({ code, signal }) => {
+      if (!ending) died = { afterMs: Math.round(performance.now() - startedMs), how: signal ?? `code ${code}` }
+    })
+    const ask = (path: string, per: number): Promise<LoadOutcome> =>
+      runLoad(offer(targetOf(subject, origin, path), per, durationMs))
+    const [outcome, besideOutcome] = await Promise.all([
+      ask(workload.path, rate),
+      workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),
+    ])
+    const coresAfter = await readCores()
+    const watched = await watching.stop()
+    ending = true
+    const { pinning } = bench
+    const foreign =
+      coresBefore === undefined || coresAfter === undefined || pinning === undefined
+        ? null
+        : Math.max(0, busyShare(coresBefore, coresAfter, pinning.server) - watched.cpuMs / watched.watchedMs)
+    const summarise = (of: LoadOutcome): StepResult =>
+      summariseStep({ arm, multiple, round, window, sloMs: SLO_MS, outcome: of, watched, died, foreign })
+    const step = summarise(outcome)
+    return besideOutcome === undefined ? { step } : { step, beside: summarise(besideOutcome) }
+  })
+}
+
+/** r: the CPU cost of one shed by meltproof on this machine now, microseconds; the median of `rounds`. */
+export async function measureShedCost(mode: Mode, rounds: number): Promise<number> {
+  const script = join(import.meta.dirname, '../lib/servers.ts')
+  const load =
+    mode === 'standing' ? { connections: STANDING, rate: 10_000 } : { connections: 'fresh' as const, rate: 1500 }
+  const costs: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const server = await startServer(script, ['shed', 'busy', mode])
+    costs.push((await cpuPerRequest(server, { ...load, seconds: 3 })).us)
+    await server.stop()
+  }
+  return median(costs)
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

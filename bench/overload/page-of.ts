@@ -1,0 +1,132 @@
+/** docs/scoreboard.md: the scoreboard in words, tables and pictures. Pure. */
+import { formatMs, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
+import type { Row, StepResult } from '../../packages/lab/src/report/result.ts'
+import type { Scoreboard, Suite } from './scoreboard.ts'
+
+/** DESIGN.md's bars that this scoreboard measures. */
+const WORST_LOADS = [10, 100]
+
+export function pageOf(board: Scoreboard): string {
+  const { shedCost, suites } = board
+  const machine = suites[0]?.result.conditions
+  return `# Scoreboard
+
+Written by \`npm run bench:overload\` (\`bench/overload/\`) from \`bench/results/overload.json\`; not by hand. The same work
+behind nothing (bare), toobusy-js, overload-protection, @fastify/under-pressure (100 ms of event loop delay; a Fastify
+app) and meltproof, each with its own README's set-up and no tuning. Open loop, Poisson arrivals, every cell from a cold
+start; the load is multiples of the bare app's measured capacity. *Goodput*: 2xx answers within 1 s of the time the
+request was due. *Of capacity* is goodput over capacity, and *ideal* what no server on this machine could beat: above the
+capacity (1 - k r/S) / (1 - r/S), where S is the service time (1 / capacity) and r the cost of one shed. Where the work
+is done elsewhere (the pools), sheds use a core that would idle, and the ideal is all of it.
+
+${machine === undefined ? '' : `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${machine.platform}.`} ${
+    shedCost === undefined
+      ? ''
+      : `r measured in the same run (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
+standing connections, ${shedCost.us.fresh.toFixed(1)} us with a connection per request.`
+  }
+
+## Goodput kept
+
+Share of the capacity at each load; the ideal beside it.
+
+${overview(suites)}
+
+${suites.map(chapter).join('\n')}`
+}
+
+function overview(suites: readonly Suite[]): string {
+  const rows: string[] = []
+  const arms = [...new Set(suites.flatMap(({ result }) => result.arms.map(arm => arm.name)))]
+  for (const suite of suites) {
+    const { rows: measured } = suite.result
+    const loads = [...new Set(measured.map(row => row.multiple))]
+    const shown = loads.filter(load => WORST_LOADS.includes(load))
+    for (const load of shown.length > 0 ? shown : loads.slice(-1)) {
+      const cells = arms.map(name => {
+        const row = measured.find(each => each.arm === name && each.multiple === load)
+        return row === undefined ? '' : percent(row.ofCapacity)
+      })
+      rows.push(
+        `| [${suite.subject.workload.title}, ${suite.subject.mode}](#${suite.name}) | ${formatMultiple(load)} | ${cells.join(' | ')} | ${percent(suite.ideal[load]!)} |`,
+      )
+    }
+  }
+  return [
+    `| workload | load | ${arms.join(' | ')} | ideal |`,
+    `| --- | ---: | ${arms.map(() => '---:').join(' | ')} | ---: |`,
+    ...rows,
+  ].join('\n')
+}
+
+function chapter(suite: Suite): string {
+  const { name, subject, result, beside } = suite
+  const { capacity, conditions } = result
+  const loads = new Set(result.rows.map(row => row.multiple))
+  const after = capacity!.after === null ? 'not measured again' : `${formatRate(capacity!.after)}/s after`
+  const rounds = [...new Set(result.rows.map(row => row.rounds))].sort((a, b) => a - b).join(' to ')
+  return `<a id="${name}"></a>
+## ${subject.workload.title}, ${conditions.connections}
+
+${subject.workload.story} Capacity ${formatRate(capacity!.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
+${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}.
+${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
+${tableOf(suite)}
+${beside.length === 0 ? '' : `\nThe cheap route beside it:\n\n${besideTable(beside)}\n`}
+${doubts(suite)}
+`
+}
+
+function tableOf({ result, ideal }: Suite): string {
+  const lines = result.rows.map(row => {
+    const steps = result.steps.filter(step => step.arm === row.arm && step.multiple === row.multiple)
+    return `| ${[
+      row.arm,
+      formatMultiple(row.multiple),
+      formatRate(row.offered),
+      formatRate(row.goodput),
+      percent(row.ofCapacity),
+      percent(ideal[row.multiple]!),
+      formatMs(row.admittedMs.p50),
+      formatMs(row.admittedMs.p99),
+      formatRate(row.shed),
+      row.offered === 0 ? '–' : percent(row.shed / row.offered, 2),
+      formatMs(row.shedMs.p99),
+      formatMs(row.longestAnswerMs),
+      String(Math.round(row.errors)),
+      certified(steps),
+    ].join(' | ')} |`
+  })
+  return [
+    '| arm | load | offered/s | goodput/s | of capacity | ideal | admitted p50 | admitted p99 | shed/s | shed | shed p99 | longest | errors | certified |',
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
+    ...lines,
+  ].join('\n')
+}
+
+function besideTable(rows: readonly Row[]): string {
+  return [
+    '| arm | load of the heavy route | offered/s | goodput/s | kept | p99 |',
+    '| --- | ---: | ---: | ---: | ---: | ---: |',
+    ...rows.map(
+      row =>
+        `| ${row.arm} | ${formatMultiple(row.multiple)} | ${formatRate(row.offered)} | ${formatRate(row.goodput)} | ${percent(row.goodput / row.offered)} | ${formatMs(row.admittedMs.p99)} |`,
+    ),
+  ].join('\n')
+}
+
+/** The lab's own word on each round: was the generator late or the bottleneck, did somebody else use the core? */
+function certified(steps: readonly StepResult[]): string {
+  const sure = steps.filter(step => step.generator.certified).length
+  return sure === steps.length ? 'yes' : `${sure} of ${steps.length}`
+}
+
+function doubts({ result }: Suite): string {
+  if (result.certified) return 'Certified: the generator was never late, the cores were ours and the capacity steady.'
+  const shown = result.why.map(reason => `- ${reason.length > 300 ? `${reason.slice(0, 299)}…` : reason}`)
+  return `<details><summary>What the lab doubts about this run</summary>\n\n${shown.join('\n')}\n\n</details>`
+}
+
+function percent(share: number, digits = 0): string {
+  return digits === 0 ? formatPercent(share) : `${(share * 100).toFixed(digits)} %`
+}

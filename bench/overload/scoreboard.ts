@@ -1,0 +1,142 @@
+/** From the cells measured so far to bench/results/overload.json, docs/scoreboard.md and its pictures. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
+import { choosePinning } from '../../packages/lab/src/melt/pinning.ts'
+import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
+import type { ArmResult, MeltResult, Row } from '../../packages/lab/src/report/result.ts'
+import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'
+import { curveSvg } from '../../packages/lab/src/report/svg.ts'
+import { idealShare } from './ideal.ts'
+import { type Subject, timeoutOf } from './measure.ts'
+import { pageOf } from './page-of.ts'
+import type { ShedCost, Store } from './store.ts'
+import { ARMS, type Arm, MODES, WORKLOADS } from './workloads.ts'
+
+export interface Suite {
+  readonly name: string
+  readonly subject: Subject
+  /** All that the lab's tables and pictures are drawn from. */
+  readonly result: MeltResult
+  /** Of the second route of a workload that has one, arm by arm and load by load. */
+  readonly beside: readonly Row[]
+  /** Best possible share of the capacity at each load. */
+  readonly ideal: Readonly<Record<number, number>>
+}
+
+export interface Scoreboard {
+  readonly shedCost: ShedCost | undefined
+  readonly suites: readonly Suite[]
+}
+
+export function suiteOf({ name, mode }: Pick<Subject, 'name' | 'mode'>): string {
+  return `${name}-${mode}`
+}
+
+export function scoreboardOf(store: Store): Scoreboard {
+  const shedCost = store.shedCost()
+  const suites = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
+    MODES.flatMap(mode => assemble(store, { name, workload, mode }, shedCost) ?? []),
+  )
+  return { shedCost, suites }
+}
+
+export function writeScoreboard(root: string, store: Store): void {
+  const board = scoreboardOf(store)
+  const images = join(root, 'docs/images')
+  mkdirSync(images, { recursive: true })
+  for (const { name, result } of board.suites) {
+    if (new Set(result.rows.map(row => row.multiple)).size > 1) {
+      writeFileSync(join(images, `overload-${name}.svg`), curveSvg(result))
+    }
+  }
+  const json = {
+    shedCost: board.shedCost,
+    suites: board.suites.map(({ result, beside, ideal }) => ({
+      ...result,
+      // Second by second is for looking into a run; here each cell keeps its figures.
+      steps: result.steps.map(({ seconds: _seconds, memory: _memory, ...step }) => step),
+      beside,
+      ideal,
+    })),
+  }
+  writeFileSync(join(root, 'bench/results/overload.json'), `${JSON.stringify(json, null, 1)}\n`)
+  writeFileSync(join(root, 'docs/scoreboard.md'), pageOf(board))
+  console.log(`wrote bench/results/overload.json and docs/scoreboard.md: ${board.suites.length} suites`)
+}
+
+function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined): Suite | undefined {
+  const name = suiteOf(subject)
+  const found = store.capacity(name)
+  const cells = store.cells(name)
+  if (found === undefined || cells.length === 0) return undefined
+  const { workload } = subject
+  const rate = Math.max(found.before, found.after ?? 0)
+  const capacity = {
+    rate,
+    before: found.before,
+    after: found.after,
+    drift: found.after === null ? null : found.after / found.before - 1,
+    users: found.users,
+    latencyP50Ms: found.latencyP50Ms,
+    probes: [],
+  }
+  const steps = cells.map(cell => cell.step)
+  const present = ARMS.filter(arm => steps.some(step => step.arm === arm))
+  const rows = rowsOf(steps, present, rate)
+  const durationMs = found.durationMs
+  const known = {
+    kind: 'melt',
+    version: 1,
+    name,
+    startedAt: found.startedAt,
+    elapsedMs: 0,
+    incomplete: found.after === null,
+    conditions: {
+      commandLine: `npm run bench:overload -- --workload ${subject.name} --modes ${subject.mode}`,
+      labVersion: found.commit,
+      ...describeMachine(),
+      pinning: choosePinning() ?? null,
+      busyBefore: found.busyBefore,
+      spinPerMs: { before: found.spinPerMs, after: null },
+      request: `GET ${workload.path}`,
+      sloMs: 1000,
+      timeoutMs: timeoutOf(subject),
+      durationMs,
+      rounds: Math.max(...rows.map(row => row.rounds)),
+      spacing: 'poisson',
+      connections: subject.mode === 'fresh' ? 'a new connection for every request' : '1,500 standing connections',
+      window: windowOf(durationMs),
+    },
+    capacity,
+    arms: present.map(arm => ({
+      name: arm,
+      kind: kindOf(arm),
+      command: `node bench/overload/app.mjs ${subject.name} ${arm}`,
+      nodeOptions: null,
+    })),
+    steps,
+    rows,
+  } as const
+  const why = reasonsToDoubt(known)
+  if (found.after === null) why.unshift('the capacity was not measured again at the end')
+  const besideSteps = cells.flatMap(cell => cell.beside ?? [])
+  const serviceUs = 1e6 / rate
+  const r = shedCost?.us[subject.mode] ?? 0
+  return {
+    name,
+    subject,
+    result: { ...known, certified: why.length === 0, why },
+    beside: workload.beside === undefined ? [] : rowsOf(besideSteps, present, workload.beside.rate),
+    ideal: Object.fromEntries(
+      [...new Set(rows.map(row => row.multiple))].map(k => [
+        k,
+        workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k),
+      ]),
+    ),
+  }
+}
+
+function kindOf(arm: Arm): ArmResult['kind'] {
+  return arm === 'bare' ? 'bare' : arm === 'meltproof' ? 'protected' : 'also'
+}

@@ -1,0 +1,81 @@
+/** What a request of each workload does. Runs in the app's process. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'pg'
+import { burn } from '../../packages/lab/apps/burst-work.js'
+import { spin, spinPerMs } from '../../packages/lab/apps/busy.js'
+import { renderPage } from './page.mjs'
+
+const perMs = spinPerMs()
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+async function steps() {
+  await burn()
+  return 'That was five milliseconds of work.\n'
+}
+
+function simulatedPool(size, holdMs) {
+  const waiting = []
+  let held = 0
+  return async () => {
+    if (held >= size) await new Promise(resolve => waiting.push(resolve))
+    held++
+    await sleep(holdMs)
+    held--
+    waiting.shift()?.()
+    return 'held\n'
+  }
+}
+
+function database() {
+  const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
+  return async () => {
+    await pool.query('select pg_sleep(0.05)')
+    return 'slept\n'
+  }
+}
+
+function oneInTenSlow() {
+  let count = 0
+  return async path => {
+    if (path !== '/quick' && ++count % 10 === 0) {
+      await sleep(10_000)
+      return 'That took ten seconds.\n'
+    }
+    return steps()
+  }
+}
+
+function withStalls() {
+  setInterval(() => spin(perMs * 200), 5_000).unref()
+  return steps
+}
+
+const WORK = {
+  steps: () => steps,
+  sync: () => async () => {
+    spin(perMs * 20)
+    return 'That was twenty milliseconds of work.\n'
+  },
+  database,
+  pool: () => simulatedPool(10, 50),
+  mixed: () => async path => {
+    if (path === '/cheap') {
+      spin(perMs * 0.2)
+      return 'cheap\n'
+    }
+    for (let step = 0; step < 4; step++) {
+      await turn()
+      spin(perMs * 5)
+    }
+    return 'heavy\n'
+  },
+  tail: oneInTenSlow,
+  render: () => async () => renderPage(),
+  stalls: withStalls,
+}
+
+export function workOf(workload) {
+  const make = WORK[workload]
+  if (make === undefined) throw new Error(`unknown workload ${workload}; known: ${Object.keys(WORK).join(', ')}`)
+  return make()
+}

@@ -1,0 +1,97 @@
+/** What the apps of the scoreboard do, and how much of it is asked. Plain data; the work itself is in work.mjs. */
+
+export interface Workload {
+  readonly title: string
+  /** One sentence: what a request costs and where. */
+  readonly story: string
+  readonly path: string
+  /** Asked instead of `path` when the capacity is measured. */
+  readonly capacityPath?: string
+  /** Share of the requests that can be goodput at all; 1 unless said. */
+  readonly goodShare?: number
+  /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
+  readonly bound: 'cpu' | 'waiting'
+  /** A second route, asked at a constant rate beside it. */
+  readonly beside?: { readonly path: string; readonly rate: number }
+  /** The only loads that make sense here, multiples of the capacity. */
+  readonly loads?: readonly number[]
+  /** Length of a measurement when it has to be another one, ms. */
+  readonly durationMs?: number
+  /** When clients give up, ms. */
+  readonly timeoutMs?: number
+  readonly needsPostgres?: true
+}
+
+export const WORKLOADS: Readonly<Record<string, Workload>> = {
+  steps: {
+    title: '5 ms of CPU in five steps',
+    story: 'Every request burns 5 ms of CPU over five asynchronous calls.',
+    path: '/',
+    bound: 'cpu',
+  },
+  sync: {
+    title: '20 ms of CPU at once',
+    story: 'Every request burns 20 ms of CPU without letting the loop turn.',
+    path: '/',
+    bound: 'cpu',
+  },
+  database: {
+    title: 'a database pool',
+    story: 'Every request runs `select pg_sleep(0.05)` on PostgreSQL through a `pg` pool of 10 connections.',
+    path: '/',
+    bound: 'waiting',
+    needsPostgres: true,
+  },
+  pool: {
+    title: 'a simulated pool',
+    story: 'Every request holds one of 10 places for 50 ms of waiting.',
+    path: '/',
+    bound: 'waiting',
+  },
+  mixed: {
+    title: 'cheap and heavy routes',
+    story:
+      '`/heavy` burns 20 ms of CPU in four steps; the load is multiples of its capacity. `/cheap` costs 0.2 ms and is ' +
+      'asked 200 times a second beside it, at every load. Neither route is announced as more important.',
+    path: '/heavy',
+    bound: 'cpu',
+    beside: { path: '/cheap', rate: 200 },
+  },
+  tail: {
+    title: 'one request in ten takes 10 s',
+    story:
+      'Nine requests in ten burn 5 ms of CPU over five calls, the tenth waits 10 s for something else and is never ' +
+      'goodput. Clients wait 11 s. The capacity is that of the nine.',
+    path: '/',
+    capacityPath: '/quick',
+    goodShare: 0.9,
+    bound: 'cpu',
+    timeoutMs: 11_000,
+  },
+  render: {
+    title: 'server-side rendering',
+    story: 'Every request renders a page of 150 products with React (`renderToString`).',
+    path: '/',
+    bound: 'cpu',
+  },
+  stalls: {
+    title: 'false sheds: a 200 ms stall every 5 s at 70 % load',
+    story: 'As 5 ms of CPU in five steps; every 5 s the loop stands still for 200 ms. Nothing should be shed.',
+    path: '/',
+    capacityPath: '/',
+    bound: 'cpu',
+    loads: [0.7],
+    durationMs: 20_000,
+  },
+}
+
+export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100]
+
+export const ARMS = ['bare', 'toobusy-js', 'under-pressure', 'overload-protection', 'meltproof'] as const
+export type Arm = (typeof ARMS)[number]
+
+export const MODES = ['standing', 'fresh'] as const
+export type Mode = (typeof MODES)[number]
+
+/** More new connections a second than this one core of the generator can not open (bench/generator.ts). */
+export const MOST_FRESH = 4_000
