@@ -18,6 +18,7 @@ export const checkPlan = (plan: LoadPlan): void => {
   within('connectTimeoutMs', plan.connectTimeoutMs, 1, LONGEST_MS, false)
   within('sloMs', plan.sloMs, 1, LONGEST_MS, false)
   within('threads', plan.threads, 1, MOST_THREADS, true)
+  if (plan.numbered !== undefined) within('numbered.senders', plan.numbered.senders, 1, 999_999_999, true)
   const { arrival, connections } = plan
   if (arrival.kind === 'open') {
     validateSchedule(arrival.schedule)

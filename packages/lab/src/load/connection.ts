@@ -47,6 +47,9 @@ export class Connection {
   sentAt = 0
   /** When connecting, then closing, began: set by the owner. */
   since = 0
+  /** What it sends instead of the peer's request, and its number, where requests differ: set by the owner. */
+  request: Uint8Array | undefined
+  number = -1
 
   readonly #owner: ConnectionOwner
   readonly #peer: Peer
@@ -91,7 +94,7 @@ export class Connection {
 
   #write(): void {
     this.#parser.start(this.#peer.headRequest)
-    this.#socket.write(this.#peer.request)
+    this.#socket.write(this.request ?? this.#peer.request)
   }
 
   #connected(): void {

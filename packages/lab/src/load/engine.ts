@@ -8,6 +8,7 @@ import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
 import { nowMs } from './clock.ts'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
 import { Fifo } from './fifo.ts'
+import { NumberedRequest } from './numbered-request.ts'
 import { Pacer } from './pacer.ts'
 import type { FailureCode, LoadPlan } from './plan.ts'
 import { Tally, type TallyData } from './tally.ts'
@@ -67,6 +68,8 @@ export interface EngineReport {
   /** Standing connections wanted and opened before the start. */
   readonly standingWanted: number
   readonly standingOpened: number
+  /** Numbers of the requests answered 2xx; empty unless the plan is numbered. */
+  readonly acknowledged: Uint32Array
 }
 
 /** CPU of this thread in milliseconds; of the process where Node can not tell (before 23.9). */
@@ -83,6 +86,9 @@ export class Engine implements ConnectionOwner {
   readonly #fresh: boolean
   readonly #most: number
   readonly #standing: number
+  readonly #numbered: NumberedRequest | undefined
+  #number: number
+  readonly #acknowledged: number[] = []
 
   /** Due times of requests that wait for a connection. */
   readonly #waiting = new Fifo<number>()
@@ -125,6 +131,9 @@ export class Engine implements ConnectionOwner {
     this.#most =
       connections.kind === 'fresh' ? Number.POSITIVE_INFINITY : Math.max(1, shareOf(connections.max, worker, workers))
     this.#pacer = new Pacer(job.control, () => this.#turn())
+    this.#numbered =
+      plan.numbered && job.peer ? new NumberedRequest(job.peer.request, plan.numbered.senders) : undefined
+    this.#number = worker
   }
 
   /** Opens the standing set, gently. Ends early when one of them fails: the run itself will say what is wrong. */
@@ -267,6 +276,11 @@ export class Engine implements ConnectionOwner {
   #send(connection: Connection, due: number, at: number, waited: boolean): void {
     connection.due = due
     connection.sentAt = at
+    if (this.#numbered !== undefined) {
+      connection.number = this.#number
+      connection.request = this.#numbered.bytes(this.#number, Date.now())
+      this.#number += this.#job.workers
+    }
     this.#inflight.add(connection)
     this.#tally.sent(due, at, waited)
     connection.send()
@@ -305,6 +319,7 @@ export class Engine implements ConnectionOwner {
     const latency = now - connection.due
     this.#inflight.delete(connection)
     this.#tally.answer(connection.due, status, latency, connection.sentAt - connection.due + readLag)
+    if (this.#numbered !== undefined && status >= 200 && status < 300) this.#acknowledged.push(connection.number)
     // A slow average with weight 1/16: enough to tell microseconds from milliseconds.
     this.#typicalMs += (now - connection.sentAt - this.#typicalMs) / 16
     this.#lastAnswerAt = now
@@ -417,6 +432,7 @@ export class Engine implements ConnectionOwner {
       unsentForGenerator: this.#unsentForGenerator,
       standingWanted: this.#standing,
       standingOpened: this.#standingOpened,
+      acknowledged: Uint32Array.from(this.#acknowledged),
     })
   }
 }

@@ -55,6 +55,11 @@ export interface LoadPlan {
   readonly sloMs: number
   /** Worker threads that share the load. */
   readonly threads: number
+  /**
+   * Makes every request one of its own: the marks of numbered-request.ts in path, headers and body are replaced, and the
+   * outcome says which numbers were answered 2xx. Request n is the one of sender n mod `senders`, all of them in turn.
+   */
+  readonly numbered?: { readonly senders: number }
 }
 
 /** Why a request got no complete answer. */
@@ -123,6 +128,8 @@ export interface LoadOutcome {
   /** False when the generator itself was late or the bottleneck, or the run was cut short; `why` says so in sentences. */
   readonly certified: boolean
   readonly why: readonly string[]
+  /** Numbers of the requests answered 2xx, in no order; empty unless the plan is `numbered`. */
+  readonly acknowledged: readonly number[]
   /** True when the run was aborted before its schedule ended. */
   readonly incomplete: boolean
 }

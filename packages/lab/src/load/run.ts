@@ -190,6 +190,7 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     sendLag,
     seconds: secondsOf(tallies),
     cpuPerRequestUs: (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, sent),
+    acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: why.length === 0,
     why,
     incomplete: reports.some(report => report.aborted),

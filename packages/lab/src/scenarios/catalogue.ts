@@ -5,6 +5,7 @@ import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { drip } from './drip.ts'
 import type { AnyScenario } from './scenario.ts'
+import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
-export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database]
+export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database, tide]

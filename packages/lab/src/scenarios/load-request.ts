@@ -14,6 +14,8 @@ interface Common {
   readonly sloMs?: number
   /** A new connection for every request. */
   readonly fresh?: boolean
+  /** Every request one of its own, from so many senders in turn; see load/numbered-request.ts. */
+  readonly numbered?: { readonly senders: number }
 }
 
 /** `users` who each wait for their answer, or `rate` arrivals a second whatever the server does. */
@@ -48,6 +50,7 @@ export function planOf(request: LoadRequest): LoadPlan {
     connectTimeoutMs: timeoutMs,
     sloMs,
     threads: 1, // the lab has one core
+    ...(request.numbered === undefined ? {} : { numbered: request.numbered }),
   }
 }
 

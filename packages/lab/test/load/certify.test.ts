@@ -31,6 +31,7 @@ const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
   unsentForGenerator: 0,
   standingWanted: 10,
   standingOpened: 10,
+  acknowledged: new Uint32Array(),
   ...report,
 })
 

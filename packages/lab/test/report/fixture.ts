@@ -56,6 +56,7 @@ export function outcome(seconds: readonly LoadSecond[], more: Partial<LoadOutcom
     sendLag: histogram(10, 0.1),
     seconds,
     cpuPerRequestUs: 6,
+    acknowledged: [],
     certified: true,
     why: [],
     incomplete: false,

@@ -1,0 +1,96 @@
+/**
+ * Human Tide, the app of this experiment. It is no part of the published lab: it needs Express and a PostgreSQL, which
+ * nobody should have to install for the other experiments. So this one runs in a checkout of the repository.
+ */
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
+import { UserError } from '../user-error.ts'
+import type { LoadRequest } from './load-request.ts'
+import type { Context, RunningApp } from './scenario.ts'
+
+/** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */
+const folder = fileURLToPath(new URL('../../../../examples/human-tide', import.meta.url))
+
+function script(name: string): readonly string[] {
+  const file = path.join(folder, name)
+  if (existsSync(file)) return [process.execPath, file]
+  throw new UserError(
+    'the tide experiment runs examples/human-tide, which is not part of the published meltlab: clone the repository of ' +
+      'meltproof, run `npm ci && npm run build` there, then `npx meltlab run tide`',
+  )
+}
+
+export interface TideDatabase {
+  readonly url: string
+  /** Reads the table itself: how many of the acknowledged positions are not in it, and how many of these phones' are. */
+  missing(load: PhoneLoad, acknowledged: readonly number[]): Promise<{ missing: number; stored: number }>
+  crash(): Promise<void>
+  restart(): Promise<void>
+}
+
+/** A PostgreSQL in a temporary folder. */
+export async function startDatabase(context: Context): Promise<TideDatabase> {
+  const app = await context.start({
+    name: 'PostgreSQL',
+    run: script('scripts/lab-database.ts'),
+    core: 'dependency',
+    startTimeoutMs: 60_000,
+  })
+  const post = async <T>(route: string, body: object): Promise<T> => {
+    const answer = await fetch(new URL(route, app.origin), {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: context.signal,
+    })
+    const said = (await answer.json()) as T & { error?: string }
+    if (!answer.ok) throw new Error(`the database's ${route} failed: ${said.error ?? answer.status}`)
+    return said
+  }
+  const { url } = await app.ask<{ url: string }>('/url')
+  return {
+    url,
+    missing: ({ prefix, phones }, acknowledged) => {
+      const numbers = Buffer.from(Uint32Array.from(acknowledged).buffer).toString('base64')
+      return post('/missing', { prefix: `${prefix}-`, senders: phones, numbers })
+    },
+    crash: () => post('/crash', {}),
+    restart: () => post('/restart', {}),
+  }
+}
+
+export interface TideArm {
+  readonly name: string
+  /** Environment variables of the app. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export function startTide(context: Context, arm: TideArm, databaseUrl: string, port?: string): Promise<RunningApp> {
+  const env = { DATABASE_URL: databaseUrl, ...arm.env, ...(port === undefined ? {} : { PORT: port }) }
+  return context.start({ name: `human-tide, ${arm.name}`, run: script('src/main.ts'), core: 'server', env })
+}
+
+export interface PhoneLoad {
+  /** Unlike that of any other load, so that these phones are nobody else. */
+  readonly prefix: string
+  readonly phones: number
+  readonly durationMs: number
+}
+
+/** Phones that send once a second, each on a connection of its own, each position one of its own. */
+export function phoneRequest(origin: string, { prefix, phones, durationMs }: PhoneLoad): LoadRequest {
+  const position = `{"seq":1${TURN},"at":${NOW},"lat":54.0${SENDER},"lon":8.0${TURN},"accuracy":5}`
+  return {
+    url: new URL('/api/positions', origin).href,
+    method: 'POST',
+    headers: { authorization: `Bearer ${prefix}-1${SENDER}`, 'content-type': 'application/json' },
+    body: `{"name":"Walker ${SENDER}","sentAt":${NOW},"positions":[${position}]}`,
+    rate: phones,
+    connections: phones,
+    durationMs,
+    // Longer than any phone would wait: what is slow is measured, what never comes ends the step.
+    timeoutMs: 8000,
+    numbered: { senders: phones },
+  }
+}

@@ -1,0 +1,77 @@
+/** The figures of the tide experiment, as they are shown. Pure. */
+import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
+import type { Table, View } from '../report/scenario/result.ts'
+import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
+
+export function tideView({ steps, crash }: TideMeasured): View {
+  const arms = [...new Set(steps.map(({ arm }) => arm))]
+  const of = (arm: string): readonly TideStep[] => steps.filter(step => step.arm === arm)
+  const missing = steps.reduce((sum, step) => sum + step.missing, crash?.missing ?? 0)
+  const series = (read: (step: TideStep) => number | null) =>
+    arms.map(arm => ({ arm, points: of(arm).map(step => [step.phones, read(step)] as const) }))
+  const carrying = arms.map(arm => `${formatCount(mostCarried(of(arm)))} (${arm})`).join(', ')
+  return {
+    finding:
+      steps.length === 0
+        ? 'Nothing was measured.'
+        : `One process carries this many phones, each sending once a second: ${carrying}. ${formatCount(missing)} acknowledged positions are missing.`,
+    tables: [stepTable(steps), ...(crash === undefined ? [] : [crashTable(crash)])],
+    plots: [
+      {
+        kind: 'lines',
+        title: 'Positions stored and acknowledged within a second, per second',
+        x: { label: 'phones, one position a second each', unit: 'count' },
+        y: { label: 'positions a second', unit: 'rate' },
+        series: series(rateOf),
+      },
+      {
+        kind: 'lines',
+        title: 'Latency of what was acknowledged, p99',
+        x: { label: 'phones, one position a second each', unit: 'count' },
+        y: { label: 'latency', unit: 'ms', scale: 'log' },
+        series: series(({ p99Ms }) => p99Ms),
+        levels: [{ value: 1000, name: 'in time' }],
+      },
+      {
+        kind: 'lines',
+        title: 'CPU of the process',
+        x: { label: 'phones, one position a second each', unit: 'count' },
+        y: { label: 'share of one core', unit: 'percent' },
+        series: series(({ cores }) => cores * 100),
+      },
+    ],
+  }
+}
+
+function stepTable(steps: readonly TideStep[]): Table {
+  return {
+    title: 'Phones, one position a second each',
+    note: 'acknowledged means that the COMMIT has returned; in time is within a second of when it was due; missing is acknowledged but not found in the table',
+    columns: ['phones', 'arm', 'in time', 'acknowledged', '503', 'failed', 'p50', 'p99', 'CPU', 'rss', 'missing'],
+    rows: steps.map(step => ({
+      arm: step.arm,
+      cells: [
+        formatCount(step.phones),
+        step.arm,
+        `${formatRate(rateOf(step))}/s${carried(step) ? '' : ` (${formatPercent(step.inTime / step.due)})`}`,
+        formatCount(step.acknowledged),
+        formatCount(step.shed),
+        formatCount(step.failed),
+        formatMs(step.p50Ms),
+        formatMs(step.p99Ms),
+        formatPercent(step.cores),
+        formatMegabytes(step.peakRssBytes),
+        formatCount(step.missing),
+      ],
+    })),
+  }
+}
+
+function crashTable({ phones, due, acknowledged, missing, stored }: NonNullable<TideMeasured['crash']>): Table {
+  return {
+    title: 'The service is killed (SIGKILL) and PostgreSQL crashes (SIGQUIT), both under load and both come back',
+    note: 'what was stored beyond what was acknowledged is what the crash took the answer of: the phone sends it again, and it is no duplicate',
+    columns: ['phones', 'sent', 'acknowledged', 'in the table', 'acknowledged, missing'],
+    rows: [{ cells: [phones, due, acknowledged, stored, missing].map(formatCount) }],
+  }
+}

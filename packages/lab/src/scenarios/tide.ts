@@ -1,0 +1,125 @@
+/** The tide experiment (2013): phones walk a shoreline, and every position is stored. How many does one process carry? */
+import { randomBytes } from 'node:crypto'
+import { runLoad } from '../load/run.ts'
+import { planOf } from './load-request.ts'
+import { type Context, type Scenario, scenario } from './scenario.ts'
+import { type PhoneLoad, phoneRequest, startDatabase, startTide, type TideArm, type TideDatabase } from './tide-app.ts'
+import { tideExpects } from './tide-expects.ts'
+import { carried, type TideCrash, type TideMeasured, type TideStep } from './tide-measured.ts'
+import { tideView } from './tide-view.ts'
+
+const bare: TideArm = { name: 'bare', env: { PROTECT: 'off', LOG: 'off' } }
+const logging: TideArm = { name: 'console.log', env: { PROTECT: 'off', LOG: 'console' } }
+const guarded: TideArm = { name: 'meltproof', env: { PROTECT: 'on', LOG: 'off' } }
+const arms = [bare, logging, guarded]
+
+/** Steps after the first that is not carried: what overload does. */
+const STEPS_BEYOND = 1
+/** The compiler's first look at the code is not what is measured. */
+const WARM_UP = { phones: 300, durationMs: 3000 }
+
+export const tide: Scenario<unknown> = scenario<TideMeasured>({
+  name: 'tide',
+  title: 'Human Tide',
+  story:
+    'Phones send where they are once a second, Express stores each position in PostgreSQL: how many, and is any lost?',
+  published: [
+    { what: 'phones that walked', value: 'about 100' },
+    { what: 'with an access logger, ab -n 5000 -c 100', value: '8.85 requests/s' },
+    { what: 'without it', value: '475 requests/s' },
+  ],
+  arms: [
+    { name: bare.name, kind: 'bare', what: 'examples/human-tide without protect(): Express 5, pg, group commit' },
+    { name: logging.name, kind: 'also', what: 'the same with one console.log a request, into a pipe that is read' },
+    { name: guarded.name, kind: 'protected', what: 'the same as bare with protect(server), as it is published' },
+  ],
+  expects: tideExpects(arms.map(({ name }) => name)),
+  blank: () => ({ steps: [] }),
+  async run(context, measured) {
+    const database = await startDatabase(context)
+    for (const arm of arms) {
+      const app = await startTide(context, arm, database.url)
+      const durationMs = context.pick({ brief: 1000, quick: 4000, full: 20_000 })
+      await context.load(
+        `${arm.name}, warming up`,
+        phoneRequest(app.origin, newPhones(WARM_UP.phones, WARM_UP.durationMs)),
+      )
+      let beyond = 0
+      for (const phones of context.pick({
+        brief: [50, 200],
+        quick: [100, 1000, 3000, 5000, 7000, 9000, 12_000],
+        full: [100, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 5000, 6000, 7000, 8000, 10_000, 12_000],
+      })) {
+        const step = await walk(context, database, { arm, app, load: newPhones(phones, durationMs) })
+        measured.steps.push(step)
+        if (!carried(step) && beyond++ >= STEPS_BEYOND) break
+      }
+      await app.stop()
+    }
+    measured.crash = await crashes(context, database)
+  },
+  view: tideView,
+})
+
+interface Walk {
+  readonly arm: TideArm
+  readonly app: Awaited<ReturnType<typeof startTide>>
+  readonly load: PhoneLoad
+}
+
+const newPhones = (phones: number, durationMs: number): PhoneLoad => ({
+  prefix: randomBytes(8).toString('hex'),
+  phones,
+  durationMs,
+})
+
+async function walk(context: Context, database: TideDatabase, { arm, app, load }: Walk): Promise<TideStep> {
+  const { phones, durationMs } = load
+  const watching = app.watch()
+  const outcome = await context.load(`${arm.name}, ${phones} phones`, phoneRequest(app.origin, load))
+  const { cpuMs, peakRssBytes } = await watching.stop()
+  app.check()
+  context.status(`${arm.name}, ${phones} phones: looking into the database`)
+  const acknowledged = outcome.acknowledged.length
+  const shed = outcome.answered['503'] ?? 0
+  return {
+    arm: arm.name,
+    phones,
+    durationMs,
+    due: outcome.scheduled,
+    acknowledged,
+    inTime: outcome.good,
+    shed,
+    failed: outcome.scheduled - acknowledged - shed,
+    p50Ms: acknowledged > 0 ? outcome.okLatency.percentile(50) : null,
+    p99Ms: acknowledged > 0 ? outcome.okLatency.percentile(99) : null,
+    // Opening the connections is in it: rather too much than too little.
+    cores: cpuMs / outcome.elapsedMs,
+    peakRssBytes,
+    ...(await database.missing(load, outcome.acknowledged)),
+  }
+}
+
+/** Not `context.load`: connections that break are what this is about, and no doubt of the other figures. */
+async function crashes(context: Context, database: TideDatabase): Promise<TideCrash> {
+  const partMs = context.pick({ brief: 1500, quick: 3000, full: 10_000 })
+  const phones = context.pick({ brief: 100, quick: 1000, full: 1000 })
+  const load = newPhones(phones, 4 * partMs)
+  const app = await startTide(context, guarded, database.url)
+  const { port } = new URL(app.origin)
+  const running = runLoad(planOf(phoneRequest(app.origin, load)), { signal: context.signal })
+  context.status('the service is killed, then PostgreSQL')
+  await context.sleep(partMs)
+  process.kill(app.pid, 'SIGKILL')
+  const again = await startTide(context, guarded, database.url, port)
+  await context.sleep(partMs)
+  await database.crash()
+  await context.sleep(partMs / 3)
+  await database.restart()
+  const outcome = await running
+  context.signal.throwIfAborted()
+  again.check()
+  const found = await database.missing(load, outcome.acknowledged)
+  await again.stop()
+  return { phones, due: outcome.scheduled, acknowledged: outcome.acknowledged.length, ...found }
+}

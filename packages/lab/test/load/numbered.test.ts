@@ -1,0 +1,65 @@
+/** Requests that differ: what arrives at a server, and which of them the outcome says were acknowledged. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NOW, NumberedRequest, SENDER, TURN } from '../../src/load/numbered-request.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { constant, httpServer, planFor } from './servers.ts'
+
+test('every mark is replaced, in place', () => {
+  const request = new NumberedRequest(Buffer.from(`<${SENDER}|${TURN}|${NOW}|${SENDER}>`), 7)
+  const text = (number: number) => Buffer.from(request.bytes(number, 1_795_272_424_612)).toString()
+  assert.equal(text(0), '<000000000|000000000|1795272424612|000000000>')
+  assert.equal(text(7 * 12 + 3), '<000000003|000000012|1795272424612|000000003>')
+})
+
+for (const threads of [1, 2]) {
+  test(`a server sees each number once, ${threads} thread(s); the outcome holds those it answered 2xx`, async () => {
+    const seen: string[] = []
+    const answered: number[] = []
+    const server = await httpServer((request, response) => {
+      let body = ''
+      request.setEncoding('utf8').on('data', piece => {
+        body += piece
+      })
+      request.on('end', () => {
+        const { sender, turn, at } = JSON.parse(body) as { sender: number; turn: number; at: number }
+        assert.ok(Math.abs(Date.now() - at) < 60_000)
+        assert.equal(request.headers['x-sender'], String(sender))
+        const number = (turn - 1e9) * 10 + (sender - 1e9)
+        seen.push(`${sender} ${turn}`)
+        const good = number % 3 !== 0
+        if (good) answered.push(number)
+        response.writeHead(good ? 200 : 503).end()
+      })
+    })
+    const outcome = await runLoad(
+      planFor(server.url, {
+        method: 'POST',
+        headers: { 'x-sender': `1${SENDER}` },
+        body: `{"sender":1${SENDER},"turn":1${TURN},"at":${NOW}}`,
+        arrival: constant(500, 400),
+        threads,
+        numbered: { senders: 10 },
+      }),
+    )
+    await server.close()
+    assert.equal(new Set(seen).size, outcome.sent)
+    assert.equal(outcome.sent, 200)
+    assert.deepEqual(
+      outcome.acknowledged.toSorted((a, b) => a - b),
+      answered.toSorted((a, b) => a - b),
+    )
+    assert.equal(outcome.acknowledged.length, outcome.answered['200'])
+  })
+}
+
+test('plain runs acknowledge nothing; no senders is refused', async () => {
+  const server = await httpServer((_request, response) => response.end())
+  const outcome = await runLoad(planFor(server.url, { arrival: constant(100, 100) }))
+  await server.close()
+  assert.deepEqual(outcome.acknowledged, [])
+  await assert.rejects(
+    runLoad(planFor(server.url, { numbered: { senders: 0 } })),
+    /numbered\.senders must be a whole number/,
+  )
+})
