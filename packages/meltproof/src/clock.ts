@@ -11,6 +11,10 @@ export const now: () => number = () => performance.now()
 
 /** Milliseconds since 1970, for what people read. Never subtract one from another: it steps. */
 export const wallClockMs: () => number = () => Date.now()
+/** Whole hours since the epoch: what every process of a fleet agrees on, near enough. */
+export function hourNow(): number {
+  return Math.floor(Date.now() / 3_600_000)
+}
 
 let dateText = ''
 let dateUntilMs = Number.NEGATIVE_INFINITY

@@ -24,7 +24,8 @@ export type ErrorCode =
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_OPTION_UNKNOWN: 'An option or variable has a name meltproof does not know.',
   MELTPROOF_OPTION_INVALID: 'An option or variable has a value outside its range.',
-  MELTPROOF_SERVER_INVALID: 'protect() was given something that is not a node:http or node:https server.',
+  MELTPROOF_SERVER_INVALID:
+    'protect() was given something that is not a server of node:http, node:https or node:http2.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
   MELTPROOF_PEER_MISSING:

@@ -1,6 +1,13 @@
 /** meltproof: keeps a Node.js service answering, honestly and at full capacity, when load would melt it. */
-export { ERROR_CODES, type ErrorCode, isMeltproofError, MeltproofError } from './errors.ts'
+
+export type { Criticality, CriticalityAnswer } from './admission/criticality.ts'
+export type { DisciplineParts, MakeDiscipline, QueueDiscipline } from './admission/discipline.ts'
 export type { ShedReason } from './admission/gate.ts'
+export { fixedLimit, type LimitLaw } from './admission/limit.ts'
+export type { Waiting } from './admission/queue.ts'
+export { ERROR_CODES, type ErrorCode, isMeltproofError, MeltproofError } from './errors.ts'
 export type { Guard, GuardStats } from './server/guard.ts'
+export { pressureOf } from './server/pressure-of.ts'
 export { protect } from './server/protect.ts'
 export type { ProtectOptions } from './server/protect-options.ts'
+export type { ReadinessOptions } from './server/readiness.ts'

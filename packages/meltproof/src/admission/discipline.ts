@@ -15,8 +15,10 @@ export type ShedReason =
   | 'late'
   /** The queue held as many as it may. */
   | 'full'
-  /** The guard is draining or the process is out of memory headroom. */
+  /** The guard is draining. */
   | 'closing'
+  /** Live objects nearly fill the heap. Decided before the gate is asked. */
+  | 'memory'
 
 /**
  * Who waits. Whatever the gate calls may shed entries that wait already, through the function the discipline was made

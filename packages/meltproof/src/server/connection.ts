@@ -70,7 +70,7 @@ export class Connection {
     const connection = new Connection(socket, parser.onIncoming, onIncoming)
     socket[CONNECTION] = connection
     parser.onIncoming = (request, keepAlive) => onIncoming(connection, request, keepAlive)
-    standAtHead(parser, socket, (rawHeaders, keepAlive) => refuse(connection, rawHeaders, keepAlive))
+    standAtHead(parser, socket, (...head) => refuse(connection, ...head))
     return connection
   }
 

@@ -22,7 +22,9 @@ import type { Budget } from '../deadline/budget.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
+import type { LastShed } from './explanation.ts'
 import { observed } from './observed.ts'
+import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
 import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
@@ -39,6 +41,9 @@ export interface DoorkeeperHooks {
 /** What went through the door so far. */
 export interface DoorCounts {
   admitted: number
+  /** Started without asking at the gate, because the operator says so. */
+  exempt: number
+  /** In a dry run: would have been. */
   shed: Record<ShedReason, number>
 }
 
@@ -55,12 +60,17 @@ const MOST_BEHIND = 16
 const DROPPABLE_BODY = 65_536
 
 export class Doorkeeper {
-  readonly counts: DoorCounts = { admitted: 0, shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0 } }
+  readonly counts: DoorCounts = {
+    admitted: 0,
+    exempt: 0,
+    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0 },
+  }
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
   readonly #answers: ShedAnswers
   readonly #hooks: DoorkeeperHooks
+  readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
   readonly #inService = new Set<Exchange>()
@@ -76,6 +86,7 @@ export class Doorkeeper {
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
   #flowCheckedAt = 0
+  #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
 
   constructor(
     server: Server,
@@ -83,14 +94,17 @@ export class Doorkeeper {
     answers: ShedAnswers,
     hooks: DoorkeeperHooks,
     tuning: GateTuning = GATE_TUNING,
+    policy: DoorPolicy = {},
   ) {
     this.#server = server
+    this.#policy = policy
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
     this.#hooks = hooks
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
+    const { level } = policy
     this.#gate = new Gate<Exchange>(
       law,
       {
@@ -103,8 +117,10 @@ export class Doorkeeper {
           this.#timer = setTimeout(timeCame, ms)
           this.#timer.unref()
         },
+        level: level === undefined ? undefined : exchange => level(exchange.request),
       },
       tuning,
+      policy.queue,
     )
     this.#interceptEmit(own)
     this.#interceptIdleClosing()
@@ -120,6 +136,29 @@ export class Doorkeeper {
 
   pressure(): number {
     return this.#pressure.value(now())
+  }
+
+  /** How many may be in service at once; 0 when the law does not know what it says. */
+  get limit(): number {
+    try {
+      return this.#gate.limit
+    } catch {
+      return 0
+    }
+  }
+
+  get lastShed(): LastShed | undefined {
+    return this.#lastShed
+  }
+
+  /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
+  shedEverybody(): void {
+    if (this.#open) return
+    try {
+      this.#gate.close()
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   /** Opens the door for good: whoever waits is started, nobody is asked any more, the server is as before. */
@@ -189,7 +228,8 @@ export class Doorkeeper {
   /** close() destroys idle connections; one whose request waits here looks idle to Node and must not be cut. */
   #interceptIdleClosing(): void {
     const server = this.#server
-    const closeIdle = server.closeIdleConnections
+    const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
+    if (closeIdle === undefined) return // HTTP/2 has no idle connections of this kind
     const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
     const intercepting = (): void => {
       const marked = [...this.#linedConnections].filter(({ socket }) => socket._httpMessage == null)
@@ -262,18 +302,24 @@ export class Doorkeeper {
    * A head was parsed and nothing made of it yet. Under a standing queue the usual shed: one write, and nothing
    * allocated for the request. Whatever is not plain takes the way of all others.
    */
-  readonly #refuse = (connection: Connection, rawHeaders: readonly string[], keepAlive: boolean): boolean => {
+  readonly #refuse = (
+    connection: Connection,
+    rawHeaders: readonly string[],
+    url: string,
+    keepAlive: boolean,
+  ): boolean => {
     // Whoever listens to sheds gets their requests, so these are made then.
     if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
+    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
-      const reason = this.#gate.refuses(nowMs)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
       this.#pressure.offered(nowMs)
-      this.#pressure.shed()
-      this.counts.shed[reason]++
+      this.#countShed(reason, nowMs)
       this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)
       return true
     } catch (error) {
@@ -299,7 +345,7 @@ export class Doorkeeper {
   /** Hands a request on to Node. Exceptions of the app's handler pass through here exactly as they do without us. */
   #handOn(connection: Connection, exchange: Exchange, later = false): number {
     const { request, keepAlive } = exchange
-    if (!exchange.holdsPermit) {
+    if (!exchange.holdsPermit && !exchange.ungated) {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     }
     this.#noteOverlap(connection, exchange)
@@ -322,14 +368,34 @@ export class Doorkeeper {
     connection!.overlapping.add(exchange)
   }
 
-  #offer(exchange: Exchange, nowMs: number): ReturnType<Gate<Exchange>['offer']> {
+  #offer(exchange: Exchange, nowMs: number): Decision {
+    const { dryRun, memoryShort } = this.#policy
+    if (this.#isExempt(exchange.request)) {
+      exchange.ungated = true
+      this.counts.exempt++
+      return 'start'
+    }
     this.#pressure.offered(nowMs)
-    const decision = this.#gate.offer(exchange, nowMs)
+    const decision = memoryShort?.() ? 'memory' : this.#gate.offer(exchange, nowMs)
+    if (dryRun && decision !== 'start') {
+      exchange.ungated = true
+      if (decision === 'wait') {
+        exchange.ghost = true
+        exchange.startedAt = nowMs
+        this.#pressure.waited()
+      } else this.#countShed(decision, nowMs)
+      return 'start'
+    }
     if (decision === 'start') this.#permit(exchange, nowMs)
     else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) exchange.lateMs = latenessNow(nowMs)
     return decision
+  }
+
+  #isExempt(request: IncomingMessage): boolean {
+    const { exemptUrl, exemptRequest } = this.#policy
+    return exemptUrl?.(request.url ?? '') === true || exemptRequest?.(request) === true
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
@@ -361,8 +427,8 @@ export class Doorkeeper {
       this.#handingOn = undefined
       exchange.response = response
       response[ASKED] = true
-      if (exchange.holdsPermit) {
-        response.on('close', () => this.#release(exchange))
+      if (exchange.holdsPermit || exchange.ungated) {
+        if (exchange.holdsPermit || exchange.ghost) response.on('close', () => this.#ended(exchange))
         return this.#enter(exchange, event, request, response)
       }
       this.#answerThroughNode(exchange, response)
@@ -401,6 +467,7 @@ export class Doorkeeper {
 
   /** Hands a request that got past the gate to the app; under its budget where requests have one. */
   #enter(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    if (exchange.ungated && this.#policy.answers?.(request, response) === true) return true
     const { deadlines } = this.#hooks
     if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
     let budget: Budget | undefined
@@ -425,7 +492,7 @@ export class Doorkeeper {
   }
 
   #onGone(exchange: Exchange): void {
-    if (exchange.holdsPermit) this.#release(exchange)
+    if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
   }
 
@@ -443,6 +510,10 @@ export class Doorkeeper {
   }
 
   #startWaited(exchange: Exchange): void {
+    if (exchange.ghost) {
+      this.#startGhost(exchange)
+      return
+    }
     this.#permit(exchange, now())
     this.#leaveWaiting(exchange)
     this.#handOnLater(exchange)
@@ -465,7 +536,21 @@ export class Doorkeeper {
     }
   }
 
+  /** In a dry run the gate starts a stand-in whose handler has run for some time, or has ended. */
+  #startGhost(exchange: Exchange): void {
+    const nowMs = now()
+    this.#permit(exchange, nowMs)
+    if (exchange.tookMs < 0) return
+    exchange.startedAt = nowMs - exchange.tookMs
+    // Not now: the gate is in the middle of something.
+    queueMicrotask(() => this.#release(exchange))
+  }
+
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
+    if (exchange.ghost) {
+      this.#countShed(reason, now())
+      return
+    }
     this.#leaveWaiting(exchange)
     try {
       this.#shed(exchange, reason)
@@ -521,7 +606,13 @@ export class Doorkeeper {
 
   // Leaving -------------------------------------------------------------------------------------------------------
 
-  #release(exchange: Exchange): void {
+  /** Its response is closed. */
+  #ended(exchange: Exchange): void {
+    if (exchange.ghost && !exchange.holdsPermit) exchange.tookMs = now() - exchange.startedAt
+    else this.#release(exchange)
+  }
+
+  #release(exchange: Exchange, answered = exchange.response?.headersSent ?? true): void {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
@@ -529,7 +620,7 @@ export class Doorkeeper {
     connection?.overlapping?.delete(exchange)
     try {
       const nowMs = now()
-      this.#gate.release(nowMs, nowMs - exchange.startedAt)
+      this.#gate.release(nowMs, nowMs - exchange.startedAt, answered)
     } catch (error) {
       this.#fail(error)
     }
@@ -555,15 +646,14 @@ export class Doorkeeper {
       if (nowMs - exchange.startedAt < FLOW_CHECK_MS) break // in order of their start
       const { request, response } = exchange
       const uploading = !request.complete && request.readableFlowing !== null
-      if (response?.headersSent === true || uploading) this.#release(exchange)
+      if (response?.headersSent === true || uploading) this.#release(exchange, true)
     }
   }
 
   // Shedding ------------------------------------------------------------------------------------------------------
 
   #shed(exchange: Exchange, reason: ShedReason): void {
-    this.counts.shed[reason]++
-    this.#pressure.shed()
+    this.#countShed(reason, now())
     if (sheds.hasSubscribers) this.#publishShed(exchange, reason)
     const { connection, response } = exchange
     if (connection === undefined) {
@@ -613,6 +703,18 @@ export class Doorkeeper {
     else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
 
+  #countShed(reason: ShedReason, nowMs: number): void {
+    this.counts.shed[reason]++
+    this.#pressure.shed()
+    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, limit: 0, queued: 0 }
+    const last = this.#lastShed
+    last.reason = reason
+    last.atMs = nowMs
+    last.inflight = this.#gate.inflight
+    last.limit = this.#gate.limit
+    last.queued = this.#gate.queued
+  }
+
   /** The slower way, through Node's own response. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): void {
     const needs = describeHead(exchange.request.rawHeaders)
@@ -638,6 +740,7 @@ export class Doorkeeper {
   }
 }
 
+type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
 /** Marks responses whose request has been at a gate; shared by every installed copy of meltproof. */

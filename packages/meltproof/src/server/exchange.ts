@@ -25,6 +25,12 @@ export class Exchange implements Waiting {
   lateMs = 0
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false
+  /** Started without asking at the gate: it is exempt, or this is a dry run. */
+  ungated = false
+  /** In a dry run: its stand-in waits at the gate while its handler runs. */
+  ghost = false
+  /** In a dry run: how long its handler took, once it has ended; -1 before. */
+  tookMs = -1
 
   constructor(request: IncomingMessage, connection: Connection | undefined, keepAlive: boolean, arrivedAt: number) {
     this.request = request

@@ -11,18 +11,34 @@ export interface GuardStats {
   readonly limit: number
   /** Requests admitted since the start. */
   readonly admitted: number
-  /** Requests shed since the start, by reason. */
+  /** Requests started without asking, because they are exempt, since the start. */
+  readonly exempt: number
+  /** Requests shed since the start, by reason; in a dry run those that would have been. */
   readonly shed: Readonly<Record<ShedReason, number>>
   /** 0 (every recent request started at once) to 1 (every one is shed); above 0.5 requests are being shed. */
   readonly pressure: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
+  /** drain() was called. */
+  readonly draining: boolean
+  /** Decisions are made and counted, and nobody is shed. */
+  readonly dryRun: boolean
 }
 
 export interface Guard {
   stats(): GuardStats
   /** The same number as `stats().pressure`. */
   pressure(): number
+  /** Why the last shed happened, in one sentence for a person. */
+  explain(): string
+  /**
+   * Not ready from now on: the server takes no more connections, serves whoever is there, and closes. Resolves true when
+   * all ended in time; false when after `timeoutMs` (default 10,000) the rest was shed and connections were cut. Calling
+   * it again returns the same promise.
+   *
+   * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
+   */
+  drain(timeoutMs?: number): Promise<boolean>
   /** Takes meltproof off the server: whoever waits is started, and the server is as it was. */
   close(): void
 }

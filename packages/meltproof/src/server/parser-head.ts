@@ -11,7 +11,7 @@ import type { IncomingMessage } from 'node:http'
 import type { HttpSocket } from './connection.ts'
 
 /** Asked about a plain GET without a body to be expected of it; true when it has been answered. */
-export type RefuseHead = (rawHeaders: readonly string[], keepAlive: boolean) => boolean
+export type RefuseHead = (rawHeaders: readonly string[], url: string, keepAlive: boolean) => boolean
 
 /**
  * Where Node's parser puts the rest of a request that nobody will read. Nulling `parser.incoming` instead would leave
@@ -100,7 +100,7 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
       !upgrade &&
       // Missing when there were so many that Node got them in parts.
       headers !== undefined &&
-      here.refuse(headers, keepAlive)
+      here.refuse(headers, url, keepAlive)
     ) {
       this.incoming = NOBODY
       return 0

@@ -1,7 +1,14 @@
 /** The options of protect(): declared, defaulted and checked in one place. */
+import type { IncomingMessage } from 'node:http'
+import { LAW_METHODS } from '../admission/checked-law.ts'
+import type { MakeDiscipline } from '../admission/discipline.ts'
+import type { LimitLaw } from '../admission/limit.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
-import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import type { CriticalityOf } from './criticality-of.ts'
+import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
+import type { ReadinessOptions } from './readiness.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
 
 /** All optional; the defaults are meant for production. */
@@ -40,6 +47,46 @@ export interface ProtectOptions {
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
+   * How much a request matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
+   * user, a tenant) whose requests stand or fall together. Undefined: `critical`. Called only about requests that can not
+   * start at once. One that throws or answers nonsense is reported once and counts as `critical`.
+   * @default all are alike
+   */
+  readonly criticality?: CriticalityOf
+  /**
+   * Header field that names the class, set by a proxy of yours. Clients can forge any header they can send: name one only
+   * if something in front of this server removes it from what comes from outside.
+   * @default none is trusted
+   */
+  readonly criticalityHeader?: string
+  /**
+   * Requests that are never queued or shed: paths (one that ends in `*` covers all below it), or a function of the
+   * request. For health checks and metrics.
+   * @default none
+   */
+  readonly exempt?: readonly string[] | ((request: IncomingMessage) => boolean)
+  /**
+   * Serves a readiness page at this path, exempt from the gate: 200 also while shedding, 503 while draining, and above
+   * `unreadyAbovePressure` if that is given. The body tells pressure, inflight and queued as JSON.
+   * @default none
+   */
+  readonly readiness?: string | ReadinessOptions
+  /**
+   * Decide and count, but start everybody: `stats().shed` tells what would have been shed.
+   * @default false
+   */
+  readonly dryRun?: boolean
+  /**
+   * How many may be in service at once, in place of the law that learns it: a whole number, or a law of your own.
+   * @default learned
+   */
+  readonly limit?: number | LimitLaw
+  /**
+   * Who waits and who is shed, in place of the standing queue; see docs/admission.md.
+   * @default the standing queue
+   */
+  readonly queue?: MakeDiscipline<Exchange>
+  /**
    * Called with each sentence meltproof has to say (lanes it could not open, a failure inside it). Must not throw.
    * @default process.emitWarning
    */
@@ -50,6 +97,14 @@ export interface CheckedOptions {
   readonly lanes: number
   readonly answer: ShedAnswerOptions
   readonly deadline: { readonly limitMs: number; readonly headers: readonly DeadlineHeader[] } | undefined
+  readonly criticality: CriticalityOf | undefined
+  readonly criticalityHeader: string | undefined
+  readonly exemptPaths: readonly string[]
+  readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
+  readonly readiness: ReadinessOptions | undefined
+  readonly dryRun: boolean
+  readonly limit: number | LimitLaw | undefined
+  readonly queue: MakeDiscipline<Exchange> | undefined
   readonly onNote: (note: string) => void
 }
 
@@ -60,8 +115,17 @@ const KNOWN = [
   'shedPage',
   'deadlineMs',
   'deadlineHeaders',
+  'criticality',
+  'criticalityHeader',
+  'exempt',
+  'readiness',
+  'dryRun',
+  'limit',
+  'queue',
   'onNote',
 ] as const satisfies (keyof ProtectOptions)[]
+/** More in service at once than this is no limit. */
+const MOST_IN_SERVICE = 1_000_000
 /** More listening sockets than this only cost file descriptors. */
 const MOST_LANES = 128
 /** A day: longer is not "retry", and RFC 9110 clients may overflow. */
@@ -79,6 +143,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   const { deadlineMs, deadlineHeaders } = options
   if (typeof onNote !== 'function') invalidOption('onNote', 'a function', onNote)
   if (typeof shedPage !== 'string') invalidOption('shedPage', 'a string of HTML', shedPage)
+  const { criticality, criticalityHeader, exempt, readiness, dryRun = false, limit, queue } = options
   return {
     lanes: checkNumber('lanes', lanes, { min: 1, max: MOST_LANES, whole: true }),
     answer: {
@@ -87,6 +152,13 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
       page: checkSize('shedPage', shedPage),
     },
     deadline: checkDeadline(deadlineMs, deadlineHeaders),
+    criticality: checkFunction('criticality', criticality),
+    criticalityHeader: checkHeader(criticalityHeader),
+    ...checkExempt(exempt),
+    readiness: checkReadiness(readiness),
+    dryRun: checkBoolean('dryRun', dryRun),
+    limit: checkLimit(limit),
+    queue: checkFunction('queue', queue),
     onNote,
   }
 }
@@ -101,6 +173,54 @@ function checkDeadline(limitMs: unknown, headers: unknown): CheckedOptions['dead
   if (headers !== undefined)
     invalidOption('deadlineHeaders', 'given together with deadlineMs, which they shorten', headers)
   return undefined
+}
+
+function checkHeader(name: unknown): string | undefined {
+  if (name === undefined) return undefined
+  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+    invalidOption('criticalityHeader', 'the name of a header field', name)
+  }
+  return name.toLowerCase()
+}
+
+function checkExempt(exempt: ProtectOptions['exempt']): Pick<CheckedOptions, 'exemptPaths' | 'exemptRequest'> {
+  if (exempt === undefined) return { exemptPaths: [], exemptRequest: undefined }
+  if (typeof exempt === 'function') return { exemptPaths: [], exemptRequest: exempt }
+  if (!Array.isArray(exempt)) invalidOption('exempt', 'a list of paths or a function of the request', exempt)
+  for (const [index, path] of exempt.entries()) checkPath(`exempt[${index}]`, path)
+  return { exemptPaths: exempt, exemptRequest: undefined }
+}
+
+function checkPath(name: string, path: unknown): string {
+  if (typeof path !== 'string' || !path.startsWith('/') || /[?#\s]/.test(path)) {
+    invalidOption(name, "a path that begins with '/', without a query", path)
+  }
+  return path
+}
+
+function checkReadiness(readiness: unknown): ReadinessOptions | undefined {
+  if (readiness === undefined) return undefined
+  if (typeof readiness === 'string') return { path: checkPath('readiness', readiness) }
+  if (typeof readiness !== 'object' || readiness === null) {
+    invalidOption('readiness', 'a path, or { path, unreadyAbovePressure }', readiness)
+  }
+  rejectUnknown('readiness', readiness, ['path', 'unreadyAbovePressure'])
+  const { path, unreadyAbovePressure } = readiness as { path?: unknown; unreadyAbovePressure?: unknown }
+  if (unreadyAbovePressure === undefined) return { path: checkPath('readiness.path', path) }
+  return {
+    path: checkPath('readiness.path', path),
+    unreadyAbovePressure: checkNumber('readiness.unreadyAbovePressure', unreadyAbovePressure, { min: 0, max: 1 }),
+  }
+}
+
+function checkLimit(limit: unknown): number | LimitLaw | undefined {
+  if (limit === undefined) return undefined
+  if (typeof limit === 'object' && limit !== null) {
+    const missing = LAW_METHODS.filter(name => typeof (limit as Record<string, unknown>)[name] !== 'function')
+    if (missing.length > 0) invalidOption('limit', `a LimitLaw (it lacks ${missing.join(', ')})`, limit)
+    return limit as LimitLaw
+  }
+  return checkNumber('limit', limit, { min: 1, max: MOST_IN_SERVICE, whole: true })
 }
 
 function checkRetryAfter(value: unknown): [number, number] {

@@ -1,30 +1,43 @@
 /**
  * protect(): puts the door on a server. The one line of the README.
  */
-import { Server as HttpServer } from 'node:http'
+import { Server as HttpServer, type IncomingMessage } from 'node:http'
+import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:http2'
 import { Server as HttpsServer } from 'node:https'
+import net from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { GATE_TUNING } from '../admission/gate.ts'
+import { checkedLaw } from '../admission/checked-law.ts'
 import { KneeLaw } from '../admission/knee-law.ts'
+import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
 import { MeltproofError } from '../errors.ts'
-import { show } from '../options.ts'
+import { now } from '../clock.ts'
+import { checkNumber, show } from '../options.ts'
+import { heapRoom } from '../signals/heap.ts'
+import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
+import { drain } from './drain.ts'
+import { exemptPaths } from './exempt-paths.ts'
+import { explainShed } from './explanation.ts'
 import type { Guard } from './guard.ts'
+import { guardOf, setGuard } from './guard-of.ts'
 import { openLanes } from './lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
+import type { DoorPolicy } from './policy.ts'
+import { answerReadiness } from './readiness.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
-/** Where a server keeps its guard: on itself, so that two installed copies of meltproof do not both gate it. */
-const GUARD = Symbol.for('meltproof.guard')
-type Guarded = { [GUARD]?: Guard }
+/** What protect() can stand at. HTTP/2 servers by their compatibility API: requests, not raw streams. */
+export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
 
 /** True while a guard stands at this server. */
 export function isProtected(server: object): boolean {
-  return (server as Guarded)[GUARD] !== undefined
+  return guardOf(server) !== undefined
 }
 
 /**
- * Protects a `node:http` or `node:https` server: it keeps answering at full capacity however much is asked of it.
+ * Protects a server of `node:http`, `node:https` or `node:http2`: it keeps answering at full capacity however much is asked of it.
  * Call it before `listen()`, before or after a framework is attached.
  *
  * On a server that is protected already (by `--import meltproof/register`, say) it returns that guard.
@@ -33,15 +46,17 @@ export function isProtected(server: object): boolean {
  *   are unknown or out of range. After that nothing of meltproof's ever reaches the app: a failure inside opens the
  *   door for good and is reported once.
  */
-export function protect(server: HttpServer | HttpsServer, options?: ProtectOptions): Guard {
-  if (!isHttpServer(server)) {
+export function protect(protectedServer: ProtectedServer, options?: ProtectOptions): Guard {
+  // What of node:http's server HTTP/2's lacks is asked for before it is used.
+  const server = protectedServer as HttpServer
+  if (!isServer(server)) {
     throw new MeltproofError(
       'MELTPROOF_SERVER_INVALID',
-      `protect() needs the server that http.createServer() or https.createServer() returned; got ${show(server)}. ` +
+      `protect() needs the server that createServer() of node:http, node:https or node:http2 returned; got ${show(server)}. ` +
         'With a framework, pass its server: http.createServer(app) for Express and Koa, fastify.server for Fastify.',
     )
   }
-  const existing = (server as Guarded)[GUARD]
+  const existing = guardOf(server)
   if (existing !== undefined) {
     if (options === undefined) return existing
     throw new MeltproofError(
@@ -56,7 +71,8 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
       'protect() must be called before listen(): connections accepted until now would go round it.',
     )
   }
-  const { lanes: laneCount, answer, deadline, onNote } = checkProtectOptions(options === undefined ? {} : options)
+  const checked = checkProtectOptions(options === undefined ? {} : options)
+  const { lanes: laneCount, answer, deadline, dryRun, onNote, readiness } = checked
   const note = (text: string): void => {
     try {
       onNote(text)
@@ -64,35 +80,108 @@ export function protect(server: HttpServer | HttpsServer, options?: ProtectOptio
       // What the app does with a note must not come back to it as an exception of ours.
     }
   }
-  const law = new KneeLaw(() => performance.eventLoopUtilization().active)
-  const door = new Doorkeeper(server, law, new ShedAnswers(answer), {
-    onFailure: error => note(`meltproof failed and has stepped aside; the server runs unprotected. ${describe(error)}`),
+  const law = lawOf(checked.limit)
+  const heap = heapRoom()
+  let draining: Promise<boolean> | undefined
+  const paths = readiness === undefined ? checked.exemptPaths : [...checked.exemptPaths, readiness.path]
+  const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
+  const { exemptRequest } = checked
+  const policy: DoorPolicy = {
+    queue: checked.queue,
+    level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
+    exemptUrl: exemptPaths(paths),
+    exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
+    answers:
+      isReadiness &&
+      ((request, response) => {
+        if (!isReadiness(request.url ?? '')) return false
+        const { inflight, queued } = door
+        const state = { draining: draining !== undefined, pressure: door.pressure(), inflight, queued }
+        answerReadiness(readiness!, state, request, response)
+        return true
+      }),
+    dryRun,
+    memoryShort: () => heap.short,
+  }
+  const hooks = {
+    onFailure: (error: unknown): void =>
+      note(`meltproof failed and has stepped aside; the server runs unprotected. ${describe(error)}`),
     ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
-  })
+  }
+  const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
+  const sessions = sessionsOf(server)
   const lanes = openLanes(server, { lanes: laneCount, onNote: note })
   const guard: Guard = {
     stats: () => ({
       inflight: door.inflight,
       queued: door.queued,
-      limit: law.limit,
+      limit: door.limit,
       admitted: door.counts.admitted,
+      exempt: door.counts.exempt,
       shed: { ...door.counts.shed },
       pressure: door.pressure(),
       lanes: lanes.count,
+      draining: draining !== undefined,
+      dryRun,
     }),
     pressure: () => door.pressure(),
+    explain: () => explainShed(door.lastShed, now(), dryRun),
+    drain: (timeoutMs = DRAIN_MS) => {
+      checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
+      const unfinished = (): number => door.inflight + door.queued
+      draining ??= drain({ server, sessions, unfinished, shedRest: () => door.shedEverybody() }, timeoutMs)
+      return draining
+    },
     close: () => {
-      if ((server as Guarded)[GUARD] === guard) delete (server as Guarded)[GUARD]
+      if (guardOf(server) === guard) setGuard(server, undefined)
       door.open()
       lanes.close()
     },
   }
-  Object.defineProperty(server, GUARD, { value: guard, configurable: true })
+  setGuard(server, guard)
   return guard
 }
 
-function isHttpServer(value: unknown): value is HttpServer | HttpsServer {
-  return value instanceof HttpServer || value instanceof HttpsServer
+const DRAIN_MS = 10_000
+const MOST_DRAIN_MS = 3_600_000
+
+function lawOf(limit: number | LimitLaw | undefined): LimitLaw {
+  if (typeof limit === 'number') return fixedLimit(limit)
+  if (limit !== undefined) return checkedLaw(limit)
+  return new KneeLaw(() => performance.eventLoopUtilization().active)
+}
+
+/** The operator's function, whose exceptions are said once and mean no. */
+function safely(
+  exempt: (request: IncomingMessage) => boolean,
+  note: (text: string) => void,
+): (request: IncomingMessage) => boolean {
+  let said = false
+  return request => {
+    try {
+      return exempt(request) === true
+    } catch (error) {
+      if (!said) note(`the exempt function threw ${String(error)}; such requests are not exempt`)
+      said = true
+      return false
+    }
+  }
+}
+
+/** HTTP/2 servers are known by a method only they have: their classes are not exported. */
+function isServer(value: unknown): boolean {
+  if (value instanceof HttpServer || value instanceof HttpsServer) return true
+  return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
+}
+
+function sessionsOf(server: net.Server): ReadonlySet<ServerHttp2Session> {
+  const sessions = new Set<ServerHttp2Session>()
+  if (server instanceof HttpServer || server instanceof HttpsServer) return sessions
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session))
+  })
+  return sessions
 }
 
 function describe(error: unknown): string {

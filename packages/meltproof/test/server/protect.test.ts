@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import http from 'node:http'
-import http2 from 'node:http2'
 import https from 'node:https'
 import net from 'node:net'
 import { describe, it } from 'node:test'
@@ -28,7 +27,6 @@ describe('protect() refuses', () => {
     ['a framework’s app', () => undefined, /got a function.*http\.createServer\(app\)/],
     ['a plain object', {}, /got an object/],
     ['a net.Server', net.createServer(), /got an object/],
-    ['an http2 server', http2.createServer(), /got an object/],
   ] as const) {
     it(`${what} as a server, and says what it wants`, () => {
       const { code, message } = thrown(() => protect(value as unknown as http.Server))

@@ -1,0 +1,33 @@
+/** Why the last shed happened, in one sentence for a person. Pure. */
+import type { ShedReason } from '../admission/gate.ts'
+
+/** What the door knew at a shed. */
+export interface LastShed {
+  readonly reason: ShedReason
+  readonly atMs: number
+  readonly inflight: number
+  readonly limit: number
+  readonly queued: number
+}
+
+export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
+  if (last === undefined) return 'Nothing was shed.'
+  const { reason, inflight, limit, queued } = last
+  const ago = seconds(nowMs - last.atMs)
+  const would = dryRun ? 'would have been shed' : 'was shed'
+  const there = `${inflight} in service of ${limit} that raise throughput, ${queued} waiting`
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${there}).`
+}
+
+const WHY: Readonly<Record<ShedReason, string>> = {
+  standing: 'the queue had not drained for some time and enough fresh requests waited for the places to come',
+  stale: 'it waited in a queue that did not drain until fresher requests made its turn hopeless',
+  late: 'it would have waited longer than a client does, even in order of arrival',
+  full: 'as many waited as may wait',
+  closing: 'the server was draining',
+  memory: 'the heap was nearly full of live objects',
+}
+
+function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}

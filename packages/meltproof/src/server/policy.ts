@@ -1,0 +1,24 @@
+/**
+ * What the operator says about single requests, as the door asks it. Every function here keeps to itself what the
+ * operator's own code throws.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { MakeDiscipline } from '../admission/discipline.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface DoorPolicy {
+  /** Who waits and who is shed, in place of the standing queue. */
+  readonly queue?: MakeDiscipline<Exchange> | undefined
+  /** The level of a request (admission/criticality.ts); absent when all are alike. */
+  readonly level?: ((request: IncomingMessage) => number) | undefined
+  /** Requests that start whatever happens, known by their target alone. */
+  readonly exemptUrl?: ((url: string) => boolean) | undefined
+  /** The same, for what needs the request to be known. */
+  readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
+  /** The guard's own pages: true when it has answered. Asked about exempt requests only. */
+  readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
+  /** Decide and count, but start everybody. */
+  readonly dryRun?: boolean
+  /** True while the heap is nearly full: who comes is shed. */
+  readonly memoryShort?: (() => boolean) | undefined
+}

@@ -1,0 +1,330 @@
+/** What the operator says about single requests: exempt paths, readiness, criticality, a dry run; and draining. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { type LimitLaw, type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
+import type { Guard } from '../../src/server/guard.ts'
+import { Holding, eventually, type House, listen } from './harness.ts'
+
+interface Protected extends House {
+  readonly guard: Guard
+  readonly holding: Holding
+  readonly notes: string[]
+}
+
+async function openProtected(options: ProtectOptions = {}): Promise<Protected> {
+  const holding = new Holding()
+  const server = http.createServer(holding.handler)
+  const notes: string[] = []
+  const guard = protect(server, { lanes: 1, limit: 1, onNote: note => notes.push(note), ...options })
+  return { ...(await listen(server)), guard, holding, notes }
+}
+
+/** One in service and one waiting. */
+async function fill(house: Protected): Promise<void> {
+  ;(await house.connect()).get('/in-service')
+  await house.holding.take('/in-service')
+  ;(await house.connect()).get('/waiting')
+  await eventually('somebody waits', () => house.guard.stats().queued === 1)
+}
+
+describe('exempt requests', () => {
+  for (const [what, exempt] of [
+    ['by path', ['/health', '/internal/*']],
+    ['by a function', (request: http.IncomingMessage) => /^\/(health|internal)/.test(request.url!)],
+  ] as const) {
+    it(`start whatever waits: ${what}`, async () => {
+      const house = await openProtected({ exempt })
+      await fill(house)
+      for (const path of ['/health?deep=1', '/internal/metrics']) {
+        const client = (await house.connect()).get(path)
+        const { response } = await house.holding.take(path)
+        response.end('well')
+        assert.equal((await client.answer()).body, 'well')
+      }
+      const { exempt: counted, inflight, queued } = house.guard.stats()
+      assert.deepEqual({ counted, inflight, queued }, { counted: 2, inflight: 1, queued: 1 })
+    })
+  }
+
+  it('are not exempt when the function throws, which is said once', async () => {
+    const house = await openProtected({
+      exempt: () => {
+        throw new Error('bad rule')
+      },
+    })
+    await fill(house)
+    assert.equal(house.notes.length, 1)
+    assert.match(house.notes[0]!, /bad rule/)
+  })
+})
+
+describe('the readiness page', () => {
+  it('stays ready while requests wait and tells the pressure', async () => {
+    const house = await openProtected({ readiness: '/ready' })
+    await fill(house)
+    const answer = await (await house.connect()).get('/ready').answer()
+    assert.equal(answer.status, 200)
+    const { pressure, ...rest } = JSON.parse(answer.body)
+    assert.deepEqual(rest, { ready: true, draining: false, inflight: 1, queued: 1 })
+    assert.ok(pressure > 0)
+  })
+
+  it('is not ready above the pressure named for that', async () => {
+    const house = await openProtected({ readiness: { path: '/ready', unreadyAbovePressure: 0 } })
+    assert.equal((await (await house.connect()).get('/ready').answer()).status, 200)
+    await fill(house)
+    assert.equal((await (await house.connect()).get('/ready').answer()).status, 503)
+  })
+})
+
+describe('drain()', () => {
+  it('says not ready, serves who is there, and resolves when all is over', async () => {
+    const house = await openProtected({ readiness: '/ready' })
+    const probe = await house.connect()
+    await once(probe.get('/ready').socket, 'data')
+    const client = (await house.connect()).get('/slow')
+    const { response } = await house.holding.take('/slow')
+    const unready = (await house.connect()).get('/still')
+    await eventually('it waits', () => house.guard.stats().queued === 1)
+    const drained = house.guard.drain(10_000)
+    assert.equal(house.guard.drain(), drained)
+    assert.equal(house.guard.stats().draining, true)
+    response.end('slow')
+    assert.equal((await client.answer()).body, 'slow')
+    const next = await house.holding.take('/still')
+    next.response.end('still')
+    assert.equal((await unready.answer()).body, 'still')
+    assert.equal(await drained, true)
+    assert.equal(house.server.listening, false)
+  })
+
+  it('sheds and cuts what is left when time is up', async () => {
+    const house = await openProtected()
+    ;(await house.connect()).get('/for-ever')
+    await house.holding.take('/for-ever')
+    const waiting = (await house.connect()).get('/waiting')
+    await eventually('it waits', () => house.guard.stats().queued === 1)
+    assert.equal(await house.guard.drain(20), false)
+    assert.equal((await waiting.answer()).status, 503)
+    assert.equal(house.guard.stats().shed.closing, 1)
+    assert.match(house.guard.explain(), /draining/)
+    await waiting.closed
+  })
+
+  it('refuses a time that makes no sense', async () => {
+    const house = await openProtected()
+    for (const time of [-1, Number.NaN, 4e6, '5s']) {
+      assert.throws(() => house.guard.drain(time as number), /drain\(timeoutMs\) must be/)
+    }
+  })
+})
+
+describe('criticality', () => {
+  /** Answers who was served, in order, when all wait at once behind one in service. */
+  async function served(options: ProtectOptions, requests: readonly (readonly string[])[]): Promise<string[]> {
+    const house = await openProtected(options)
+    ;(await house.connect()).get('/first')
+    const first = await house.holding.take('/first')
+    for (const [path, ...headers] of requests) {
+      const before = house.guard.stats().queued
+      ;(await house.connect()).get(path!, ...headers)
+      await eventually('it waits', () => house.guard.stats().queued === before + 1)
+    }
+    first.response.end()
+    for (let i = 0; i < requests.length; i++) (await house.holding.take()).response.end()
+    assert.deepEqual(house.notes.length <= 1, true)
+    return house.holding.started.slice(1)
+  }
+
+  it('of the trusted header decides who is served first', async () => {
+    assert.deepEqual(
+      await served({ criticalityHeader: 'X-Criticality' }, [
+        ['/low', 'x-criticality: sheddable'],
+        ['/usual'],
+        ['/high', 'x-criticality: critical_plus'],
+        ['/odd', 'x-criticality: very'],
+      ]),
+      ['/high', '/usual', '/odd', '/low'],
+    )
+  })
+
+  it('in a header that nobody trusts changes nothing', async () => {
+    assert.deepEqual(
+      await served({}, [
+        ['/a', 'x-criticality: sheddable'],
+        ['/b', 'x-criticality: critical_plus'],
+      ]),
+      ['/a', '/b'],
+    )
+  })
+
+  it('of the function decides, and a function that fails costs its request nothing else', async () => {
+    const criticality = (request: http.IncomingMessage) => {
+      if (request.url === '/throws') throw new Error('no idea')
+      if (request.url === '/nonsense') return 7 as never
+      return request.url === '/low' ? ({ criticality: 'sheddable', key: 'somebody' } as const) : undefined
+    }
+    assert.deepEqual(await served({ criticality }, [['/low'], ['/throws'], ['/nonsense'], ['/usual']]), [
+      '/throws',
+      '/nonsense',
+      '/usual',
+      '/low',
+    ])
+  })
+})
+
+describe('a dry run', () => {
+  it('starts everybody and counts who would have been shed', async () => {
+    const house = await openProtected({ dryRun: true, queue: refuseAll() })
+    const clients = []
+    for (const path of ['/a', '/b', '/c']) {
+      clients.push((await house.connect()).get(path))
+      await eventually('it started', () => house.holding.started.includes(path))
+    }
+    for (const client of clients) {
+      const { response } = await house.holding.take()
+      response.end('served')
+      assert.equal((await client.answer()).status, 200)
+    }
+    assert.equal(house.guard.stats().dryRun, true)
+    assert.equal(house.guard.stats().shed.full, 2)
+    assert.match(house.guard.explain(), /would have been shed/)
+    await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
+  })
+
+  it('who would have waited takes a permit in its turn, and gives it back', async () => {
+    const house = await openProtected({ dryRun: true })
+    const clients = []
+    for (const path of ['/a', '/b', '/c']) {
+      clients.push((await house.connect()).get(path))
+      await eventually('it started', () => house.holding.started.includes(path))
+    }
+    assert.equal(house.guard.stats().queued, 2)
+    for (const client of clients) {
+      ;(await house.holding.take()).response.end()
+      await client.answer()
+    }
+    await eventually('all is over', () => house.guard.stats().inflight === 0 && house.guard.stats().queued === 0)
+    assert.equal(house.guard.stats().admitted, 3)
+  })
+
+  function refuseAll(): NonNullable<ProtectOptions['queue']> {
+    return () => ({
+      size: 0,
+      standing: false,
+      push: () => 'full',
+      refuses: () => undefined,
+      next: () => undefined,
+      remove: () => false,
+      departed: () => undefined,
+      expire: () => undefined,
+      dueInMs: () => Number.POSITIVE_INFINITY,
+    })
+  }
+})
+
+describe('a law or a queue of the operator’s own that fails', () => {
+  const broken = (change: object): LimitLaw =>
+    ({
+      limit: 1,
+      searching: false,
+      ...Object.fromEntries(
+        ['admitted', 'completed', 'deserted', 'bound', 'tick', 'unbound', 'disturbed'].map(name => [
+          name,
+          () => undefined,
+        ]),
+      ),
+      ...change,
+    }) as unknown as LimitLaw
+
+  for (const [what, options] of [
+    ['a limit that is no number', { limit: broken({ limit: Number.NaN }) }],
+    ['a limit of zero', { limit: broken({ limit: 0 }) }],
+    ['a law that throws', { limit: broken({ admitted: () => assert.fail('broken law') }) }],
+  ] as const) {
+    it(`opens the door and says so: ${what}`, async () => {
+      const house = await openProtected(options)
+      for (const path of ['/a', '/b']) {
+        const client = (await house.connect()).get(path)
+        ;(await house.holding.take(path)).response.end()
+        assert.equal((await client.answer()).status, 200)
+      }
+      assert.equal(house.notes.length, 1)
+      assert.match(house.notes[0]!, /stepped aside/)
+    })
+  }
+})
+
+describe('options that make no sense', () => {
+  for (const [options, complaint] of [
+    [{ exempt: 'health' }, /exempt must be a list of paths/],
+    [{ exempt: ['health'] }, /exempt\[0\] must be a path/],
+    [{ exempt: ['/a?b'] }, /exempt\[0\] must be a path/],
+    [{ readiness: 'ready' }, /readiness must be a path/],
+    [{ readiness: { path: '/r', unreadyAbovePresure: 1 } }, /Did you mean 'unreadyAbovePressure'/],
+    [{ readiness: { path: '/r', unreadyAbovePressure: 2 } }, /from 0 to 1/],
+    [{ criticality: 'high' }, /criticality must be a function/],
+    [{ criticalityHeader: 'x y' }, /name of a header field/],
+    [{ dryRun: 1 }, /dryRun must be true or false/],
+    [{ limit: 0 }, /limit must be a whole number/],
+    [{ limit: { limit: 3 } }, /it lacks admitted, completed/],
+    [{ queue: {} }, /queue must be a function/],
+  ] as const) {
+    it(JSON.stringify(options), () => {
+      assert.throws(() => protect(http.createServer(), options as unknown as ProtectOptions), complaint)
+    })
+  }
+})
+
+describe('pressureOf(request)', () => {
+  it('is the pressure of the server the request came to, and 0 elsewhere', async () => {
+    const house = await openProtected()
+    await fill(house)
+    const { request } = { request: { socket: { server: house.server } } }
+    assert.equal(pressureOf(request as never), house.guard.pressure())
+    assert.ok(house.guard.pressure() > 0)
+    assert.equal(pressureOf({ socket: {} } as never), 0)
+  })
+})
+
+describe('an HTTP/2 server', () => {
+  it('queues and sheds by the same gate, and drains', async () => {
+    const held: http2.Http2ServerResponse[] = []
+    const server = http2.createServer((request, response) => {
+      if (request.url === '/hold') held.push(response)
+      else response.end('served')
+    })
+    const guard = protect(server, { limit: 1, readiness: '/ready', lanes: 1 })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const get = async (path: string): Promise<{ status: number; body: string }> => {
+      const stream = session.request({ ':path': path })
+      const [headers] = await once(stream, 'response')
+      let body = ''
+      for await (const chunk of stream.setEncoding('utf8')) body += chunk
+      return { status: headers[':status'], body }
+    }
+    assert.deepEqual(await get('/'), { status: 200, body: 'served' })
+    await eventually('the permit is back', () => guard.stats().inflight === 0)
+    void get('/hold').catch(() => undefined) // cut at the end
+    await eventually('it is in service', () => held.length === 1)
+    const waiting = get('/wait')
+    await eventually('it waits', () => guard.stats().queued === 1)
+    assert.equal((await get('/ready')).status, 200)
+    // A client that gives up leaves the queue.
+    const left = session.request({ ':path': '/leaves' })
+    left.on('error', () => undefined)
+    await eventually('two wait', () => guard.stats().queued === 2)
+    left.close(http2.constants.NGHTTP2_CANCEL)
+    await eventually('it left', () => guard.stats().queued === 1)
+    const drained = guard.drain(200)
+    assert.equal((await waiting).status, 503)
+    assert.equal(await drained, false)
+    session.destroy()
+  })
+})
