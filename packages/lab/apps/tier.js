@@ -4,8 +4,8 @@
  *
  * NEXT      URL of the tier below
  * POOL      most connections to it
- * and those of hop.js. With ARM=meltproof a request has LIMIT_MS at most, or what the tier above says is left, whichever
- * is less; and work ends when whoever asked has left.
+ * and those of hop.js. With ARM=meltproof the server is protected with `deadlineMs`: a request has LIMIT_MS at most, or
+ * what the tier above says is left, whichever is less; and work ends when whoever asked has left.
  */
 import http from 'node:http'
 import { arm, get, limitMs, prepare, sendError } from './hop.js'
@@ -18,7 +18,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Number(process.env.P
 let waiting = 0
 
 await prepare()
-const deadline = arm === 'meltproof' ? await import('meltproof/deadline') : undefined
+const remaining = arm === 'meltproof' ? (await import('meltproof/deadline')).remaining : undefined
 
 const server = http.createServer(async (request, response) => {
   if (request.url === '/lab/waiting') {
@@ -27,7 +27,7 @@ const server = http.createServer(async (request, response) => {
   }
   waiting++
   try {
-    response.end(await answer(request, response))
+    response.end(await answer())
   } catch (error) {
     sendError(response, error)
   } finally {
@@ -35,15 +35,15 @@ const server = http.createServer(async (request, response) => {
   }
 })
 
-function answer(request, response) {
-  if (deadline === undefined) return get(next, { agent })
-  const left = new AbortController()
-  response.on('close', () => left.abort(new Error('whoever asked has left')))
-  const told = Number(request.headers[budgetHeader] ?? Number.POSITIVE_INFINITY)
-  const ask = signal =>
-    get(next, { agent, signal, headers: { [budgetHeader]: String(Math.floor(deadline.remaining())) } })
-  return deadline.within(Math.min(limitMs, told), ask, { signal: left.signal })
+/** The tier below is told what is left, where something limits it. */
+function answer() {
+  if (remaining === undefined) return get(next, { agent })
+  return get(next, { agent, headers: { [budgetHeader]: String(Math.floor(remaining())) } })
 }
 
+if (arm === 'meltproof') {
+  const { protect } = await import('meltproof')
+  protect(server, { deadlineMs: limitMs })
+}
 server.keepAliveTimeout = 60_000
 server.listen(Number(process.env.PORT), '127.0.0.1', 4096)
