@@ -16,6 +16,9 @@ export function hourNow(): number {
   return Math.floor(Date.now() / 3_600_000)
 }
 
+/** A point in time of {@link wallClockMs}, to be written out. */
+export const dateAt = (timeMs: number): Date => new Date(timeMs)
+
 let dateText = ''
 let dateUntilMs = Number.NEGATIVE_INFINITY
 

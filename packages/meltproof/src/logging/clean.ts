@@ -1,0 +1,72 @@
+/**
+ * Makes what a client sent safe to stand in a log: nothing in it can end the line, pretend to be another, move a
+ * terminal's cursor or turn its text around. Pure.
+ */
+
+/**
+ * C0 controls with CR and LF, DEL and C1 (0x9B alone begins a terminal sequence), line and paragraph separators, marks
+ * and overrides of writing direction, byte order mark; and halves of surrogate pairs, which have no UTF-8.
+ */
+const UNSAFE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
+  /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/** Such characters as `\x0a` or `\u2028`; what is longer than `most` characters ends in an ellipsis. */
+export function clean(text: string, most: number): string {
+  const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
+  return short.replace(UNSAFE, character => {
+    const code = character.charCodeAt(0)
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}
+
+/** Names of query parameters that carry secrets, in lower case. */
+export const SECRET_PARAMETERS: readonly string[] = [
+  'access_token',
+  'api_key',
+  'apikey',
+  'auth',
+  'authorization',
+  'client_secret',
+  'code',
+  'id_token',
+  'jwt',
+  'key',
+  'password',
+  'passwd',
+  'pwd',
+  'refresh_token',
+  'secret',
+  'session',
+  'sessionid',
+  'sig',
+  'signature',
+  'token',
+]
+
+export const REDACTED = '[redacted]'
+
+/** The request target with the values of those parameters, and a user name and password of an absolute one, gone. */
+export function redactTarget(url: string, secrets: ReadonlySet<string>): string {
+  const withoutUser = url.startsWith('/') ? url : url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${REDACTED}@`)
+  const query = withoutUser.indexOf('?')
+  if (query === -1) return withoutUser
+  const parts = withoutUser.slice(query + 1).split(/([&;])/)
+  const redacted = parts.map(part => {
+    const equals = part.indexOf('=')
+    return equals !== -1 && secrets.has(nameOf(part.slice(0, equals))) ? `${part.slice(0, equals)}=${REDACTED}` : part
+  })
+  return withoutUser.slice(0, query + 1) + redacted.join('')
+}
+
+/** As a framework will read it: `%74oken` and `Token` are `token`, `user[token]` ends in it. */
+function nameOf(raw: string): string {
+  let name = raw
+  try {
+    name = decodeURIComponent(raw.replaceAll('+', ' '))
+  } catch {
+    // Not an encoding anybody decodes.
+  }
+  const bracketed = /\[([^[\]]*)\]$/.exec(name)
+  return (bracketed?.[1] || name).trim().toLowerCase()
+}

@@ -1,0 +1,320 @@
+/** The access log: a line for each request, whatever the client sent, and none of its secrets. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { sheds } from '../../src/channels.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { protect } from '../../src/index.ts'
+import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-line.ts'
+import { type AccessLogOptions, accessLog, masked } from '../../src/logging/access-log.ts'
+import { clean, redactTarget, SECRET_PARAMETERS } from '../../src/logging/clean.ts'
+import { always, shareAt } from '../../src/logging/sampler.ts'
+
+const ENTRY: AccessEntry = {
+  time: '2026-11-21T10:00:00.000Z',
+  clfTime: '21/Nov/2026:10:00:00 +0000',
+  method: 'GET',
+  url: '/',
+  httpVersion: '1.1',
+  route: undefined,
+  status: 200,
+  outcome: 'answered',
+  shedReason: undefined,
+  totalMs: 12.345,
+  queuedMs: 0,
+  stalledMs: 0,
+  dependencyMs: 7.891,
+  networkMs: 0,
+  ownMs: 4.454,
+  lateMs: 0,
+  calls: 1,
+  verdict: 'dependency',
+  remote: '127.0.0.1',
+  referer: undefined,
+  userAgent: 'curl/8',
+  bytes: 5,
+  sampled: 1,
+}
+
+/** Anything, with what is dangerous in logs more often than chance has it. */
+const nasty = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\r\n', '\n', '"', '\\', '\u001b[2J', '\u009b', '\u2028', '\u202e', '\ud800', '" 200 5 "'),
+    ),
+  )
+  .map(parts => parts.join(''))
+const SAFE = /^[\x20-\x7e\u00a0-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ufefe\uff00-\uffff]*\n$/
+
+describe('a line', () => {
+  it('is JSON with what took time', () => {
+    assert.deepEqual(JSON.parse(jsonLine(ENTRY)), {
+      time: '2026-11-21T10:00:00.000Z',
+      method: 'GET',
+      url: '/',
+      status: 200,
+      outcome: 'answered',
+      ms: 12.35,
+      dependencyMs: 7.89,
+      ownMs: 4.45,
+      calls: 1,
+      verdict: 'dependency',
+      bytes: 5,
+      remote: '127.0.0.1',
+      userAgent: 'curl/8',
+    })
+  })
+
+  it('is combined as Apache writes it', () => {
+    assert.equal(
+      combinedLine({ ...ENTRY, referer: 'http://x/"q"', userAgent: 'a\\b' }),
+      '127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "http://x/\\"q\\"" "a\\\\b"\n',
+    )
+    assert.match(combinedLine({ ...ENTRY, status: 0, outcome: 'aborted', bytes: undefined }), / 499 - "-" /)
+  })
+
+  it('is one line, harmless and whole, whatever the client sent', () => {
+    fc.assert(
+      fc.property(nasty, nasty, nasty, nasty, (method, url, referer, userAgent) => {
+        const entry = { ...ENTRY, method, url, referer, userAgent, route: userAgent }
+        const json = jsonLine(entry)
+        assert.match(json, SAFE)
+        const parsed = JSON.parse(json) as Record<string, unknown>
+        assert.equal(parsed['url'], clean(url, 2048))
+        assert.equal(parsed['status'], 200)
+        const combined = combinedLine(entry)
+        assert.match(combined, SAFE)
+        // The client's quotes are escaped: taken away, six are left, around three fields.
+        const quotes = combined.replace(/\\[\\"]/g, '').match(/"/g)!.length
+        assert.equal(quotes, 6)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is bounded', () => {
+    const long = 'x'.repeat(100_000)
+    const entry = { ...ENTRY, method: long, url: long, referer: long, userAgent: long }
+    assert.ok(jsonLine(entry).length < 8000)
+    assert.ok(combinedLine(entry).length < 8000)
+  })
+})
+
+describe('redaction', () => {
+  const secrets = new Set(SECRET_PARAMETERS)
+  for (const [url, shown] of [
+    ['/a?x=1&token=abc&y=2', '/a?x=1&token=[redacted]&y=2'],
+    ['/a?Token=abc', '/a?Token=[redacted]'],
+    ['/a?%74oken=abc', '/a?%74oken=[redacted]'],
+    ['/a?user[password]=abc', '/a?user[password]=[redacted]'],
+    ['/a?x=1;password=abc', '/a?x=1;password=[redacted]'],
+    ['/a?token', '/a?token'],
+    ['/a?tokens=3', '/a?tokens=3'],
+    ['/a?%=3&code=x', '/a?%=3&code=[redacted]'],
+    ['http://me:pass@host/a?key=1', 'http://[redacted]@host/a?key=[redacted]'],
+    ['/mail/me@x?y=1', '/mail/me@x?y=1'],
+    ['*', '*'],
+  ] as const) {
+    it(url, () => assert.equal(redactTarget(url, secrets), shown))
+  }
+})
+
+describe('sampling', () => {
+  it('goes down with pressure, in a straight line', () => {
+    const sampling = { calm: 1, pressed: 0.1 }
+    assert.deepEqual(
+      [0, 0.5, 1, -1, 2].map(p => Math.round(shareAt(sampling, p) * 100)),
+      [100, 55, 10, 100, 10],
+    )
+  })
+
+  it('never touches errors, sheds and clients that gave up', () => {
+    assert.ok(always(500, 'answered') && always(404, 'answered') && always(503, 'shed') && always(0, 'aborted'))
+    assert.ok(!always(200, 'answered') && !always(304, 'answered'))
+  })
+})
+
+describe('masked addresses', () => {
+  for (const [full, shown] of [
+    ['192.168.7.9', '192.168.7.0'],
+    ['::ffff:192.168.7.9', '192.168.7.0'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1::'],
+    ['2001:db8::6', '2001:db8:0::'],
+    ['::1', '0:0:0::'],
+    ['fe80::1%eth0', 'fe80:0:0::'],
+  ] as const) {
+    it(full, () => assert.equal(masked(full), shown))
+  }
+})
+
+const servers: http.Server[] = []
+after(() => {
+  for (const server of servers) server.closeAllConnections()
+  for (const server of servers) server.close()
+})
+
+async function serve(options: AccessLogOptions, pressure?: () => number) {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/error') response.statusCode = 500
+    if (request.url === '/never') return
+    response.end('hello')
+  })
+  servers.push(server)
+  const guard = protect(server)
+  if (pressure !== undefined) guard.pressure = pressure
+  const lines: string[] = []
+  let arrived = (): void => undefined
+  const write = (line: string): void => {
+    lines.push(line)
+    arrived()
+  }
+  const close = accessLog(guard, options.logger === undefined ? { write, ...options } : options)
+  await once(server.listen(0), 'listening')
+  const { port } = server.address() as AddressInfo
+  const get = (path: string, headers = {}): Promise<void> =>
+    new Promise((resolve, reject) => {
+      http
+        .get({ port, path, headers, agent: false }, response => response.resume().on('end', resolve))
+        .on('error', reject)
+    })
+  /** The log is written when the answer has left, which the client may know first. */
+  const until = async (count: number): Promise<string[]> => {
+    while (lines.length < count) await new Promise<void>(resolve => (arrived = resolve))
+    return lines
+  }
+  return { get, port, until, lines, close, server }
+}
+
+describe('accessLog', () => {
+  it('writes a line for each request, without secrets', async () => {
+    const { get, until } = await serve({ redact: ['Phone'] })
+    await get('/a?token=abc&phone=123', { 'user-agent': 'me', referer: 'http://x/?code=1' })
+    const [line] = await until(1)
+    const { time, ms, ...rest } = JSON.parse(line!) as Record<string, unknown>
+    assert.ok(Math.abs(Date.parse(time as string) - Date.now()) < 60_000)
+    assert.ok(Number(ms) >= 0)
+    assert.equal(rest['url'], '/a?token=[redacted]&phone=[redacted]')
+    assert.equal(rest['referer'], 'http://x/?code=[redacted]')
+    assert.deepEqual(
+      [rest['method'], rest['status'], rest['outcome'], rest['userAgent']],
+      ['GET', 200, 'answered', 'me'],
+    )
+  })
+
+  it('lets no header make a line', async () => {
+    const { port, until } = await serve({ format: 'combined' })
+    const head = ['GET /"x HTTP/1.1', 'host: x', 'user-agent: a"b\\\tc\u009b', 'connection: close', '', '']
+    const socket = net.connect(port)
+    socket.write(head.join('\r\n'), 'latin1')
+    socket.resume()
+    const [line] = await until(1)
+    assert.match(line!, SAFE)
+  })
+
+  it('samples the ordinary ones under pressure and says so, never errors', async () => {
+    const { get, until, lines } = await serve({ sampleUnderPressure: 0 }, () => 1)
+    for (let i = 0; i < 20; i++) await get('/')
+    await get('/error')
+    await until(1)
+    assert.equal(lines.length, 1)
+    assert.equal((JSON.parse(lines[0]!) as { status: number }).status, 500)
+  })
+
+  it('marks a line that stands for several', async () => {
+    const { get, until } = await serve({ sample: 0.9, sampleUnderPressure: 0.9 })
+    for (let i = 0; i < 20; i++) await get('/')
+    const [line] = await until(1)
+    assert.equal((JSON.parse(line!) as { sampled: number }).sampled, 0.9)
+  })
+
+  it('logs a shed with its reason, unless told not to', async () => {
+    const { server, lines } = await serve({})
+    const request = { method: 'GET', url: '/x?token=1', httpVersion: '1.1', headers: {}, socket: {} }
+    const record = { atMs: 0, reason: 'queue', waitedMs: 3 }
+    sheds.publish({ record, server, request: request as never })
+    const { status, outcome, shed, url, ms } = JSON.parse(lines[0]!) as Record<string, unknown>
+    assert.deepEqual([status, outcome, shed, url, ms], [503, 'shed', 'queue', '/x?token=[redacted]', 3])
+    const quiet = await serve({ sheds: false })
+    sheds.publish({ record, server: quiet.server, request: request as never })
+    assert.deepEqual(quiet.lines, [])
+  })
+
+  it('logs a client that gave up', async () => {
+    const { port, until } = await serve({})
+    const socket = net.connect(port)
+    socket.write('GET /never HTTP/1.1\r\nhost: x\r\n\r\n')
+    setTimeout(() => socket.destroy(), 50)
+    const [line] = await until(1)
+    assert.equal((JSON.parse(line!) as { outcome: string }).outcome, 'aborted')
+  })
+
+  it('logs to pino, by level', async () => {
+    const out: { level: number; msg: string; status: number }[] = []
+    const logger = pino({}, { write: line => out.push(JSON.parse(line) as never) })
+    const { get } = await serve({ logger })
+    await get('/')
+    await get('/error')
+    while (out.length < 2) await new Promise(setImmediate)
+    assert.deepEqual(
+      out.map(({ level, msg, status }) => [level, msg, status]),
+      [
+        [30, 'request', 200],
+        [50, 'request', 500],
+      ],
+    )
+  })
+
+  it('survives a destination that throws, and says so once', async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): number => warnings.push(warning)
+    process.on('warning', onWarning)
+    let calls = 0
+    const { get } = await serve({
+      write() {
+        calls++
+        throw new Error('mine')
+      },
+    })
+    await get('/')
+    await get('/')
+    while (calls < 2) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    process.off('warning', onWarning)
+    assert.equal(warnings.filter(({ name }) => name === 'MeltproofWarning').length, 1)
+  })
+
+  it('ends when told, and keeps to its own guard', async () => {
+    const one = await serve({})
+    const two = await serve({})
+    await one.get('/')
+    await one.until(1)
+    assert.equal(two.lines.length, 0)
+    one.close()
+    await one.get('/')
+    await two.get('/')
+    await two.until(1)
+    assert.equal(one.lines.length, 1)
+  })
+
+  for (const [options, sentence] of [
+    [{ sampel: 1 }, /does not know 'sampel'\. Did you mean 'sample'/],
+    [{ sample: 2 }, /sample must be a number from 0 to 1; got 2/],
+    [{ sample: 0.2, sampleUnderPressure: 0.5 }, /sampleUnderPressure must be a number from 0 to 0\.2/],
+    [{ format: 'xml' }, /format must be 'json' or 'combined'/],
+    [{ logger: {} }, /logger must be a pino instance/],
+    [{ redact: 'token' }, /redact must be an array of names/],
+    [{ address: 'half' }, /address must be/],
+  ] as const) {
+    it(`refuses ${JSON.stringify(options)}`, () => {
+      assert.throws(
+        () => accessLog({ pressure: () => 0 }, options as never),
+        error => isMeltproofError(error) && sentence.test(error.message),
+      )
+    })
+  }
+})
