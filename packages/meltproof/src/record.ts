@@ -80,8 +80,9 @@ export type OutboundOutcome =
   | 'aborted'
 
 /**
- * What the caller of a dependency notes of one call, once it is over. Published by `outbound` and the adapters of
- * database and cache clients; everything else about the call is derived from this and the stall ledger.
+ * What is noted of one call to somebody else, once it is over. Of HTTP calls by timing/http-calls.ts, from what the
+ * clients publish themselves (so `outbound` need not); of others by the adapters of database and cache clients.
+ * Everything else about the call is derived from this and the stall ledger.
  */
 export interface OutboundRecord {
   /** What was called. */

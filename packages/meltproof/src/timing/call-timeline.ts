@@ -92,17 +92,19 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const beforeSentMs = sentAtMs - readyAtMs
   const ownStallMs = heldMs + (high - best - networkMs) + bodyStalledMs
   const dependencyBodyMs = bodyMs - bodyStalledMs
+  // While a connection is made, too, it may be ready and we may not look.
+  const connectStalledMs = connectMs === 0 ? 0 : lengthMs(within(stalls, startedAtMs + queuedMs, readyAtMs))
   const shares = {
-    loopMs: ownStallMs,
+    loopMs: ownStallMs + connectStalledMs,
     dependencyMs: best + dependencyBodyMs,
-    networkMs: networkMs + connectMs,
+    networkMs: networkMs + connectMs - connectStalledMs,
     selfMs: queuedMs + beforeSentMs,
   }
   return {
     wallMs,
     dependencyMs: { low: low + dependencyBodyMs, high: high + dependencyBodyMs, best: best + dependencyBodyMs },
-    ownStallMs,
-    connectMs,
+    ownStallMs: shares.loopMs,
+    connectMs: connectMs - connectStalledMs,
     networkMs: shares.networkMs,
     queuedMs,
     narrowedByPeer: facts.claimedMs !== undefined,

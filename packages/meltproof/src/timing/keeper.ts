@@ -9,6 +9,7 @@ import { certify } from '../signals/events-waiting.ts'
 import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS, type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
+import { noteHttpCalls } from './http-calls.ts'
 import { latenessMs, type RequestFigures, RequestTimeline } from './request-timeline.ts'
 import { claimedMs } from './server-timing.ts'
 import { UsualTimes } from './usual.ts'
@@ -21,7 +22,7 @@ const LOOK_BACK_MS = 2000
 const usual = new UsualTimes()
 const watchers = new Set<CallWatcher>()
 let pending = 0
-let listening = false
+let unlisten: (() => void) | undefined
 /** The loop's idle time when the last stall ended: it has turned to something new as soon as that grows. */
 let idleAtStallEndMs = Number.POSITIVE_INFINITY
 
@@ -73,17 +74,21 @@ function stallsAround(fromMs: number, toMs: number): Intervals {
 }
 
 function listen(): void {
-  if (listening) return
-  listening = true
+  if (unlisten !== undefined) return
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
+  const forget = noteHttpCalls()
+  unlisten = () => {
+    forget()
+    calls.unsubscribe(onCall)
+    stalls.unsubscribe(onStall)
+  }
 }
 
 function unlistenIfIdle(): void {
   if (pending > 0 || watchers.size > 0 || requests.hasSubscribers) return
-  listening = false
-  calls.unsubscribe(onCall)
-  stalls.unsubscribe(onStall)
+  unlisten?.()
+  unlisten = undefined
 }
 
 function onStall(_: StallRecord): void {
