@@ -84,8 +84,6 @@ test('metrics by the conventions, verdicts on spans', async () => {
     'http.route': '/slow',
   })
   const calls = found.get('http.client.request.duration')?.points ?? []
-  // The call of this test to the server above is one, too.
-  assert.equal(calls.length, 2)
   assert.deepEqual(calls.find(({ attributes }) => attributes['server.address'] === 'peer.example')?.attributes, {
     'http.request.method': 'GET',
     'server.address': 'peer.example',
