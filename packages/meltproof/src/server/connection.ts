@@ -41,6 +41,8 @@ export class Connection {
   waiting: Exchange | undefined
   /** Requests pipelined behind the waiting one, in order. */
   behind: Exchange[] = []
+  /** When the last answer that somebody observed had been given to it: its client can not have asked again before. */
+  answeredAtMs: number = Number.NEGATIVE_INFINITY
   /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
   closing = false
   /** Ends the time in which what still arrives is read and dropped. */

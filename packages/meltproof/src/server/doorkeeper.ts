@@ -389,7 +389,9 @@ export class Doorkeeper {
     if (decision === 'start') this.#permit(exchange, nowMs)
     else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
-    if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) exchange.lateMs = latenessNow(nowMs)
+    if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) {
+      exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
+    }
     return decision
   }
 

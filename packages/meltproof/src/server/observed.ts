@@ -28,7 +28,7 @@ export function observed(
   const timeline = beginRequest(exchange.arrivedAt)
   timeline.startedAtMs = exchange.startedAt
   timeline.lateMs = exchange.lateMs
-  follow(timeline, server, request, response)
+  follow(timeline, server, exchange, request, response)
   if (tells) sayServerTiming(timeline, response)
   try {
     return runInScope(timeline, handle)
@@ -37,9 +37,16 @@ export function observed(
   }
 }
 
-function follow(timeline: RequestTimeline, server: Server, request: IncomingMessage, response: ServerResponse): void {
+function follow(
+  timeline: RequestTimeline,
+  server: Server,
+  { connection }: Exchange,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   response.on('prefinish', () => {
     timeline.answeredAtMs = now()
+    if (connection !== undefined) connection.answeredAtMs = timeline.answeredAtMs
   })
   if (!request.complete) {
     request.on('end', () => {

@@ -28,8 +28,8 @@ export interface CallFacts {
   readonly claimedMs: number | undefined
   /** Whether the loop found the answer waiting when it came to look; undefined when not known. */
   readonly answerLay: boolean | undefined
-  /** What this peer usually takes, from calls no stall touched, ms. */
-  readonly usualMs: number | undefined
+  /** What this peer usually takes when it takes between `lowMs` and `highMs`, from calls no stall touched; ms. */
+  readonly usualMs: ((lowMs: number, highMs: number) => number | undefined) | undefined
 }
 
 export interface CallTimeline {
@@ -85,7 +85,7 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     best = clamp(facts.claimedMs, 0, high)
     // Neither the peer had it, nor did it lie here.
     networkMs = Math.max(0, low - best)
-  } else best = clamp(facts.usualMs ?? (low + high) / 2, low, high)
+  } else best = clamp((low < high ? facts.usualMs?.(low, high) : undefined) ?? (low + high) / 2, low, high)
 
   const bodyMs = endedAtMs - seenAtMs
   const bodyStalledMs = bodyMs === 0 ? 0 : lengthMs(within(stalls, seenAtMs, endedAtMs))

@@ -125,7 +125,7 @@ function evaluate(record: OutboundRecord, answerLay: boolean | undefined): CallT
     stalls: around,
     claimedMs: claimedMs(record.serverTiming),
     answerLay,
-    usualMs: around.length === 0 ? undefined : usual.of(keyOf(record)),
+    usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(keyOf(record), lowMs, highMs),
   })
 }
 

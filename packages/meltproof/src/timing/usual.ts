@@ -16,9 +16,12 @@ class Recent {
     this.#values[this.#count++ % WINDOW] = ms
   }
 
-  median(): number {
+  /** Half of those within [lowMs, highMs] took less; of all, when none is. */
+  median(lowMs: number, highMs: number): number {
     const sorted = this.#values.slice(0, Math.min(this.#count, WINDOW)).sort()
-    return sorted[sorted.length >> 1]!
+    const possible = sorted.filter(ms => ms >= lowMs && ms <= highMs)
+    const list = possible.length > 0 ? possible : sorted
+    return list[list.length >> 1]!
   }
 }
 
@@ -35,8 +38,11 @@ export class UsualTimes {
     if (this.#peers.size > MOST_PEERS) this.#peers.delete(this.#peers.keys().next().value!)
   }
 
-  /** Undefined before the first clean call. Sorts 31 numbers: for calls that a stall touched. */
-  of(peer: string): number | undefined {
-    return this.#peers.get(peer)?.median()
+  /**
+   * What a call that took between `lowMs` and `highMs` will have taken: the median of the known ones that did. The
+   * median of all when none did, undefined before the first clean call. Sorts 31 numbers: for calls a stall touched.
+   */
+  of(peer: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
+    return this.#peers.get(peer)?.median(lowMs, highMs)
   }
 }

@@ -26,7 +26,7 @@ export const facts: fc.Arbitrary<CallFacts> = fc.record({
   stalls,
   claimedMs: fc.option(fc.oneof(ms(500), ms(1e9)), { nil: undefined }),
   answerLay: fc.option(fc.boolean(), { nil: undefined }),
-  usualMs: fc.option(ms(1000), { nil: undefined }),
+  usualMs: fc.option(fc.func(ms(1000)), { nil: undefined }),
 })
 
 /**

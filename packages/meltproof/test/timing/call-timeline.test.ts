@@ -84,9 +84,9 @@ test('an answer seen as a stall ends may have come any time in it; what the peer
   const stalls = [{ fromMs: 1020, toMs: 1300 }]
   const blind = callTimeline(call({ stalls }))
   assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high, blind.dependencyMs.best], [20, 300, 160])
-  assert.equal(callTimeline(call({ stalls, usualMs: 50 })).ownStallMs, 250)
-  assert.equal(callTimeline(call({ stalls, usualMs: 50 })).verdict, 'loop')
-  assert.equal(callTimeline(call({ stalls, usualMs: 5 })).dependencyMs.best, 20, 'never below what is certain')
+  assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).ownStallMs, 250)
+  assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).verdict, 'loop')
+  assert.equal(callTimeline(call({ stalls, usualMs: () => 5 })).dependencyMs.best, 20, 'never below what is certain')
   assert.equal(callTimeline(call({ stalls, answerLay: false })).ownStallMs, 0, 'the loop was not late for this one')
 })
 

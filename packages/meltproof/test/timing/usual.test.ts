@@ -8,6 +8,8 @@ test('the median of the last calls, not moved by a few slow ones', () => {
   for (let i = 0; i < 20; i++) usual.note('a', 50)
   for (let i = 0; i < 5; i++) usual.note('a', 5000)
   assert.equal(usual.of('a'), 50)
+  assert.equal(usual.of('a', 100, 9000), 5000, 'of those that can be meant')
+  assert.equal(usual.of('a', 60, 70), 50, 'of all when none can')
   for (let i = 0; i < 31; i++) usual.note('a', 200)
   assert.equal(usual.of('a'), 200, 'it follows a peer that has become slower')
 })

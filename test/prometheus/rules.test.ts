@@ -1,0 +1,163 @@
+/** deploy/prometheus: the rules against promtool's cases, and in a real Prometheus that looks at a real process. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { protect } from '../../packages/meltproof/src/index.ts'
+import { metrics } from '../../packages/meltproof/src/observe/prometheus.ts'
+
+const FOLDER = join(import.meta.dirname, '../../deploy/prometheus')
+const RULES = readFileSync(join(FOLDER, 'meltproof.rules.yml'), 'utf8')
+const CASES = readFileSync(join(FOLDER, 'meltproof.rules.test.yml'), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'meltproof-prometheus-'))
+const children: ChildProcess[] = []
+after(() => {
+  for (const child of children) {
+    if (child.connected) child.disconnect()
+    child.kill('SIGKILL')
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const missing = spawnSync('promtool', ['--version']).error !== undefined
+if (missing && process.env['CI'] !== undefined) throw new Error('promtool is missing: apt-get install prometheus')
+const options = missing ? { skip: 'install the package prometheus to run this' } : {}
+
+/** promtool's verdict on the cases with these rules. */
+function passes(rules: string, cases: string = CASES): boolean {
+  writeFileSync(join(folder, 'meltproof.rules.yml'), rules)
+  writeFileSync(join(folder, 'meltproof.rules.test.yml'), cases)
+  return spawnSync('promtool', ['test', 'rules', join(folder, 'meltproof.rules.test.yml')]).status === 0
+}
+
+test('the rules do what their cases say', options, () => {
+  assert.ok(passes(RULES))
+})
+
+test('the cases fail for every rule whose label, threshold or name is wrong', options, () => {
+  const wrong: readonly (readonly [from: string, to: string])[] = [
+    ['{verdict="dependency"} > 0.05', '{verdict="dependancy"} > 0.05'],
+    ['{verdict="dependency"} > 0.05', '{verdict=~".+"} > 0.05'],
+    ['{verdict="loop"} > 0.05', '{verdict="self"} > 0.05'],
+    ['{verdict="network"} > 0.05\n          or instance', '{verdict="netwrok"} > 0.05\n          or instance'],
+    ['meltproof_shed_total', 'meltproof_sheds_total'],
+    ['stream) (increase', 'strem) (increase'],
+    ['slow: queue', 'slow: loop'],
+    ['for: 10m', 'for: 1s'],
+    ['nodejs_eventloop_delay_p99_seconds[5m]', 'nodejs_eventloop_delay_p99[5m]'],
+    ['"instance", ":", "server_address"', '"job", ":", "server_address"'],
+  ]
+  for (const [from, to] of wrong) {
+    assert.ok(RULES.includes(from), `${from} is not in the rules any more`)
+    const changed = RULES.replaceAll(from, to)
+    // A burst alone tells a `for` that is too short.
+    const cases = from === 'for: 10m' ? CASES.replace("'0x10 600x20'", "'0x22 0+600x8'") : CASES
+    assert.equal(passes(changed, cases), false, `${from} -> ${to} goes unnoticed`)
+    if (from === 'for: 10m') assert.ok(passes(RULES, cases))
+  }
+})
+
+test('every metric that a rule reads is one that metrics() exports', () => {
+  const handler = metrics(protect(http.createServer()))
+  const exported = new Set([...handler.text().matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]!))
+  handler.close()
+  const read = RULES.matchAll(/\b((?:meltproof|http|nodejs)_\w+?)(?:_sum|_count|_bucket)?(?=[[{])/g)
+  const names = new Set([...read].map(match => match[1]!).filter(name => !RULES.includes(`:${name}`)))
+  assert.ok(names.size >= 6)
+  for (const name of names) assert.ok(exported.has(name), `${name} is not exported`)
+})
+
+interface Alert {
+  readonly state: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+test('a real Prometheus sees the right alert fire for each fault, and no other', {
+  ...options,
+  timeout: 170_000,
+}, async () => {
+  const service = fork(join(import.meta.dirname, 'service.fixture.ts'))
+  children.push(service)
+  const [{ port, scrapePort }] = (await once(service, 'message')) as [{ port: number; scrapePort: number }]
+  // The same rules, a hundred and fifty times as impatient.
+  const quick = RULES.replaceAll('[5m]', '[4s]').replace(/for: \d+m/g, 'for: 1s')
+  writeFileSync(join(folder, 'quick.rules.yml'), quick)
+  assert.equal(spawnSync('promtool', ['check', 'rules', join(folder, 'quick.rules.yml')]).status, 0)
+  writeFileSync(
+    join(folder, 'prometheus.yml'),
+    `global: { scrape_interval: 500ms, scrape_timeout: 450ms, evaluation_interval: 500ms }
+rule_files: [quick.rules.yml]
+scrape_configs:
+  - job_name: service
+    static_configs: [{ targets: ['127.0.0.1:${scrapePort}'] }]
+    relabel_configs: [{ target_label: instance, replacement: '127.0.0.1:${port}' }]
+`,
+  )
+  const prometheusPort = await freePort()
+  const args = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`]
+  const prometheus = spawn('prometheus', [...args, `--web.listen-address=127.0.0.1:${prometheusPort}`], {
+    stdio: 'ignore',
+  })
+  children.push(prometheus)
+
+  const firing = async (): Promise<Alert[]> => {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${prometheusPort}/api/v1/alerts`)
+      const { data } = (await answer.json()) as { data: { alerts: Alert[] } }
+      return data.alerts.filter(({ state }) => state === 'firing')
+    } catch {
+      return []
+    }
+  }
+  const names = async (): Promise<string[]> => [...new Set((await firing()).map(({ labels }) => labels['alertname']!))]
+
+  const faults: readonly (readonly [fault: string, alert: string])[] = [
+    ['dependency', 'MeltproofDependencySlow'],
+    ['loop', 'MeltproofLoopBlocked'],
+    ['network', 'MeltproofNetworkSlow'],
+    ['log', 'MeltproofLogLinesLost'],
+  ]
+  for (const [fault, alert] of faults) {
+    service.send('none')
+    await until(`silence before ${fault}`, async () => (await scraped(prometheusPort)) && (await names()).length === 0)
+    service.send(fault)
+    await until(`${alert} for ${fault}`, async () => (await names()).includes(alert))
+    assert.deepEqual(await names(), [alert], `for ${fault}`)
+  }
+  service.disconnect()
+})
+
+/** Whether Prometheus has the rates of the last seconds. */
+async function scraped(port: number): Promise<boolean> {
+  try {
+    const query = encodeURIComponent('instance_peer:meltproof_slow_calls:ratio_rate5m')
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${query}`)
+    const { data } = (await answer.json()) as { data: { result: unknown[] } }
+    return data.result.length > 0
+  } catch {
+    return false
+  }
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 40_000
+  while (!(await holds())) {
+    assert.ok(Date.now() < deadline, `${what} did not come about`)
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
