@@ -27,6 +27,7 @@ if (process.argv[2] === 'dependency') {
       }, tookMs)
     }),
   )
+  process.on('disconnect', () => process.exit())
   process.send!(port)
   // Its clients: nobody waits for an answer before the next one asks (an open loop).
   process.once('message', (url: string) => {

@@ -10,6 +10,7 @@ import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
 import type { ReadinessOptions } from './readiness.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
+import { checkServerTiming, type TellsTiming } from './tells-timing.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
@@ -72,6 +73,13 @@ export interface ProtectOptions {
    */
   readonly readiness?: string | ReadinessOptions
   /**
+   * Say in `Server-Timing` how long an answer took us (`total`, and of that `queue` and `loop`, ms), so that whoever
+   * calls can tell us from the network: to everybody, or to peers at these addresses and networks (`10.0.0.0/8`). It
+   * tells a stranger how busy you are.
+   * @default false
+   */
+  readonly serverTiming?: boolean | readonly string[]
+  /**
    * Decide and count, but start everybody: `stats().shed` tells what would have been shed.
    * @default false
    */
@@ -102,6 +110,7 @@ export interface CheckedOptions {
   readonly exemptPaths: readonly string[]
   readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
   readonly readiness: ReadinessOptions | undefined
+  readonly tellsTiming: TellsTiming | undefined
   readonly dryRun: boolean
   readonly limit: number | LimitLaw | undefined
   readonly queue: MakeDiscipline<Exchange> | undefined
@@ -119,6 +128,7 @@ const KNOWN = [
   'criticalityHeader',
   'exempt',
   'readiness',
+  'serverTiming',
   'dryRun',
   'limit',
   'queue',
@@ -156,6 +166,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     criticalityHeader: checkHeader(criticalityHeader),
     ...checkExempt(exempt),
     readiness: checkReadiness(readiness),
+    tellsTiming: checkServerTiming(options.serverTiming),
     dryRun: checkBoolean('dryRun', dryRun),
     limit: checkLimit(limit),
     queue: checkFunction('queue', queue),

@@ -72,7 +72,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     )
   }
   const checked = checkProtectOptions(options === undefined ? {} : options)
-  const { lanes: laneCount, answer, deadline, dryRun, onNote, readiness } = checked
+  const { lanes: laneCount, answer, deadline, dryRun, onNote, readiness, tellsTiming } = checked
   const note = (text: string): void => {
     try {
       onNote(text)
@@ -106,6 +106,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const hooks = {
     onFailure: (error: unknown): void =>
       note(`meltproof failed and has stepped aside; the server runs unprotected. ${describe(error)}`),
+    ...(tellsTiming === undefined ? {} : { tellsTiming }),
     ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
   }
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
