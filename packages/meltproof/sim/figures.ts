@@ -9,8 +9,11 @@ export function goodRate(result: SimResult, from: number, to = result.seconds.le
   return good / (to - from)
 }
 
-/** Goodput as a share of what perfect admission would have reached, over seconds [from, to). */
-export function shareOfIdeal(scenario: Scenario, result: SimResult, from = 1, to = scenario.seconds): number {
+/**
+ * Goodput as a share of what perfect admission would have reached, over seconds [from, to). Not the first second, in
+ * which it starts cold, nor the last, whose requests are served after it without any to compete with.
+ */
+export function shareOfIdeal(scenario: Scenario, result: SimResult, from = 1, to = scenario.seconds - 1): number {
   let good = 0
   let ideal = 0
   for (let s = from; s < to; s++) {

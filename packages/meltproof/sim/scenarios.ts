@@ -134,6 +134,11 @@ export const SCENARIOS: readonly Scenario[] = [
   ...loads.map(k =>
     draft(`pool at ${k}x`, { workload: { rate: () => k * 200, steps: pool50 }, seconds: 30, ideal: () => POOL50 }),
   ),
+  draft('pool at 3x, a 100 ms pause every second', {
+    workload: { rate: () => 600, steps: pool50, stalls: every(1000, 100, 30) },
+    seconds: 30,
+    ideal: () => POOL50 * 0.9,
+  }),
   draft('pool of 40 at 3x', {
     workload: { rate: () => 2400, steps: pool50, poolSize: 40 },
     seconds: 30,

@@ -185,6 +185,8 @@ export class Gate<E extends Waiting> {
 
   /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
   timeCame(nowMs: number): void {
+    // A timer that fires this late: the loop did not turn, and whatever is being measured holds the pause.
+    if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#law.disturbed(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
     if (this.#keptUntil.length > 0) this.#giveBackKept(nowMs)
     this.#pump(nowMs)
@@ -266,6 +268,8 @@ export class Gate<E extends Waiting> {
   }
 }
 
+/** A wake-up later than this by the loop's fault is a stall, not a busy turn; ms. */
+const STALL_MS = 50
 /** Weight of one more service time in the usual one: the last twenty or so count. */
 const USUAL_WEIGHT = 0.1
 /** A handler that starts within this of the end of another ran, most likely, in the same poll batch; ms. */

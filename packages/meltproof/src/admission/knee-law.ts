@@ -37,6 +37,48 @@ export interface KneeTuning {
   readonly lookEveryMs: number
   /** After so long without binding, ms, what was learned may be another traffic's: growth is tried before it is used. */
   readonly forgetMs: number
+
+  // What growth and measurements are judged by.
+
+  /** Above this share of busy time the loop itself is the scarce resource, and more concurrency can not help. */
+  readonly loopBusy: number
+  /** The loop's business is judged over no less than this, ms. */
+  readonly busyWindowMs: number
+  /** After so many busy windows in a row growth is no excuse for a queue any more. */
+  readonly busyToStand: number
+  /** X lower than this share of the reference means that L is below the knee. */
+  readonly fell: number
+  /** A limit this much larger than the last one judged is judged by how service times took it. */
+  readonly larger: number
+  /** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
+  readonly slower: number
+  /** More time was spent in service than those who completed account for, by this factor: the slow ones are missing. */
+  readonly missing: number
+  /** By so many standard errors a mean must be larger before so few completions are believed. */
+  readonly clearly: number
+  /** A search starts so many standard errors above where growth says the knee is. */
+  readonly unsure: number
+  /** After so many completions a mean is believed whatever its error. */
+  readonly many: number
+  /** Two knees nearer than this (natural logarithm; a factor of 1.35) are the same. */
+  readonly sameKnee: number
+  /** A knee found again and again is trusted for up to so many times as long as one just found. */
+  readonly mostTrust: number
+  /** So many measurements in a row make a change; one is noise. */
+  readonly changes: number
+  /** Mean service time is compared over at least this many completions. */
+  readonly growthBatch: number
+  /**
+   * Up to this limit a search is quick: growth ends as soon as the loop is busy, and the search starts low. With more in
+   * service the loop must have been busy so many times in a row, and the search starts where growth ended.
+   */
+  readonly searchAtOnce: number
+  /** See above. */
+  readonly busyStreak: number
+  /** While a lower limit keeps everybody out, so many ms must see this share of those above it leave; or the look ends. */
+  readonly patienceMs: number
+  /** See above. */
+  readonly leaving: number
 }
 
 export const KNEE_TUNING: KneeTuning = {
@@ -48,47 +90,30 @@ export const KNEE_TUNING: KneeTuning = {
   maxWindowMs: 1000,
   lookEveryMs: 4000,
   forgetMs: 5000,
+  loopBusy: 0.9,
+  busyWindowMs: 20,
+  busyToStand: 3,
+  fell: 0.85,
+  larger: 1.3,
+  slower: 0.6,
+  missing: 2,
+  clearly: 2,
+  unsure: 4,
+  many: 200,
+  sameKnee: 0.3,
+  mostTrust: 4,
+  changes: 2,
+  growthBatch: 8,
+  searchAtOnce: 48,
+  busyStreak: 15,
+  patienceMs: 300,
+  leaving: 0.25,
 }
 
-type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
+/** A measurement is begun anew at most so many times. */
+const MOST_DISTURBANCES = 3
 
-/** Above this share of busy time the loop itself is the scarce resource, and more concurrency can not help. */
-const LOOP_BUSY = 0.9
-/** The loop's business is judged over no less than this, ms. */
-const BUSY_WINDOW_MS = 20
-/** After so many busy windows in a row growth is no excuse for a queue any more. */
-const BUSY_TO_STAND = 3
-/** X lower than this share of the reference means that L is below the knee. */
-const FELL = 0.85
-/** A limit this much larger than the last one judged is judged by how service times took it. */
-const LARGER = 1.3
-/** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
-const SLOWER = 0.6
-/** More time was spent in service than those who completed account for, by this factor: the slow ones are missing. */
-const MISSING = 2
-/** By so many standard errors a mean must be larger before so few completions are believed. */
-const CLEARLY = 2
-/** A search starts so many standard errors above where growth says the knee is. */
-const UNSURE = 4
-/** After so many completions a mean is believed whatever its error. */
-const MANY = 200
-/** Two knees nearer than this (natural logarithm; a factor of 1.35) are the same. */
-const SAME_KNEE = 0.3
-/** A knee found again and again is trusted for up to so many times as long as one just found. */
-const MOST_TRUST = 4
-/** So many measurements in a row make a change; one is noise. */
-const CHANGES = 2
-/** Mean service time is compared over at least this many completions. */
-const GROWTH_BATCH = 8
-/**
- * Up to this limit a search is quick: growth ends as soon as the loop is busy, and the search starts low. With more in
- * service the loop must have been busy so many times in a row, and the search starts where growth ended.
- */
-const SEARCH_AT_ONCE = 48
-const BUSY_STREAK = 15
-/** While a lower limit keeps everybody out, so many ms must see this share of those above it leave; or the look ends. */
-const PATIENCE_MS = 300
-const LEAVING = 0.25
+type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -119,6 +144,8 @@ export class KneeLaw implements LimitLaw {
   // The measurement under way: the gaps between completions while the limit binds from the one to the other, once
   // service has settled under a changed limit. Stretches in which it does not bind say nothing about the limit.
   #settling = false
+  /** Measurements begun anew since the last that was finished. */
+  #disturbances = 0
   #changedAt = 0
   #checkedAt = 0
   #inflightAtCheck = 0
@@ -163,7 +190,7 @@ export class KneeLaw implements LimitLaw {
   }
 
   get searching(): boolean {
-    return this.#phase === 'grow' && this.#bound && this.#busyStreak < BUSY_TO_STAND
+    return this.#phase === 'grow' && this.#bound && this.#busyStreak < this.#tuning.busyToStand
   }
 
   admitted(nowMs: number): void {
@@ -186,7 +213,9 @@ export class KneeLaw implements LimitLaw {
     }
     if (!this.#bound || !this.#settled(nowMs)) return
     this.#countGap(nowMs)
-    if (this.#measured()) this.#learn(nowMs, this.#count / this.#gapsMs, this.#busyInGapsMs / this.#gapsMs)
+    if (!this.#measured()) return
+    this.#disturbances = 0
+    this.#learn(nowMs, this.#count / this.#gapsMs, this.#busyInGapsMs / this.#gapsMs)
   }
 
   deserted(nowMs: number): void {
@@ -214,7 +243,8 @@ export class KneeLaw implements LimitLaw {
   }
 
   disturbed(_nowMs: number): void {
-    if (this.#bound) this.#openWindow()
+    // A loop that never turns in time would never be measured at all.
+    if (this.#bound && this.#disturbances++ < MOST_DISTURBANCES) this.#openWindow()
   }
 
   #countGap(nowMs: number): void {
@@ -266,9 +296,9 @@ export class KneeLaw implements LimitLaw {
     if (!this.#settling) return true
     const since = nowMs - this.#changedAt
     if (this.#inflight > this.#limit) {
-      if (nowMs - this.#checkedAt < PATIENCE_MS) return false
+      if (nowMs - this.#checkedAt < this.#tuning.patienceMs) return false
       const left = this.#inflightAtCheck - this.#inflight
-      const enough = left >= LEAVING * (this.#inflightAtCheck - this.#limit)
+      const enough = left >= this.#tuning.leaving * (this.#inflightAtCheck - this.#limit)
       this.#checkedAt = nowMs
       this.#inflightAtCheck = this.#inflight
       if (enough || this.#phase === 'steady') return false
@@ -282,8 +312,10 @@ export class KneeLaw implements LimitLaw {
 
   /** A look has found the knee. The more often it finds the same, the longer it is trusted. */
   #found(knee: number, nowMs: number): void {
-    const same = this.#knee > 0 && Math.abs(Math.log(knee / this.#knee)) < SAME_KNEE
-    this.#trustMs = same ? Math.min(this.#trustMs * 2, this.#tuning.lookEveryMs * MOST_TRUST) : this.#tuning.lookEveryMs
+    const same = this.#knee > 0 && Math.abs(Math.log(knee / this.#knee)) < this.#tuning.sameKnee
+    this.#trustMs = same
+      ? Math.min(this.#trustMs * 2, this.#tuning.lookEveryMs * this.#tuning.mostTrust)
+      : this.#tuning.lookEveryMs
     this.#settleAt(knee, nowMs, nowMs + this.#trustMs)
   }
 
@@ -309,15 +341,18 @@ export class KneeLaw implements LimitLaw {
   /** Whether the loop had no time left, over the last stretch long enough to tell. */
   #judgeLoop(nowMs: number): void {
     const elapsed = nowMs - this.#loopJudgedAt
-    if (elapsed < BUSY_WINDOW_MS) return
+    if (elapsed < this.#tuning.busyWindowMs) return
     const busyMs = this.#busyMs()
-    this.#loopBusy = busyMs - this.#busyAtJudgement >= LOOP_BUSY * elapsed
+    this.#loopBusy = busyMs - this.#busyAtJudgement >= this.#tuning.loopBusy * elapsed
     this.#busyStreak = this.#loopBusy ? this.#busyStreak + 1 : 0
     this.#loopJudgedAt = nowMs
     this.#busyAtJudgement = busyMs
     if (!this.#bound) return
     // Many in service take long to leave and to come back: a short burst of work is no reason to send them away.
-    if (this.#busyStreak < (this.#limit <= SEARCH_AT_ONCE ? BUSY_TO_STAND : BUSY_STREAK)) return
+    if (
+      this.#busyStreak < (this.#limit <= this.#tuning.searchAtOnce ? this.#tuning.busyToStand : this.#tuning.busyStreak)
+    )
+      return
     if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, this.#lookAt)
     else this.#search(this.#limit, nowMs)
   }
@@ -336,10 +371,10 @@ export class KneeLaw implements LimitLaw {
     this.#batch.squares += serviceMs * serviceMs
     if (this.#bound && !this.#loopBusy && this.#limit < this.#tuning.max) this.#limit++
     const { count, sum, squares } = this.#batch
-    if (count < GROWTH_BATCH || count < this.#limit / 3) return
+    if (count < this.#tuning.growthBatch || count < this.#limit / 3) return
     // Little's law: whoever completes has spent as much time in service as all there are, or the slow ones are still
     // missing among those who completed.
-    if (this.#inflightMs > MISSING * sum && count < MANY) return
+    if (this.#inflightMs > this.#tuning.missing * sum && count < this.#tuning.many) return
     const mean = sum / count
     const variance = Math.max(0, squares / count - mean * mean) / count
     // Those who completed now were admitted under the limit of a batch ago.
@@ -352,17 +387,18 @@ export class KneeLaw implements LimitLaw {
       return
     }
     // A limit that hardly grew is judged against the same base, or slow growth would never be judged at all.
-    const grew = larger >= LARGER
-    const slower = grew ? mean - base.serviceMs * (1 + SLOWER * (larger - 1)) : 0
+    const grew = larger >= this.#tuning.larger
+    const slower = grew ? mean - base.serviceMs * (1 + this.#tuning.slower * (larger - 1)) : 0
     // Few of very different service times may be slow by chance: count on until it is clear, or they are many.
-    if (slower > 0 && count < MANY && slower < CLEARLY * Math.sqrt(variance + base.variance)) return
+    if (slower > 0 && count < this.#tuning.many && slower < this.#tuning.clearly * Math.sqrt(variance + base.variance))
+      return
     this.#beginBatch()
     if (slower > 0) {
       // Where they began to wait for each other, at the most; and as much above it as the two means are uncertain, for
       // a search that starts below the knee sheds for nothing.
       const uncertain = Math.sqrt(variance / mean ** 2 + base.variance / base.serviceMs ** 2)
       const knee = Math.max((limit * base.serviceMs) / mean, limit / 2)
-      this.#search(Math.min(this.#limit, knee * (1 + UNSURE * uncertain)), nowMs)
+      this.#search(Math.min(this.#limit, knee * (1 + this.#tuning.unsure * uncertain)), nowMs)
     } else if (grew) this.#growthBase = { limit, serviceMs: mean, variance }
   }
 
@@ -384,13 +420,13 @@ export class KneeLaw implements LimitLaw {
       case 'descend':
       case 'look-down':
         this.#referenceRate = Math.max(rate, this.#referenceRate)
-        if (rate >= FELL * this.#referenceRate && this.#limit > 1) {
+        if (rate >= this.#tuning.fell * this.#referenceRate && this.#limit > 1) {
           this.#measureAt(this.#limit / 2, 'descend', nowMs)
           return
         }
         this.#found((this.#limit * this.#referenceRate) / rate, nowMs)
         // Throughput is in proportion all the way up to where we came from: there may be more above.
-        if (this.#knee >= this.#referenceLimit * 0.8 && busy < LOOP_BUSY) {
+        if (this.#knee >= this.#referenceLimit * 0.8 && busy < this.#tuning.loopBusy) {
           this.#beginGrowth(nowMs)
         }
         return
@@ -399,7 +435,7 @@ export class KneeLaw implements LimitLaw {
         const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
         this.#changes = changed ? this.#changes + 1 : 0
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
-        if (this.#changes >= CHANGES) {
+        if (this.#changes >= this.#tuning.changes) {
           this.#beginGrowth(nowMs)
           return
         }

@@ -46,7 +46,7 @@ export const STANDING_TUNING: StandingTuning = {
   staleDepartures: 8,
   keptLonger: 3,
   freshGaps: 0.25,
-  intervalsToStand: 3,
+  intervalsToStand: 4,
   maxQueued: 4096,
 }
 

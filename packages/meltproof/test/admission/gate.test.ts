@@ -336,3 +336,16 @@ test('the permit of a client that left is kept for as long as service usually ta
   release()
   assert.equal(gate.inflight, 0)
 })
+
+test('a wake-up that comes far too late tells the law that the loop stood still', () => {
+  let disturbed = 0
+  const law = { ...fixedLimit(1), disturbed: () => disturbed++ }
+  const { gate, world, arrive, pass } = gateOn(law)
+  arrive()
+  arrive()
+  pass(GATE_TUNING.intervalMs)
+  assert.equal(disturbed, 0, 'woken in time')
+  world.now += GATE_TUNING.intervalMs + 100 // nothing ran meanwhile
+  gate.timeCame(world.now)
+  assert.equal(disturbed, 1)
+})

@@ -1,0 +1,108 @@
+/** Sensitivity: one constant of the gate or the law at a time, over all short scenarios and several seeds. */
+import { GATE_TUNING } from '../../packages/meltproof/src/admission/gate.ts'
+import { KNEE_TUNING, KneeLaw } from '../../packages/meltproof/src/admission/knee-law.ts'
+import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
+import { SCENARIOS } from '../../packages/meltproof/sim/scenarios.ts'
+import { quantile, simulate } from '../../packages/meltproof/sim/service.ts'
+
+export interface Point {
+  readonly value: number
+  /** Worst and mean share of the ideal goodput over the scenarios with too little capacity. */
+  readonly worst: number
+  readonly mean: number
+  /** Where the worst was. */
+  readonly worstAt: string
+  /** Worst share shed where capacity suffices. */
+  readonly falseShed: number
+  readonly falseShedAt: string
+  /** Mean p99 of those admitted at ten times the capacity of a core and of a pool, ms. */
+  readonly p99Ms: number
+}
+
+export interface Sweep {
+  readonly of: 'gate' | 'law'
+  readonly name: string
+  readonly shipped: number
+  readonly points: readonly Point[]
+}
+
+const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly number[]>>>> = {
+  gate: {
+    turnBudgetMs: [1, 3, 5, 10, 20, 40, 100],
+    intervalMs: [25, 50, 100, 200, 400],
+    targetMs: [5, 20, 50, 100, 200],
+    intervalsToStand: [1, 2, 3, 4, 5, 8],
+    maxWaitMs: [100, 200, 400, 800, 1200, 2000],
+    staleMs: [0, 20, 40, 80, 160, 320],
+    staleDepartures: [1, 2, 4, 8, 16, 32],
+    keptLonger: [1, 2, 3, 5, 10],
+    freshGaps: [0, 0.125, 0.25, 0.5, 1],
+  },
+  law: {
+    initial: [2, 4, 8, 16, 32, 64, 256],
+    headroom: [1, 1.25, 1.5, 2, 3, 4],
+    samples: [6, 12, 24, 48, 96],
+    minWindowMs: [10, 20, 40, 80, 160],
+    maxWindowMs: [250, 500, 1000, 2000],
+    lookEveryMs: [500, 1000, 2000, 4000, 8000, 16_000],
+    forgetMs: [500, 1000, 2000, 5000, 20_000],
+    loopBusy: [0.7, 0.8, 0.9, 0.95, 1.1],
+    busyWindowMs: [5, 10, 20, 40, 80],
+    busyToStand: [1, 2, 3, 5, 10],
+    busyStreak: [3, 8, 15, 30],
+    searchAtOnce: [0, 16, 48, 10_000],
+    fell: [0.7, 0.8, 0.85, 0.9, 0.95],
+    larger: [1.1, 1.2, 1.3, 1.5, 2],
+    slower: [0.2, 0.4, 0.6, 0.8, 1],
+    missing: [1.2, 1.5, 2, 4, 100],
+    clearly: [0, 1, 2, 4],
+    unsure: [0, 2, 4, 8],
+    many: [25, 50, 100, 200, 400],
+    sameKnee: [0, 0.15, 0.3, 0.6],
+    mostTrust: [1, 2, 4, 8],
+    changes: [1, 2, 3, 5],
+    growthBatch: [4, 8, 16, 32],
+    patienceMs: [100, 300, 1000, 10_000],
+    leaving: [0.1, 0.25, 0.5],
+  },
+}
+
+export function sweepNames(): [of: 'gate' | 'law', name: string][] {
+  return (['gate', 'law'] as const).flatMap(of =>
+    Object.keys(VALUES[of]).map(name => [of, name] as ['gate' | 'law', string]),
+  )
+}
+
+export function sweep(of: 'gate' | 'law', name: string, seeds: readonly number[]): Sweep {
+  const shipped = (of === 'gate' ? GATE_TUNING : KNEE_TUNING)[name as never] as number
+  return { of, name, shipped, points: VALUES[of][name]!.map(value => point(of, name, value, seeds)) }
+}
+
+function point(of: 'gate' | 'law', name: string, value: number, seeds: readonly number[]): Point {
+  const tuning = of === 'gate' ? { ...GATE_TUNING, [name]: value } : GATE_TUNING
+  const knee = of === 'law' ? { ...KNEE_TUNING, [name]: value } : KNEE_TUNING
+  const shares: number[] = []
+  let [worst, worstAt, falseShed, falseShedAt] = [Number.POSITIVE_INFINITY, '', 0, '']
+  const p99s: number[] = []
+  for (const each of SCENARIOS) {
+    if (each.seconds > 100) continue
+    for (const seed of seeds) {
+      const result = simulate(each.workload, {
+        seconds: each.seconds,
+        seed,
+        tuning,
+        law: busyMs => new KneeLaw(busyMs, knee),
+      })
+      if (each.noShed) {
+        if (shedShare(result) > falseShed) [falseShed, falseShedAt] = [shedShare(result), each.name]
+        continue
+      }
+      const share = shareOfIdeal(each, result)
+      shares.push(share)
+      if (share < worst) [worst, worstAt] = [share, each.name]
+      if (each.name.endsWith(' at 10x') && /^(cpu|pool)/.test(each.name)) p99s.push(quantile(result.latencies, 0.99))
+    }
+  }
+  const mean = (numbers: number[]): number => numbers.reduce((sum, each) => sum + each, 0) / numbers.length
+  return { value, worst, worstAt, mean: mean(shares), falseShed, falseShedAt, p99Ms: mean(p99s) }
+}
