@@ -4,11 +4,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { choosePinning, pinned, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
+import { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 
-const pinning = choosePinning()
+/** Chosen before this process pins itself; afterwards it sees a single core. */
+export const pinning: Pinning | undefined = choosePinning()
 if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {

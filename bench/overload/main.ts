@@ -16,9 +16,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { calibrateSpin } from '../../packages/lab/src/melt/machine.ts'
-import { choosePinning, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
 import { tableOf } from '../../packages/lab/src/report/table.ts'
 import { busyNow } from '../../packages/lab/src/watch/cores.ts'
+import { pinning } from '../lib/measured-server.ts'
 import { type Bench, durationOf, measureCapacity, measureCell, measureShedCost, type Subject } from './measure.ts'
 import { startPostgres } from './postgres.ts'
 import { scoreboardOf, suiteOf, writeScoreboard } from './scoreboard.ts'
@@ -55,8 +55,6 @@ const root = join(import.meta.dirname, '../..')
 const folder = join(root, quick ? 'runs/overload-quick' : 'runs/overload')
 if (quick || values['from-scratch']) rmSync(folder, { recursive: true, force: true })
 const store = new Store(folder)
-const pinning = choosePinning()
-if (pinning !== undefined) pinSelf(pinning.lab)
 
 if (!values.report) {
   const finished = await measureEverything()
@@ -138,6 +136,7 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
         busy === undefined || pinning === undefined
           ? null
           : { server: busy[pinning.server] ?? 0, lab: busy[pinning.lab] ?? 0 },
+      pinning: pinning ?? null,
       durationMs,
       commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
       startedAt: new Date().toISOString(),

@@ -2,7 +2,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
-import { choosePinning } from '../../packages/lab/src/melt/pinning.ts'
 import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
 import type { ArmResult, MeltResult, Row } from '../../packages/lab/src/report/result.ts'
 import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'
@@ -96,7 +95,7 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
       commandLine: `npm run bench:overload -- --workload ${subject.name} --modes ${subject.mode}`,
       labVersion: found.commit,
       ...describeMachine(),
-      pinning: choosePinning() ?? null,
+      pinning: found.pinning,
       busyBefore: found.busyBefore,
       spinPerMs: { before: found.spinPerMs, after: null },
       request: `GET ${workload.path}`,

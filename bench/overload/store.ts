@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Pinning } from '../../packages/lab/src/melt/pinning.ts'
 import type { Cell } from './measure.ts'
 import type { Mode } from './workloads.ts'
 
@@ -15,6 +16,8 @@ export interface SuiteCapacity {
   readonly spinPerMs: number
   /** Share of the two cores that were busy in the second before; null where unknown. */
   readonly busyBefore: { readonly server: number; readonly lab: number } | null
+  /** The cores of server and load; null when they were not kept apart. */
+  readonly pinning: Pinning | null
   readonly durationMs: number
   /** Of this repository. */
   readonly commit: string
