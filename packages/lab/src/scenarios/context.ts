@@ -137,6 +137,8 @@ function runningApp(
     stop,
     async ask<T>(path: string): Promise<T> {
       const response = await fetch(new URL(path, origin), { signal: AbortSignal.timeout(askTimeoutMs) })
+      // A protected app may well refuse us, politely and in JSON.
+      if (!response.ok) throw new Error(`${name} answered ${response.status} to ${path}`)
       return (await response.json()) as T
     },
     check() {

@@ -9,14 +9,14 @@ import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickVie
 const peopleMs = 3000
 const systemsMs = 10_000
 /**
- * At 120/s the wonky leaf takes 12 requests a second. A pool of 50 holds them for 4.1 s each before it is full: longer
- * than people wait, shorter than systems do.
+ * At 60/s the wonky leaf takes 6 requests a second. A pool of 40 can hold them for 6.7 s each: longer than people wait,
+ * shorter than systems do.
  */
-const rate = 120
-const pool = 50
+const rate = 60
+const pool = 40
 
 const arms: readonly ScenarioArm[] = [
-  { name: 'bare', kind: 'bare', what: 'no limits; each tier calls the next through a pool of 50 connections' },
+  { name: 'bare', kind: 'bare', what: 'no limits; each tier calls the next through a pool of 40 connections' },
   {
     name: 'naive timeout',
     kind: 'also',
@@ -71,7 +71,7 @@ export const domino: Scenario<unknown> = scenario<SickMeasured>({
     measured.limitMs = peopleMs
     measured.sloMs = 1000
     measured.patienceMs = context.pick({ brief: 4000, quick: 10_000, full: 30_000 })
-    const durationMs = context.pick({ brief: 3000, quick: 15_000, full: 120_000 })
+    const durationMs = context.pick({ brief: 3000, quick: 20_000, full: 120_000 })
     for (const arm of arms) {
       const leaves = await context.start({
         name: 'the leaves',

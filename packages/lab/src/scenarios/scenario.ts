@@ -93,7 +93,7 @@ export interface RunningApp {
   readonly origin: string
   /** Memory and CPU from outside, from now on. */
   watch(): Watch
-  /** GET, the answer parsed as JSON. */
+  /** GET, the answer parsed as JSON; throws for any status but 2xx. */
   ask<T>(path: string): Promise<T>
   /** Throws, with its last words, when it has ended by itself. */
   check(): void
@@ -119,7 +119,10 @@ export interface Context {
   /** For whatever else must be undone after the run, however it ends. The last one registered goes first. */
   cleanUp(undo: () => Promise<void> | void): void
   sleep(ms: number): Promise<void>
-  /** Calls `read` every `everyMs` until stopped; hands back what it returned, with the time since the start. */
+  /**
+   * Calls `read` every `everyMs` until stopped; hands back what it returned, with the time since the start. A reading
+   * that fails is left out; when all of them do, stop() throws why.
+   */
   sample<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T>
 }
 
