@@ -3,17 +3,26 @@ import type { RequestMessage } from '../channels.ts'
 import type { LogLossRecord, OutboundRecord, Shares, StallRecord, Verdict } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop, LoopDelay } from './event-loop.ts'
-import { Counter, type Family, Histogram, type Labels, Reading } from './instruments.ts'
+import { Counter, type Family, Histogram, type HistogramSeries, type Labels, Reading } from './instruments.ts'
 import { addressOf, methodLabel } from './labels.ts'
 import type { CheckedObserveOptions } from './options.ts'
 import type { GuardLike, Watcher } from './watch.ts'
 
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
 
+interface RouteSeries {
+  /** By method and status. */
+  readonly durations: Map<string, HistogramSeries>
+  readonly shares: Readonly<Record<Verdict, { value: number }>>
+}
+
 export class Figures implements Watcher {
   readonly #options: CheckedObserveOptions
   readonly #guard: GuardLike
   readonly #loop: EventLoop
+  readonly #routes = new Map<string, RouteSeries>()
+  readonly #queuedSum: { value: number }
+  readonly #lateSum: { value: number }
   #delay: LoopDelay | undefined
 
   readonly #server = new Histogram(
@@ -64,22 +73,43 @@ export class Figures implements Watcher {
     }
     this.#stalls.add(0)
     this.#stalled.add(0)
-    this.#queued.add(0)
-    this.#late.add(0)
+    this.#queuedSum = this.#queued.series({})
+    this.#lateSum = this.#late.series({})
   }
 
   request({ record, request }: RequestMessage): void {
     const { routeOf, slowMs } = this.#options
-    const route = routeOf(record, request)
-    this.#server.observe(record.totalMs / 1000, {
-      http_request_method: methodLabel(record.method),
-      http_response_status_code: record.status === 0 ? '' : String(record.status),
-      http_route: route,
-    })
-    addShares(this.#requestShares, { http_route: route }, record.shares)
-    this.#queued.add(record.queuedMs / 1000)
-    this.#late.add(record.lateMs / 1000)
+    const { durations, shares } = this.#routeSeries(routeOf(record, request))
+    const method = methodLabel(record.method)
+    const kind = `${method} ${record.status}`
+    let duration = durations.get(kind)
+    if (duration === undefined) {
+      duration = this.#server.series({
+        http_request_method: method,
+        http_response_status_code: record.status === 0 ? '' : String(record.status),
+        http_route: routeOf(record, request),
+      })
+      durations.set(kind, duration)
+    }
+    duration.observe(record.totalMs / 1000)
+    for (const part of VERDICTS) shares[part].value += record.shares[`${part}Ms`] / 1000
+    this.#queuedSum.value += record.queuedMs / 1000
+    this.#lateSum.value += record.lateMs / 1000
     if (record.totalMs + record.lateMs >= slowMs) this.#slowRequests.add(1, { verdict: record.verdict })
+  }
+
+  /** Bounded, since routes, methods and statuses are. */
+  #routeSeries(route: string): RouteSeries {
+    let series = this.#routes.get(route)
+    if (series === undefined) {
+      const of = (part: Verdict): { value: number } => this.#requestShares.series({ http_route: route, part })
+      series = {
+        durations: new Map(),
+        shares: { loop: of('loop'), dependency: of('dependency'), network: of('network'), self: of('self') },
+      }
+      this.#routes.set(route, series)
+    }
+    return series
   }
 
   readonly call = (record: OutboundRecord, timeline: CallTimeline): void => {

@@ -2,6 +2,8 @@
 
 export type Labels = Readonly<Record<string, string>>
 
+const NONE: Labels = {}
+
 export interface Sample {
   /** What the family's name is followed by: ``, `_bucket`, `_sum`, `_count`. */
   readonly suffix: string
@@ -28,11 +30,19 @@ export class Counter implements Family {
     this.help = help
   }
 
-  add(value: number, labels: Labels = {}): void {
+  add(value: number, labels: Labels = NONE): void {
+    this.series(labels).value += value
+  }
+
+  /** The series of these labels, for whoever adds often and keeps it. */
+  series(labels: Labels): { readonly labels: Labels; value: number } {
     const key = keyOf(labels)
-    const series = this.#series.get(key)
-    if (series === undefined) this.#series.set(key, { labels, value })
-    else series.value += value
+    let series = this.#series.get(key)
+    if (series === undefined) {
+      series = { labels, value: 0 }
+      this.#series.set(key, series)
+    }
+    return series
   }
 
   samples(): Sample[] {
@@ -69,11 +79,25 @@ export const DURATION_BOUNDARIES_S: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ]
 
-interface HistogramSeries {
+export class HistogramSeries {
   readonly labels: Labels
   /** Not cumulative; one more than boundaries. */
   readonly counts: Float64Array
-  sum: number
+  sum: number = 0
+  readonly #boundaries: readonly number[]
+
+  constructor(labels: Labels, boundaries: readonly number[]) {
+    this.labels = labels
+    this.#boundaries = boundaries
+    this.counts = new Float64Array(boundaries.length + 1)
+  }
+
+  observe(value: number): void {
+    let bucket = 0
+    while (bucket < this.#boundaries.length && value > this.#boundaries[bucket]!) bucket++
+    this.counts[bucket]! += 1
+    this.sum += value
+  }
 }
 
 export class Histogram implements Family {
@@ -90,16 +114,18 @@ export class Histogram implements Family {
   }
 
   observe(value: number, labels: Labels): void {
+    this.series(labels).observe(value)
+  }
+
+  /** The series of these labels, for whoever observes often and keeps it. */
+  series(labels: Labels): HistogramSeries {
     const key = keyOf(labels)
     let series = this.#series.get(key)
     if (series === undefined) {
-      series = { labels, counts: new Float64Array(this.#boundaries.length + 1), sum: 0 }
+      series = new HistogramSeries(labels, this.#boundaries)
       this.#series.set(key, series)
     }
-    let bucket = 0
-    while (bucket < this.#boundaries.length && value > this.#boundaries[bucket]!) bucket++
-    series.counts[bucket]! += 1
-    series.sum += value
+    return series
   }
 
   samples(): Sample[] {

@@ -59,6 +59,28 @@ test('every moment of a request belongs to exactly one', () => {
   )
 })
 
+test('the short way for requests without calls and stalls comes to the same as the general one', () => {
+  const sometimes = fc.option(at, { nil: Number.NaN })
+  fc.assert(
+    fc.property(
+      fc.record({ started: at, returned: sometimes, received: sometimes, answered: sometimes, ended: at }),
+      ({ started, returned, received, answered, ended }) => {
+        const timeline = new RequestTimeline(1000)
+        timeline.startedAtMs = started
+        timeline.returnedAtMs = returned
+        timeline.receivedAtMs = received
+        timeline.answeredAtMs = answered
+        const short = timeline.figures(ended, [])
+        const general = timeline.generalFigures(ended, [])
+        for (const part of ['totalMs', 'queuedMs', 'networkMs', 'ownMs'] as const) {
+          assert.ok(Math.abs(short[part] - general[part]) < 1e-6, `${part}: ${short[part]}, ${general[part]}`)
+        }
+      },
+    ),
+    { numRuns: 3000 },
+  )
+})
+
 function request(more: (timeline: RequestTimeline) => void, endedAtMs: number, around: Interval[] = []) {
   const timeline = new RequestTimeline(1000)
   more(timeline)

@@ -1,0 +1,84 @@
+/**
+ * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
+ * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. Rounds alternate; the figure is the median of
+ * the rounds' ratios. Then the stall ledger alone, on an idle process.
+ *
+ *   node bench/observed.ts [--rounds 5] [--rate 4000] [--seconds 3]
+ *
+ * Bars (issue 5): <= 2 % of hello-world throughput; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
+ * and docs/benchmarks-observed.md.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { conditions } from './lib/conditions.ts'
+import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    rate: { type: 'string', default: '4000' },
+    seconds: { type: 'string', default: '3' },
+  },
+})
+const [rounds, rate, seconds] = [values.rounds, values.rate, values.seconds].map(Number) as [number, number, number]
+const where = conditions()
+const script = join(import.meta.dirname, 'lib/observed-server.ts')
+const figures: { protected: number; observed: number }[] = []
+for (let round = 0; round < rounds; round++) {
+  const pair: Record<string, number> = {}
+  // Whoever goes first changes from round to round, so that a drifting machine favours neither.
+  for (const name of round % 2 === 0 ? ['protected', 'observed'] : ['observed', 'protected']) {
+    const server = await startServer(script, [name])
+    pair[name] = (await cpuPerRequest(server, { rate, seconds, connections: 50 })).us
+    await server.stop()
+  }
+  figures.push({ protected: pair['protected']!, observed: pair['observed']! })
+  console.log(`round ${round + 1}: ${pair['protected']!.toFixed(2)} us, observed ${pair['observed']!.toFixed(2)} us`)
+}
+
+/** Share of a core that an idle process uses, over six seconds. */
+async function idleShare(args: readonly string[]): Promise<number> {
+  const server = await startServer(script, args)
+  await sleep(1000)
+  const before = await server.cpuUs()
+  await sleep(6000)
+  const used = (await server.cpuUs()) - before
+  await server.stop()
+  return used / 6e6
+}
+const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+const idle = await idleShare(['protected'])
+const beating = await idleShare(['protected', 'ledger'])
+
+const result = {
+  ...where,
+  rate,
+  seconds,
+  rounds: figures,
+  protectedUs: median(figures.map(f => f.protected)),
+  observedUs: median(figures.map(f => f.observed)),
+  ratio: median(figures.map(f => f.observed / f.protected)),
+  ledgerShareOfCore: beating - idle,
+}
+writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
+writeFileSync(
+  join(import.meta.dirname, '../docs/benchmarks-observed.md'),
+  `# What observing costs
+
+Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.node}, ${where.cores} cores of ${where.cpu};
+load average before: ${where.loadBefore}.
+
+Hello world at ${rate}/s over 50 connections, the server's own CPU per request, ${rounds} alternating rounds:
+
+| \`protect()\` | with \`metrics(guard)\` | ratio |
+| ---: | ---: | ---: |
+| ${result.protectedUs.toFixed(2)} us | ${result.observedUs.toFixed(2)} us | ${result.ratio.toFixed(3)} |
+
+The stall ledger's heartbeat on an idle process: ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core.
+`,
+)
+console.log(
+  `median ratio ${result.ratio.toFixed(3)} (bar: 1.02); ledger ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core (bar: 0.5)`,
+)
+process.exit()
