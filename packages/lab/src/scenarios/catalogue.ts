@@ -4,8 +4,9 @@ import { burst } from './burst.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { drip } from './drip.ts'
+import { logging } from './logging.ts'
 import type { AnyScenario } from './scenario.ts'
 import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
-export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database, tide]
+export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database, logging, tide]

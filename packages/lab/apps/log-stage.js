@@ -1,0 +1,119 @@
+/**
+ * Runs log-service.js with its stdout on STAGE, and is its reader: one that takes SPEED lines a second. When the service
+ * has ended it reads what is left, and writes to the file RESULT how many lines it got and how many it was told were lost;
+ * what the service itself knows of its end goes there too.
+ *
+ * STAGE   null, file, pipe, blocking (a pipe that is set to block) or terminal
+ * SPEED   lines a second; 0: a reader that has stopped; empty: as fast as they come
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const { STAGE, SPEED, RESULT, NODE_OPTIONS_OF_SERVICE: options = '' } = process.env
+const speed = SPEED === '' || SPEED === undefined ? Number.POSITIVE_INFINITY : Number(SPEED)
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'meltlab-log-'))
+const service = fileURLToPath(new URL('log-service.js', import.meta.url))
+const LOGGED = path.join(folder, 'logged.json')
+const env = { ...process.env, NODE_OPTIONS: options, LOGGED, ...(STAGE === 'blocking' ? { BLOCKING: '1' } : {}) }
+
+const lineLost = /meltproof: (\d+) lines? (?:of [a-z ]+ )?lost/
+let got = 0
+let told = 0
+let rest = ''
+
+function count(text) {
+  const lines = (rest + text).split('\n')
+  rest = lines.pop()
+  for (const line of lines) {
+    const lost = lineLost.exec(line)
+    if (lost !== null) told += Number(lost[1])
+    else if (line.trim() !== '' && !line.startsWith('meltproof:')) got++
+  }
+  return lines.length
+}
+
+/** The reading end of a pipe made by the kernel; Node would give its child a socket. */
+function makePipe() {
+  const name = path.join(folder, 'pipe')
+  execFileSync('mkfifo', [name])
+  const read = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  return { read, write: fs.openSync(name, fs.constants.O_WRONLY) }
+}
+
+const log = path.join(folder, 'log')
+let pipe
+let out
+if (STAGE === 'null' || STAGE === 'file') out = fs.openSync(STAGE === 'null' ? '/dev/null' : log, 'w')
+else {
+  pipe = makePipe()
+  out = pipe.write
+}
+const child =
+  STAGE === 'terminal'
+    ? spawn('script', ['-qfec', `${process.execPath} ${service} 2>${path.join(folder, 'errors')}`, '/dev/null'], {
+        env,
+        stdio: ['ignore', out, 'pipe'],
+      })
+    : spawn(process.execPath, [service], { env, stdio: ['ignore', out, 'pipe'] })
+if (pipe !== undefined) fs.closeSync(out)
+
+let errors = ''
+child.stderr.setEncoding('utf8').on('data', text => {
+  errors += text
+})
+
+const buffer = Buffer.allocUnsafe(65_536)
+/** False when nothing is there now. */
+function read(bytes) {
+  try {
+    const length = fs.readSync(pipe.read, buffer, 0, bytes)
+    if (length === 0) return -1
+    return count(buffer.toString('latin1', 0, length))
+  } catch (error) {
+    if (error.code === 'EAGAIN') return -1
+    throw error
+  }
+}
+
+const startedAt = performance.now()
+let lines = 0
+const reading =
+  pipe === undefined || speed === 0
+    ? undefined
+    : setInterval(() => {
+        // In small reads, as a reader of lines; what one takes too much the next ones do without.
+        while (lines < (speed * (performance.now() - startedAt)) / 1000) {
+          const more = read(speed === Number.POSITIVE_INFINITY ? 65_536 : 1024)
+          if (more === -1) break
+          lines += more
+        }
+      }, 2)
+
+child.on('exit', () => {
+  clearInterval(reading)
+  setTimeout(() => {
+    if (pipe !== undefined) while (read(65_536) !== -1);
+    if (STAGE === 'file') count(fs.readFileSync(log, 'latin1'))
+    if (STAGE === 'terminal') errors += fs.readFileSync(path.join(folder, 'errors'), 'latin1')
+    rest = ''
+    count(errors)
+    let ended = {}
+    try {
+      ended = JSON.parse(fs.readFileSync(LOGGED, 'utf8'))
+    } catch {
+      // It was killed.
+    }
+    fs.rmSync(folder, { recursive: true, force: true })
+    fs.writeFileSync(`${RESULT}.part`, JSON.stringify({ ...ended, got, told }))
+    fs.renameSync(`${RESULT}.part`, RESULT)
+    process.exit(0)
+  }, 50)
+})
+process.on('SIGTERM', () => {
+  child.kill('SIGTERM')
+  fs.rmSync(folder, { recursive: true, force: true })
+  setTimeout(() => process.exit(0), 200)
+})

@@ -1,0 +1,91 @@
+/** What the logging scenario expects. Pure. */
+import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
+import { type CellResult, type LoggingMeasured, readerOf, reference, type Stage } from './logging-measured.ts'
+import type { Expectation, Judgement } from './scenario.ts'
+
+const tenth = (cell: CellResult): boolean => cell.share === 0.1 && cell.variant === 'database'
+const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}`
+
+/** One sentence over all cells that match; undefined when there are none. */
+function over(
+  cells: readonly CellResult[],
+  pass: (cell: CellResult) => boolean,
+  figure: (cell: CellResult) => string,
+): Judgement | undefined {
+  if (cells.length === 0) return undefined
+  return {
+    pass: cells.every(pass),
+    measured: cells.map(cell => `${named(cell)} ${figure(cell)}`).join('; '),
+  }
+}
+
+const synchronous: readonly Stage[] = ['terminal', 'blocking']
+
+export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
+  {
+    name: 'bare: with a reader at a tenth of the needed speed the rate falls at least 5x where stdout is synchronous',
+    judge: measured => {
+      const base = reference(measured)
+      if (base === undefined) return undefined
+      const cells = measured.cells.filter(
+        cell => tenth(cell) && !cell.protect && cell.logger === 'console' && synchronous.includes(cell.stage),
+      )
+      return over(
+        cells,
+        cell => cell.rate <= base / 5,
+        cell => `${formatPercent(cell.rate / base)} of no logging`,
+      )
+    },
+  },
+  {
+    name: 'bare: where it is a pipe, what is not read stays in memory and is lost at exit, untold',
+    judge: measured => {
+      const cells = measured.cells.filter(
+        cell => tenth(cell) && !cell.protect && cell.logger === 'console' && cell.stage === 'pipe' && cell.lines,
+      )
+      return over(
+        cells,
+        ({ lines }) => lines!.got + lines!.told < lines!.logged / 2,
+        ({ lines }) => `${formatCount(lines!.logged - lines!.got)} of ${formatCount(lines!.logged)} lines lost`,
+      )
+    },
+  },
+  {
+    name: 'meltproof: at least 95 % of the rate without logging, whatever stdout is',
+    judge: measured => {
+      const base = reference(measured)
+      if (base === undefined) return undefined
+      const cells = measured.cells.filter(cell => tenth(cell) && cell.protect)
+      return over(
+        cells,
+        cell => cell.rate >= 0.95 * base,
+        cell => formatPercent(cell.rate / base),
+      )
+    },
+  },
+  {
+    name: 'meltproof: lines read + lines told lost = lines logged, exactly',
+    needsQuiet: false,
+    judge: ({ cells }) => {
+      const exact = cells.filter(cell => cell.protect && cell.stage !== 'null' && cell.variant !== 'cluster')
+      return over(
+        exact,
+        ({ lines }) => lines !== undefined && lines.got + lines.told === lines.logged,
+        ({ lines }) => (lines === undefined ? 'was killed' : `${lines.got} + ${lines.told} of ${lines.logged}`),
+      )
+    },
+  },
+  {
+    name: 'meltproof: memory within its buffer of the run without logging (and 64 MB for the garbage of the run)',
+    judge: ({ cells, bufferBytes }) => {
+      const base = Math.max(...cells.filter(cell => cell.logger === 'none').map(cell => cell.peakBytes ?? 0))
+      if (!Number.isFinite(base)) return undefined
+      const slow = cells.filter(cell => tenth(cell) && cell.protect && cell.logger !== 'pino-worker')
+      return over(
+        slow,
+        cell => (cell.peakBytes ?? Number.POSITIVE_INFINITY) <= base + bufferBytes + 64 * 1024 * 1024,
+        cell => `${formatMegabytes(Math.max(0, (cell.peakBytes ?? Number.NaN) - base))} more`,
+      )
+    },
+  },
+]

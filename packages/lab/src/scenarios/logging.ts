@@ -1,0 +1,193 @@
+/** One line of logging, and who reads it. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import type { ScenarioArm } from '../report/scenario/result.ts'
+import { appFile } from './app-file.ts'
+import { loggingExpects } from './logging-expects.ts'
+import {
+  ARMS,
+  type Cell,
+  type CellResult,
+  type LoggingMeasured,
+  type Logger,
+  readerOf,
+  type Stage,
+} from './logging-measured.ts'
+import { loggingView } from './logging-view.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
+
+const USERS = 100
+/** How long the service may take to end by itself when it is asked; then it is killed. */
+const END_MS = 4000
+const PERCENTS = [50, 66, 75, 80, 90, 95, 98, 99, 100]
+
+const arms: readonly ScenarioArm[] = [
+  { name: ARMS.none, kind: 'also', what: 'the service without a logger' },
+  { name: ARMS.bare, kind: 'bare', what: 'one line a request, as Node writes it' },
+  { name: ARMS.meltproof, kind: 'protected', what: 'the same with install() of meltproof/stdout' },
+]
+
+export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
+  name: 'logging',
+  title: 'One line of logging',
+  story: 'A service stores positions of phones and logs a line for each request; whoever reads the log is slow.',
+  published: [
+    { what: 'with the access logger', value: '8.85/s, 11.3 s a request (p50 11.2 s, p99 17.9 s, max 21.9 s)' },
+    { what: 'without it', value: '475.38/s, 210 ms a request (p50 153 ms, p99 656 ms)' },
+    { what: 'controls', value: 'a route without the database as slow; a cluster hardly different' },
+  ],
+  arms,
+  expects: loggingExpects,
+  blank: () => ({ users: USERS, needed: 0, bufferBytes: 8 * 1024 * 1024, cells: [] }),
+
+  async run(context, measured) {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'meltlab-logging-'))
+    context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))
+    // PostgreSQL runs as a user of its own when we are root, and must be able to go in.
+    chmodSync(folder, 0o755)
+    const database = await context.start({
+      name: 'PostgreSQL',
+      run: 'postgres.js',
+      core: 'dependency',
+      env: { DATA_DIR: path.join(folder, 'data') },
+      startTimeoutMs: 60_000,
+    })
+    const { connectionString } = await database.ask<{ connectionString: string }>('/')
+    const measure = (cell: Cell): Promise<CellResult> =>
+      measureCell(context, cell, measured.needed, cell.variant === 'no database' ? '' : connectionString, folder)
+
+    const first = await measure(quiet('database'))
+    measured.cells.push(first)
+    measured.needed = first.rate
+    const plan = context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })
+    for (const cell of plan) measured.cells.push(await measure(cell))
+  },
+
+  view: loggingView,
+})
+
+const quiet = (variant: Cell['variant']): Cell => ({
+  logger: 'none',
+  protect: false,
+  stage: 'null',
+  share: null,
+  variant,
+})
+
+function both(logger: Logger, stage: Stage, share: number | null, variant: Cell['variant'] = 'database'): Cell[] {
+  return [false, true].map(protect => ({ logger, protect, stage, share, variant }))
+}
+
+function briefPlan(): Cell[] {
+  return [...both('console', 'pipe', 0.1), ...both('console', 'blocking', 0.1)]
+}
+
+function quickPlan(): Cell[] {
+  return [
+    ...both('console', 'pipe', 0.1),
+    ...both('console', 'blocking', 0.1),
+    quiet('database'),
+    ...both('console', 'terminal', 0.1),
+    ...both('pino', 'pipe', 0.1),
+    ...both('console', 'blocking', 0.5),
+    quiet('database'),
+  ]
+}
+
+function fullPlan(): Cell[] {
+  const loggers: readonly Logger[] = ['console', 'morgan', 'pino', 'pino-worker', 'winston']
+  const plan: Cell[] = []
+  for (const logger of loggers) {
+    plan.push(quiet('database'))
+    for (const stage of ['null', 'file'] as const) plan.push(...both(logger, stage, null))
+    for (const stage of ['pipe', 'blocking', 'terminal'] as const) plan.push(...both(logger, stage, 0.1))
+    plan.push(...both(logger, 'pipe', null), ...both(logger, 'pipe', 0))
+  }
+  for (const share of [0.02, 0.05, 0.2, 0.5, 1, 2]) plan.push(...both('console', 'blocking', share))
+  for (const variant of ['no database', 'cluster'] as const) {
+    plan.push(quiet(variant), ...both('console', 'blocking', 0.1, variant))
+  }
+  return plan
+}
+
+async function measureCell(
+  context: Context,
+  cell: Cell,
+  needed: number,
+  connectionString: string,
+  folder: string,
+): Promise<CellResult> {
+  const durationMs = context.pick({ brief: 1000, quick: 2000, full: 10_000 })
+  // Long enough to fill what lies between the service and a slow reader: 64 KiB of a pipe, as much again of a terminal.
+  const warmMs = context.pick({ brief: 300, quick: 1000, full: 2000 })
+  const result = path.join(folder, 'result.json')
+  rmSync(result, { force: true })
+  const app = await context.start({
+    name: `the service, ${cell.logger}, ${readerOf(cell)}`,
+    run: 'log-stage.js',
+    core: 'server',
+    env: {
+      LOGGER: cell.logger,
+      STAGE: cell.stage,
+      SPEED: cell.share === null ? '' : String(Math.round(cell.share * needed)),
+      RESULT: result,
+      DATABASE_URL: connectionString,
+      WORKERS: cell.variant === 'cluster' ? '2' : '1',
+      NODE_OPTIONS_OF_SERVICE: cell.protect
+        ? `--import=${pathToFileURL(path.resolve(appFile('install-stdout.js'))).href}`
+        : '',
+    },
+  })
+  try {
+    const label = `${cell.logger}, ${readerOf(cell)}${cell.protect ? ', meltproof' : ''}`
+    // What compiles and connects at first is no part of it.
+    await context.load(`${label}: warming up`, {
+      url: app.origin,
+      method: 'POST',
+      users: USERS,
+      durationMs: warmMs,
+    })
+    const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs })
+    const end = await endAndCount(app, result)
+    const { okLatency, elapsedMs } = outcome
+    return {
+      ...cell,
+      rate: (okLatency.count / elapsedMs) * 1000,
+      completed: okLatency.count,
+      failed: outcome.sent - okLatency.count,
+      bytes: outcome.bytesRead,
+      elapsedMs,
+      minMs: okLatency.min,
+      meanMs: okLatency.mean,
+      maxMs: okLatency.max,
+      percentiles: PERCENTS.map(percent => [percent, okLatency.percentile(percent)] as const),
+      ...end,
+    }
+  } finally {
+    await app.stop()
+  }
+}
+
+/** Asks the service to end, and its reader what it got. Nothing is known of one that has to be killed. */
+async function endAndCount(app: RunningApp, result: string): Promise<Pick<CellResult, 'lines' | 'peakBytes'>> {
+  const untilMs = performance.now() + END_MS
+  try {
+    await fetch(`${app.origin}/lab/end`, { signal: AbortSignal.timeout(END_MS) })
+  } catch {
+    // It may end before its answer is out.
+  }
+  while (!existsSync(result)) {
+    if (performance.now() > untilMs) return { lines: undefined, peakBytes: undefined }
+    await sleep(20)
+  }
+  const { logged, peakBytes, got, told } = JSON.parse(readFileSync(result, 'utf8')) as {
+    logged?: number
+    peakBytes?: number
+    got: number
+    told: number
+  }
+  return { lines: logged === undefined ? undefined : { logged, got, told }, peakBytes }
+}

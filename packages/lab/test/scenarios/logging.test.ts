@@ -1,0 +1,94 @@
+/** The logging experiment: its words and verdicts on made-up figures, and a brief run with a real service. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { logging } from '../../src/scenarios/logging.ts'
+import { type Cell, type CellResult, type LoggingMeasured, reference } from '../../src/scenarios/logging-measured.ts'
+import { runCommand } from './run-command.ts'
+
+const MB = 1024 * 1024
+
+function cell(what: Partial<Cell>, figures: Partial<CellResult> = {}): CellResult {
+  return {
+    ...{ logger: 'console', protect: false, stage: 'pipe', share: 0.1, variant: 'database', ...what },
+    ...{ rate: 1000, completed: 2000, failed: 0, bytes: 1, elapsedMs: 2000, minMs: 1, meanMs: 2, maxMs: 3 },
+    ...{
+      percentiles: [
+        [50, 2],
+        [100, 3],
+      ],
+      peakBytes: 80 * MB,
+      lines: { logged: 10, got: 10, told: 0 },
+    },
+    ...figures,
+  }
+}
+
+const none = cell({ logger: 'none', stage: 'null', share: null })
+const measured = (...cells: CellResult[]): LoggingMeasured => ({
+  users: 100,
+  needed: 1000,
+  bufferBytes: 8 * MB,
+  cells: [none, ...cells],
+})
+
+function verdict(words: string, ...cells: CellResult[]): boolean | undefined {
+  const found = logging.expects.filter(({ name }) => name.includes(words))
+  assert.equal(found.length, 1, words)
+  return found[0]!.judge(measured(...cells))?.pass
+}
+
+test('a fall of 5x is asked of terminals and blocking pipes alone', () => {
+  assert.equal(verdict('falls at least 5x'), undefined)
+  assert.equal(verdict('falls at least 5x', cell({ stage: 'terminal' }, { rate: 200 })), true)
+  assert.equal(verdict('falls at least 5x', cell({ stage: 'terminal' }, { rate: 201 })), false)
+  assert.equal(verdict('falls at least 5x', cell({ stage: 'pipe' })), undefined)
+})
+
+test('95 % is asked of every protected cell with a slow reader', () => {
+  const terminal = cell({ protect: true, stage: 'terminal' }, { rate: 950 })
+  assert.equal(verdict('95 %', terminal), true)
+  assert.equal(verdict('95 %', terminal, cell({ protect: true }, { rate: 949 })), false)
+})
+
+test('one line that is neither read nor told of fails the run, and so does a service that had to be killed', () => {
+  const exact = cell({ protect: true }, { lines: { logged: 10, got: 7, told: 3 } })
+  assert.equal(verdict('exactly', exact), true)
+  assert.equal(verdict('exactly', exact, cell({ protect: true }, { lines: { logged: 10, got: 7, told: 2 } })), false)
+  assert.equal(verdict('exactly', cell({ protect: true }, { lines: { logged: 10, got: 7, told: 4 } })), false)
+  assert.equal(verdict('exactly', cell({ protect: true }, { lines: undefined })), false)
+})
+
+test('memory is judged against the run without logging and the buffer', () => {
+  assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 152 * MB })), true)
+  assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 153 * MB })), false)
+})
+
+test('the reference is the median of its runs, and each control has its own', () => {
+  const of = (rate: number, variant: Cell['variant'] = 'database'): CellResult =>
+    cell({ logger: 'none', stage: 'null', variant }, { rate })
+  const { cells } = measured(of(900), of(5000), of(77, 'cluster'))
+  assert.equal(reference({ ...measured(), cells }), 1000)
+  assert.equal(reference({ ...measured(), cells }, 'cluster'), 77)
+})
+
+test('the view copes with nothing, with half, and names the worst', () => {
+  assert.match(logging.view(logging.blank()).finding, /ended before it could compare/)
+  const { finding, tables, plots, printouts } = logging.view(
+    measured(
+      cell({ stage: 'blocking' }, { rate: 100 }),
+      cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
+    ),
+  )
+  assert.match(finding, /a pipe set to block read at a tenth of the needed speed, costs 10\.0x: 1,000 .* become 100/)
+  assert.match(finding, /our inference/)
+  assert.equal(tables[0]?.rows.length, 3)
+  assert.equal(plots.length, 1)
+  assert.match(printouts?.[0]?.text ?? '', /Requests per second: +100\.00 \[#\/sec\] \(mean\)/)
+})
+
+test('a brief run: the service on a real pipe, and every line accounted for', { timeout: 240_000 }, async () => {
+  const { result } = await runCommand('logging')
+  const exact = result.verdicts.find(({ name }) => name.includes('exactly'))
+  assert.equal(exact?.verdict, 'pass', exact?.measured)
+  assert.equal(result.tables[0]!.rows.length, 5)
+})
