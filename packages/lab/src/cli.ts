@@ -6,6 +6,7 @@ import { registerAttack } from './commands/attack.ts'
 import { registerList } from './commands/list.ts'
 import { registerMelt } from './commands/melt.ts'
 import { registerRun } from './commands/run.ts'
+import { registerStats } from './commands/stats.ts'
 import { UserError } from './user-error.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -22,6 +23,7 @@ registerAttack(program)
 registerMelt(program)
 registerRun(program)
 registerList(program)
+registerStats(program)
 
 for (const command of program.commands) command.copyInheritedSettings(program)
 

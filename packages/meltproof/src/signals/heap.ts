@@ -1,7 +1,9 @@
 /** Watches this process's heap: told of full collections by Node, no timer, nothing to do between them. */
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
+import { now } from '../clock.ts'
 import { HeapRoom } from './heap-room.ts'
+import { oldSpaceLimit } from './old-space.ts'
 
 interface CollectionEntry {
   readonly detail?: { readonly kind?: number }
@@ -17,14 +19,15 @@ export function heapRoom(): HeapRoom {
 
 function observeHeap(): HeapRoom {
   const watched = new HeapRoom()
+  const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv]
+  const limit = oldSpaceLimit(flags, getHeapStatistics().heap_size_limit, Number.parseInt(process.versions.node, 10))
   new PerformanceObserver(list => {
     const full = list
       .getEntries()
       .some(entry => (entry as CollectionEntry).detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)
     // Young collections do not tell what is live, and there are many.
     if (!full) return
-    const { used_heap_size, heap_size_limit } = getHeapStatistics()
-    watched.collected(used_heap_size, heap_size_limit)
+    watched.collected(getHeapStatistics().used_heap_size, limit, now())
   }).observe({ entryTypes: ['gc'] })
   return watched
 }

@@ -1,0 +1,85 @@
+/** `meltlab stats`: numbers on stdin, one a line; one live line, percentiles at the end. */
+import type { Command } from 'commander'
+import { parseDuration } from '../durations.ts'
+import { BoundedLines } from '../numbers/bounded-lines.ts'
+import { LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
+import { UserError } from '../user-error.ts'
+
+interface Flags {
+  readonly every: string
+  readonly json?: true
+}
+
+export function registerStats(program: Command): void {
+  program
+    .command('stats')
+    .summary('figures of the numbers on stdin, live')
+    .description(
+      'Reads numbers from stdin, one a line, and keeps one line up to date: count, least, greatest, mean and latest. At ' +
+        'the end, or on Ctrl-C, also the percentiles: exact up to 10,000 numbers, within 0.5 % beyond. Lines that are no number are counted and the first is shown.',
+    )
+    .option('--every <duration>', 'how often the line is rewritten on a terminal', '100ms')
+    .option('--json', 'print the figures as one JSON document at the end, and nothing else')
+    .action((flags: Flags) => stats(flags))
+}
+
+async function stats(flags: Flags): Promise<void> {
+  const everyMs = parseDuration(flags.every, '--every')
+  const { stdin, stdout, stderr } = process
+  if (stdin.isTTY) {
+    throw new UserError(
+      "stats reads numbers from stdin; pipe them in, for example: vmstat 1 | awk '{print $15}' | meltlab stats",
+    )
+  }
+  const numbers = new RunningNumbers()
+  const lines = new BoundedLines(LONGEST_LINE, line => numbers.line(line))
+  const live = flags.json !== true && stdout.isTTY === true
+  const show = (): void => {
+    stdout.write(`\r\x1b[K${numbers.live.slice(0, (stdout.columns ?? 80) - 1)}`)
+  }
+  const timer = live ? setInterval(show, everyMs) : undefined
+  const interrupted = await readAll(lines)
+  clearInterval(timer)
+  if (live) stdout.write('\r\x1b[K')
+  if (flags.json === true) {
+    stdout.write(`${JSON.stringify({ ...(numbers.figures() ?? { count: 0 }), notNumbers: numbers.notNumbers })}\n`)
+  } else {
+    stdout.write(`${summary(numbers)}\n`)
+  }
+  if (numbers.notNumbers > 0) {
+    const [what, is] = numbers.notNumbers === 1 ? ['line was', 'it is'] : ['lines were', 'the first is']
+    stderr.write(
+      `meltlab: ${numbers.notNumbers.toLocaleString('en-US')} ${what} no number; ${is} '${numbers.firstBad}'\n`,
+    )
+  }
+  if (interrupted !== undefined) process.exitCode = interrupted
+  else if (numbers.count === 0) throw new UserError('no number came; expected one a line on stdin')
+}
+
+/** Until the end of stdin, or a signal, whose exit code it hands back. */
+function readAll(lines: BoundedLines): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { stdin } = process
+    const end = (exitCode: number | undefined): void => {
+      lines.end()
+      stdin.destroy()
+      resolve(exitCode)
+    }
+    process.once('SIGINT', () => end(130))
+    process.once('SIGTERM', () => end(143))
+    stdin.setEncoding('utf8')
+    stdin.on('data', (text: string) => lines.add(text))
+    stdin.once('end', () => end(undefined))
+    stdin.once('error', reject)
+  })
+}
+
+function summary(numbers: RunningNumbers): string {
+  const figures = numbers.figures()
+  if (figures === undefined) return numbers.live
+  const { p50, p90, p95, p99, p999 } = figures
+  const percentiles = { p50, p90, p95, p99, 'p99.9': p999 }
+  return `${numbers.live}\n${Object.entries(percentiles)
+    .map(([name, value]) => `${name}: ${short(value)}`)
+    .join(' ')}`
+}

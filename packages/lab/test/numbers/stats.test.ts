@@ -1,0 +1,140 @@
+/** `meltlab stats` and the pure parts it is made of. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { BoundedLines } from '../../src/numbers/bounded-lines.ts'
+import { QuantileSketch } from '../../src/numbers/quantile-sketch.ts'
+import { RunningNumbers } from '../../src/numbers/running-numbers.ts'
+
+const cli = join(import.meta.dirname, '../../dist/cli.js')
+
+async function stats(
+  input: string | ((stdin: NodeJS.WritableStream, kill: () => void) => Promise<void>),
+  ...flags: string[]
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [cli, 'stats', ...flags])
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    err += text
+  })
+  child.stdin.on('error', () => undefined)
+  if (typeof input === 'string') child.stdin.end(input)
+  else await input(child.stdin, () => child.kill('SIGINT'))
+  const [code] = await once(child, 'close')
+  return { code, out, err }
+}
+
+describe('meltlab stats', () => {
+  it('prints the line of number-aggregator-stats and the percentiles', async () => {
+    const { code, out, err } = await stats('3\n4\n4\n')
+    assert.deepEqual({ code, err }, { code: 0, err: '' })
+    assert.match(out, /^Meas: 3 Min: 3 Max: 4 Avg: 3\.667 Cur: 4\np50: 4 p90: 4 p95: 4 p99: 4 p99\.9: 4\n$/)
+  })
+
+  it('counts and shows what is no number, and reads a last line without its end', async () => {
+    const { code, out, err } = await stats('1\nabc\u001b[31m\n\n0x10\n-2.5e3')
+    assert.equal(code, 0)
+    assert.match(out, /^Meas: 2 Min: -2500 Max: 1 .*Not numbers: 2$/m)
+    assert.match(err, /2 lines were no number; the first is 'abc\?\[31m'/)
+  })
+
+  it('prints one JSON document', async () => {
+    const { out } = await stats('10\n20\nx\n', '--json')
+    const { count, mean, notNumbers } = JSON.parse(out)
+    assert.deepEqual({ count, mean, notNumbers }, { count: 2, mean: 15, notNumbers: 1 })
+  })
+
+  it('says what it expected when nothing came, with exit code 2', async () => {
+    const { code, err } = await stats('')
+    assert.equal(code, 2)
+    assert.match(err, /expected one a line on stdin/)
+  })
+
+  it('ends with what it has on Ctrl-C, with exit code 130', async () => {
+    const { code, out } = await stats(async (stdin, kill) => {
+      stdin.write('7\n')
+      await new Promise(resolve => setTimeout(resolve, 600))
+      kill()
+    })
+    assert.equal(code, 130)
+    assert.match(out, /^Meas: 1 Min: 7/)
+  })
+
+  it('refuses a period without a unit', async () => {
+    const { code, err } = await stats('1\n', '--every', '5')
+    assert.equal(code, 2)
+    assert.match(err, /needs a unit/)
+  })
+})
+
+describe('the sketch', () => {
+  it('is within its accuracy of the exact quantile, for any numbers', () => {
+    const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 })
+    fc.assert(
+      fc.property(
+        fc.array(number, { minLength: 1, maxLength: 200 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (values, share) => {
+          const sketch = new QuantileSketch()
+          for (const value of values) sketch.record(value)
+          const sorted = [...values].sort((a, b) => a - b)
+          const exact = sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]!
+          const [estimate] = sketch.quantiles([share])
+          assert.ok(
+            Math.abs(estimate! - exact) <= Math.abs(exact) * 0.0051 + Number.MIN_VALUE * 10,
+            `${estimate} for ${exact}`,
+          )
+        },
+      ),
+    )
+  })
+
+  it('holds bounded memory however many numbers come', () => {
+    const sketch = new QuantileSketch()
+    for (let i = 0; i < 300_000; i++) sketch.record(Math.exp((i % 1400) - 700) * (i % 2 === 0 ? 1 : -1))
+    assert.ok(sketch.buckets <= 1400, `${sketch.buckets} buckets for 1,400 values`)
+  })
+})
+
+describe('the lines', () => {
+  it('are the same however the text is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ maxLength: 30 })), fc.array(fc.nat(10)), (lines, cuts) => {
+        const text = lines.map(line => line.replaceAll('\n', ' ')).join('\n')
+        const got: string[] = []
+        const reader = new BoundedLines(100, line => got.push(line))
+        let rest = text
+        for (const cut of cuts) {
+          reader.add(rest.slice(0, cut))
+          rest = rest.slice(cut)
+        }
+        reader.add(rest)
+        reader.end()
+        const expected = text.split('\n')
+        if (expected.at(-1) === '') expected.pop()
+        assert.deepEqual(got, expected)
+      }),
+    )
+  })
+
+  it('of endless length are kept only as far as a number goes', () => {
+    const got: string[] = []
+    const reader = new BoundedLines(4, line => got.push(line))
+    for (let i = 0; i < 1000; i++) reader.add('12345678')
+    reader.add('\n5\n')
+    assert.deepEqual(got, ['12345', '5'])
+  })
+})
+
+it('the mean of many large numbers keeps the small ones', () => {
+  const numbers = new RunningNumbers()
+  for (const value of ['1e15', '1', '1', '1']) numbers.line(value)
+  assert.equal(numbers.figures()?.mean, (1e15 + 3) / 4)
+})

@@ -1,0 +1,69 @@
+/** The heap as a reason to shed: hysteresis, and the real collector of a process whose heap is nearly full. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { HeapRoom } from '../../src/signals/heap-room.ts'
+import { oldSpaceLimit } from '../../src/signals/old-space.ts'
+
+describe('the limit of the old generation', () => {
+  const MB = 1024 * 1024
+  it('is the last that was asked for', () => {
+    const flags = ['--max-old-space-size=100', '--inspect', '--max_old_space_size=200']
+    assert.equal(oldSpaceLimit(flags, 500 * MB, 24), 200 * MB)
+  })
+  it("is the heap's without the young one otherwise", () => {
+    assert.deepEqual(
+      [22, 24, 26].map(major => oldSpaceLimit([''], 4096 * MB, major) / MB),
+      [4048, 3904, 4000],
+    )
+    assert.equal(oldSpaceLimit([], 200 * MB, 24), 200 * MB)
+  })
+})
+
+describe('the room in the heap', () => {
+  it('is short above 85 % of live objects, and until they have fallen by 15 %', () => {
+    const room = new HeapRoom()
+    const seen = [50, 84, 91, 85, 78, 77, 84, 95].map((percent, second) => {
+      room.collected(percent, 100, second * 1000)
+      return room.short
+    })
+    assert.deepEqual(seen, [false, false, true, true, true, false, false, true])
+  })
+
+  it('is short when it is half full and full collections follow each other', () => {
+    const shortAfterFive = (percent: number, everyMs: number): boolean => {
+      const room = new HeapRoom()
+      for (let i = 0; i < 5; i++) room.collected(percent, 100, i * everyMs)
+      return room.short
+    }
+    assert.deepEqual([shortAfterFive(60, 10), shortAfterFive(60, 50), shortAfterFive(40, 10)], [true, false, false])
+  })
+
+  it('is seen in a real process, and seen again when it is back', () => {
+    const script = `
+      import { heapRoom } from ${JSON.stringify(new URL('../../src/signals/heap.ts', import.meta.url).href)}
+      const room = heapRoom()
+      let held = []
+      const pause = () => new Promise(resolve => setTimeout(resolve, 3))
+      const fill = async () => {
+        while (!room.short) {
+          for (let i = 0; i < 4; i++) held.push(new Array(10_000).fill(held.length + 0.5))
+          await pause()
+        }
+      }
+      await fill()
+      const whenFull = room.short
+      held = []
+      gc()
+      await pause()
+      await pause()
+      console.log(JSON.stringify([whenFull, room.short]))
+    `
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--expose-gc', '--max-old-space-size=256', '--input-type=module', '-e', script],
+      { encoding: 'utf8', timeout: 60_000 },
+    )
+    assert.deepEqual(stdout.trim(), '[true,false]', stderr)
+  })
+})
