@@ -79,6 +79,7 @@ export abstract class Carrying implements Carrier {
 export class BoundedCallbacks extends Carrying implements CallbackHandler {
   readonly #inner: CallbackHandler
   #abort: ((reason?: Error) => void) | undefined
+  #paused = false
 
   constructor(inner: CallbackHandler, options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
     super(options, guarded)
@@ -97,16 +98,24 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
 
   onHeaders(status: number, headers: readonly unknown[], resume: () => void, text?: string): boolean | undefined {
     if (status >= 200) this.guarded(() => this.call?.head(isRawEventStream(headers)), undefined)
-    const flows = this.#inner.onHeaders?.(status, headers, resume, text)
-    if (flows === false) this.call?.paused()
-    return flows
+    const resumed = (): void => {
+      this.#paused = false
+      resume()
+    }
+    return this.#note(this.#inner.onHeaders?.(status, headers, resumed, text))
   }
 
   onData(chunk: Uint8Array): boolean | undefined {
     this.guarded(() => this.call?.chunk(chunk.length), undefined)
-    const flows = this.#inner.onData?.(chunk)
-    // Nobody says when it flows again: a limit that falls due next is given a whole window more.
-    if (flows === false) this.call?.paused()
+    return this.#note(this.#inner.onData?.(chunk))
+  }
+
+  /** `false` asks undici to read no more until it is told to resume. */
+  #note(flows: boolean | undefined): boolean | undefined {
+    if (flows === false) {
+      this.#paused = true
+      this.call?.paused()
+    }
     return flows
   }
 
@@ -149,7 +158,7 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
   }
 
   protected paused(): boolean {
-    return false
+    return this.#paused
   }
 }
 

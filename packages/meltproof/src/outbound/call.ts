@@ -24,6 +24,8 @@ export interface Carrier {
 export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
+  /** False once the bounds are taken off: nobody reports how the calls in flight get on any more. */
+  active = true
   /** Tells the first call that is bounded. */
   #onFirst: (() => void) | undefined
 
@@ -181,7 +183,7 @@ export class OutboundCall {
   #giveUp(error: Error): void {
     if (this.#ended) return
     this.end()
-    this.#carrier.fail(error)
+    if (this.#bounds.active) this.#carrier.fail(error)
   }
 }
 

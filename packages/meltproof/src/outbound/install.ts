@@ -55,6 +55,7 @@ function installBounds(bounds: Bounds): Uninstall {
     if (!installed) return
     installed = false
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
+    bounds.active = false
     for (const part of parts) part()
   }
   const guarded = failOpen(error => {

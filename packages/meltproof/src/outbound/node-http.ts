@@ -18,6 +18,8 @@ import type { Guarded } from './fail-open.ts'
 
 const CREATED = 'http.client.request.created'
 const RESPONSE = 'http.client.response.finish'
+/** Just before 'error' is emitted: 'close' comes a turn of the loop later, and a retry may come between. */
+const FAILED = 'http.client.request.error'
 
 /** Where a request and its response keep their carrier: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
@@ -42,9 +44,14 @@ export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
       request[CARRIER]?.responded(response)
     }, undefined)
   }
+  const onFailed = (message: unknown): void => {
+    ;(message as { request: Request }).request[CARRIER]?.end()
+  }
   subscribe(CREATED, onCreated)
   subscribe(RESPONSE, onResponse)
+  subscribe(FAILED, onFailed)
   return () => {
+    unsubscribe(FAILED, onFailed)
     unsubscribe(CREATED, onCreated)
     unsubscribe(RESPONSE, onResponse)
   }

@@ -27,6 +27,9 @@ export interface RetryOptions {
 /** This share of an attempt must have been our own stall for its failure to be ours. */
 const OUR_SHARE = 0.5
 
+/** A failure that came sooner than this has nothing to do with a stall, ms. */
+const LEAST_STALL_MS = 10
+
 /** A retry whose wait leaves less of the deadline than this is not worth starting, ms. */
 const LEAST_LEFT_MS = 1
 
@@ -60,7 +63,8 @@ export async function retry<R>(
       } catch (error) {
         if (attempt >= attempts || !retryIf(error)) throw error
         const endMs = now()
-        const ours = stalledBetween(startMs, endMs) >= OUR_SHARE * (endMs - startMs) && free > 0
+        const stalledMs = stalledBetween(startMs, endMs)
+        const ours = stalledMs >= Math.max(LEAST_STALL_MS, OUR_SHARE * (endMs - startMs)) && free > 0
         if (ours) free--
         else if (!budget.take(fairNow())) throw error
         const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))

@@ -1,0 +1,412 @@
+/** What calls do besides asking and being answered: upgrades, queues, uploads, slow readers, budgets, closing in flight. */
+import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import http from 'node:http'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, getGlobalDispatcher, request as undiciRequest, upgrade as undiciUpgrade } from 'undici'
+import { Budget } from '../../src/deadline/budget.ts'
+import { runWithBudget } from '../../src/deadline/context.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
+import { install } from '../../src/outbound/install.ts'
+import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
+import { startDependency } from './dependency.ts'
+
+const dependency = await startDependency()
+let uninstall: (() => void) | undefined
+const bound = (limits: OutboundOptions): void => {
+  uninstall = install(limits)
+}
+afterEach(async () => {
+  for (let i = 0; i < 300 && pendingFairTimers() > 0; i++) await sleep(10)
+  assert.equal(pendingFairTimers(), 0)
+  uninstall?.()
+  uninstall = undefined
+})
+
+/** What came of a request, by its events. */
+function sent(options: http.RequestOptions, end = true): Promise<{ error?: Error; response?: http.IncomingMessage }> {
+  return new Promise(resolve => {
+    const request = http.request({ host: '127.0.0.1', port: dependency.port, ...options })
+    request.on('error', error => resolve({ error })).on('response', response => resolve({ response }))
+    if (end) request.end()
+  })
+}
+
+describe('upgrades', () => {
+  const headers = { connection: 'upgrade', upgrade: 'echo' }
+
+  test('node:http: what was upgraded is no call any more', async () => {
+    bound({ idleMs: 50, totalMs: 200, maxInFlight: 1 })
+    const request = http.request({ host: '127.0.0.1', port: dependency.port, headers }).end()
+    const [, socket] = (await once(request, 'upgrade')) as [unknown, Socket]
+    assert.equal(pendingFairTimers(), 0)
+    assert.equal(await overHttp(`${dependency.url}/hello`), 'hello')
+    await sleep(300)
+    socket.write('still there')
+    assert.equal(String((await once(socket, 'data'))[0]), 'still there')
+    socket.destroy()
+  })
+
+  test('node:http: a tunnel by CONNECT likewise', async () => {
+    bound({ idleMs: 50, totalMs: 200 })
+    const request = http.request({ host: '127.0.0.1', port: dependency.port, method: 'CONNECT', path: 'a:1' }).end()
+    const [, socket] = (await once(request, 'connect')) as [unknown, Socket]
+    assert.equal(pendingFairTimers(), 0)
+    await sleep(300)
+    socket.write('still there')
+    assert.equal(String((await once(socket, 'data'))[0]), 'still there')
+    socket.destroy()
+  })
+
+  test('undici likewise', async () => {
+    bound({ idleMs: 50, totalMs: 200 })
+    const { socket } = await undiciUpgrade(`${dependency.url}/`, { protocol: 'echo' })
+    assert.equal(pendingFairTimers(), 0)
+    await sleep(300)
+    socket.write('still there')
+    assert.equal(String((await once(socket, 'data'))[0]), 'still there')
+    socket.destroy()
+  })
+
+  test('one that nobody answers has the limit of the first byte', async () => {
+    bound({ firstByteMs: 100 })
+    const { error } = await sent({ path: '/silent', headers })
+    assert.equal(deadlineIn(error)?.phase, 'first-byte')
+    assert.equal((await exceeded(undiciUpgrade(`${dependency.url}/silent`, { protocol: 'echo' }))).phase, 'first-byte')
+  })
+})
+
+describe('agents of node:http', () => {
+  test('a request that waits for a connection is told in time, and leaves the queue', async () => {
+    bound({ connectMs: 100, firstByteMs: 400 })
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    const holder = sent({ agent, path: '/silent' })
+    const { error } = await sent({ agent, path: '/hello' })
+    assert.equal(deadlineIn(error)?.phase, 'connect')
+    assert.deepEqual(Object.keys(agent.requests), [])
+    assert.equal(deadlineIn((await holder).error)?.phase, 'first-byte')
+    const { response } = await sent({ agent, path: '/hello' })
+    assert.equal(response?.statusCode, 200)
+    response?.resume()
+    agent.destroy()
+  })
+
+  test('a refused call costs no connection of the pool', async () => {
+    bound({ maxInFlight: 1, firstByteMs: 500 })
+    const agent = new http.Agent({ keepAlive: true })
+    const first = await sent({ agent, path: '/hello' })
+    const [socket] = (await Promise.all([once(agent, 'free'), first.response!.resume()]))[0] as [Socket]
+    const held = sent({ path: '/silent', agent: false })
+    const { error } = await sent({ agent, path: '/hello' })
+    assert.ok(isMeltproofError(error) && error.code === 'MELTPROOF_OUTBOUND_FULL')
+    await sleep(20)
+    // Node 22 closes the connection of a request that was destroyed with an error before it got it.
+    if (Number(process.versions.node.split('.')[0]) >= 24) assert.equal(socket.destroyed, false)
+    assert.equal(deadlineIn((await held).error)?.phase, 'first-byte')
+    agent.destroy()
+  })
+
+  test('a connection kept alive gathers no listeners', async () => {
+    bound({})
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    const counts: number[] = []
+    let socket: Socket | undefined
+    for (let i = 0; i < 20; i++) {
+      const { response } = await sent({ agent, path: '/hello' })
+      assert.ok(socket === undefined || socket === response!.socket)
+      socket = response!.socket
+      counts.push(socket.eventNames().reduce((sum, name) => sum + socket!.listenerCount(name), 0))
+      response!.resume()
+      await once(response!, 'close')
+      await sleep(1)
+    }
+    assert.equal(counts.at(-1), counts[1])
+    agent.destroy()
+  })
+
+  test('a socket path is an origin of its own', async () => {
+    const path = join(tmpdir(), `meltproof-${process.pid}.sock`)
+    const server = http.createServer((request, response) => {
+      if (request.url === '/hello') response.end('hello')
+    })
+    server.listen(path)
+    await once(server, 'listening')
+    bound({ firstByteMs: 100, origins: { [`unix:${path}`]: { firstByteMs: 300 } } })
+    const { response } = await sent({ socketPath: path, path: '/hello' })
+    response!.resume()
+    const { error } = await sent({ socketPath: path, path: '/silent' })
+    assert.equal(deadlineIn(error)?.limitMs, 300)
+    assert.match(error!.message, /the call to unix:/)
+    server.close()
+    server.closeAllConnections()
+  })
+})
+
+describe('bodies', () => {
+  test('one that is not read is over when it has come, and holds no timer', async () => {
+    bound({ idleMs: 100 })
+    const { response } = await sent({ path: '/hello' })
+    await sleep(20)
+    assert.equal(pendingFairTimers(), 0)
+    await sleep(200)
+    assert.equal(response!.destroyed, false)
+    assert.equal(String((await once(response!, 'data'))[0]), 'hello')
+  })
+
+  test('a reader that takes its time is not a sender that is silent', async () => {
+    bound({ idleMs: 100, minBytesPerSecond: 1_000_000, totalMs: 20_000 })
+    const bytes = 8_000_000
+    const slowly = async (body: AsyncIterable<Uint8Array>): Promise<number> => {
+      let seen = 0
+      let pauses = 0
+      for await (const chunk of body) {
+        if (seen > pauses * 2_000_000) {
+          pauses++
+          await sleep(250)
+        }
+        seen += chunk.length
+      }
+      assert.ok(pauses >= 3)
+      return seen
+    }
+    const { response } = await sent({ path: `/big?bytes=${bytes}` })
+    const fetched = await fetch(`${dependency.url}/big?bytes=${bytes}`)
+    const requested = await undiciRequest(`${dependency.url}/big?bytes=${bytes}`)
+    assert.deepEqual(
+      await Promise.all(
+        [response!, fetched.body!, requested.body].map(body => slowly(body as AsyncIterable<Uint8Array>)),
+      ),
+      [bytes, bytes, bytes],
+    )
+  })
+
+  test('an event stream lives on, until it is silent for too long', async () => {
+    bound({ totalMs: 100, idleMs: 20, eventStreamIdleMs: 250 })
+    for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!, CLIENTS['undici 8']!]) {
+      const abort = new AbortController()
+      const alive = client(`${dependency.url}/drip?ms=50&type=text/event-stream`, { signal: abort.signal })
+      assert.equal(await Promise.race([alive.catch(String), sleep(400, 'alive')]), 'alive')
+      abort.abort()
+      await assert.rejects(alive, error => deadlineIn(error) === undefined)
+      const error = await exceeded(client(`${dependency.url}/stuck?type=text/event-stream`))
+      assert.equal(error.limitMs ?? 250, 250)
+    }
+  })
+
+  test('a head that drips is a first byte that does not come', async () => {
+    bound({ firstByteMs: 200 })
+    for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!]) {
+      assert.match((await exceeded(client(`${dependency.url}/head-drip?ms=30`))).message, /for the first byte/)
+    }
+  })
+
+  test('a request body that is produced slowly is not a first byte that does not come', async () => {
+    bound({ firstByteMs: 100 })
+    const produce = async function* (): AsyncGenerator<Buffer> {
+      for (let i = 0; i < 5; i++) {
+        await sleep(150)
+        yield Buffer.alloc(100)
+      }
+    }
+    const answers = await Promise.all([
+      fetch(`${dependency.url}/echo-length`, {
+        method: 'POST',
+        body: ReadableStream.from(produce()),
+        duplex: 'half',
+      } as RequestInit).then(response => response.text()),
+      undiciRequest(`${dependency.url}/echo-length`, { method: 'POST', body: produce() as never }).then(({ body }) =>
+        body.text(),
+      ),
+      new Promise((resolve, reject) => {
+        const request = http.request(`${dependency.url}/echo-length`, { method: 'POST' }, async response => {
+          resolve(String((await once(response, 'data'))[0]))
+        })
+        request.on('error', reject)
+        void (async () => {
+          for await (const chunk of produce()) request.write(chunk)
+          request.end()
+        })()
+      }),
+    ])
+    assert.deepEqual(answers, ['500', '500', '500'])
+  })
+
+  test('an upload that its peer does not take', async () => {
+    bound({ firstByteMs: 100 })
+    const request = http.request(`${dependency.url}/deaf`, { method: 'POST' })
+    request.end(Buffer.alloc(50_000_000))
+    const [error] = (await once(request, 'error')) as [Error]
+    assert.equal(deadlineIn(error)?.phase, 'first-byte')
+  })
+})
+
+describe('budgets', () => {
+  for (const [name, client] of Object.entries(CLIENTS)) {
+    test(`${name}: ends with the budget it runs in, and is not started when that is used up`, async () => {
+      bound({})
+      const budget = new Budget(100)
+      const error = await exceeded(runWithBudget(budget, () => client(`${dependency.url}/silent`)))
+      assert.match(error.message, /took more than 100 ms.* for the whole answer/)
+      const refused = await exceeded(runWithBudget(budget, () => client(`${dependency.url}/hello`)))
+      assert.match(refused.message, /was not started/)
+      budget.settle()
+    })
+
+    test(`${name}: ends when nobody waits for it any more`, async () => {
+      bound({})
+      const budget = new Budget(10_000)
+      const call = runWithBudget(budget, () => client(`${dependency.url}/silent`))
+      setTimeout(() => budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'the client has left')), 50)
+      await assert.rejects(call, error => codesOf(error).includes('MELTPROOF_CANCELLED'))
+      budget.settle()
+    })
+  }
+
+  test('one that has been settled ends nothing', async () => {
+    bound({})
+    const budget = new Budget(100)
+    const call = runWithBudget(budget, () => overHttp(`${dependency.url}/hello?ms=300`))
+    budget.settle()
+    assert.equal(await call, 'hello')
+  })
+})
+
+describe('what ends by itself leaves nothing behind', () => {
+  for (const [name, client] of Object.entries(CLIENTS)) {
+    test(`${name}: a signal that is aborted already, a refused connection, a connection that breaks`, async () => {
+      bound({ maxInFlight: 1 })
+      await assert.rejects(client(`${dependency.url}/hello`, { signal: AbortSignal.abort() }))
+      const breaking = createServer(socket => {
+        socket.on('error', () => undefined)
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')
+          setTimeout(() => socket.resetAndDestroy(), 20)
+        })
+      })
+      breaking.listen(0, '127.0.0.1')
+      await once(breaking, 'listening')
+      const url = `http://127.0.0.1:${(breaking.address() as AddressInfo).port}`
+      // One at a time may be in flight: the second only starts if the first has been counted out.
+      for (let i = 0; i < 2; i++) {
+        await assert.rejects(client(url), error => !codesOf(error).some(code => code.startsWith('MELTPROOF')))
+      }
+      breaking.close()
+      await once(breaking, 'close')
+      for (let i = 0; i < 2; i++) {
+        await assert.rejects(client(url), error => codesOf(error).includes('ECONNREFUSED'))
+      }
+      assert.equal(await client(`${dependency.url}/hello`), 'hello')
+    })
+  }
+
+  test('a dispatcher that is destroyed in flight', async () => {
+    bound({})
+    const dispatcher = new Agent()
+    const call = undiciRequest(`${dependency.url}/silent`, { dispatcher })
+    await sleep(50)
+    await dispatcher.destroy()
+    await assert.rejects(call, { code: 'UND_ERR_DESTROYED' })
+    await assert.rejects(undiciRequest(`${dependency.url}/hello`, { dispatcher }), { code: 'UND_ERR_DESTROYED' })
+  })
+
+  test("the caller's own timeouts count as before", async () => {
+    bound({})
+    await assert.rejects(fetch(`${dependency.url}/silent`, { signal: AbortSignal.timeout(50) }), {
+      name: 'TimeoutError',
+    })
+    const request = http.get(`${dependency.url}/silent`, { timeout: 50 })
+    await once(request, 'timeout')
+    request.destroy()
+    await once(request, 'error')
+  })
+})
+
+describe('install and uninstall', () => {
+  const CHANNELS = [
+    'http.client.request.error',
+    'http.client.request.created',
+    'http.client.response.finish',
+    'net.client.socket',
+    'undici:request:create',
+    'undici:client:beforeConnect',
+  ]
+
+  test('taking it off puts everything back', async () => {
+    await (await fetch(`${dependency.url}/hello`)).text()
+    const globals = globalThis as unknown as Record<symbol, object | undefined>
+    let base = (globals[Symbol.for('undici.globalDispatcher.2')] ?? getGlobalDispatcher()) as { dispatch: unknown }
+    while (!Object.hasOwn(base, 'dispatch')) base = Object.getPrototypeOf(base)
+    const { dispatch } = base
+    const subscribed = CHANNELS.map(name => channel(name).hasSubscribers)
+    const off = install({ firstByteMs: 50 })
+    assert.notEqual(base.dispatch, dispatch)
+    const inFlight = overHttp(`${dependency.url}/hello?ms=100`)
+    off()
+    off()
+    assert.equal(base.dispatch, dispatch)
+    assert.deepEqual(
+      CHANNELS.map(name => channel(name).hasSubscribers),
+      subscribed,
+    )
+    assert.deepEqual(
+      subscribed,
+      CHANNELS.map(() => false),
+    )
+    assert.equal(await (await fetch(`${dependency.url}/hello?ms=150`)).text(), 'hello')
+    assert.equal(await overHttp(`${dependency.url}/hello?ms=150`), 'hello')
+    assert.equal(await inFlight, 'hello')
+  })
+
+  test('installing again replaces the limits', async () => {
+    const first = install({ firstByteMs: 50 })
+    bound({ firstByteMs: 150 })
+    first()
+    for (const client of [CLIENTS['fetch']!, overHttp]) {
+      assert.equal((await exceeded(client(`${dependency.url}/silent`))).limitMs, 150)
+    }
+  })
+
+  test('an origin that is left alone is left alone', async () => {
+    bound({ firstByteMs: 50, origins: { [dependency.url]: false } })
+    for (const client of Object.values(CLIENTS)) assert.equal(await client(`${dependency.url}/hello?ms=150`), 'hello')
+  })
+
+  test('a failure of ours takes the bounds off, says so once, and fails no call', async t => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error): number => warnings.push(warning)
+    process.on('warning', onWarning)
+    bound({ firstByteMs: 50 })
+    t.mock.method(LimitTable.prototype, 'of', () => {
+      throw new Error('a mistake of ours')
+    })
+    for (const client of Object.values(CLIENTS)) assert.equal(await client(`${dependency.url}/hello?ms=100`), 'hello')
+    await sleep(10)
+    process.removeListener('warning', onWarning)
+    assert.deepEqual(
+      warnings
+        .filter(({ name }) => name === 'MeltproofWarning')
+        .map(({ message }) => /a mistake of ours/.test(message)),
+      [true],
+    )
+    assert.deepEqual(
+      CHANNELS.map(name => channel(name).hasSubscribers),
+      CHANNELS.map(() => false),
+    )
+  })
+
+  test('plain sockets are nobody else’s business', async () => {
+    bound({ connectMs: 1, totalMs: 1 })
+    const socket = connect(dependency.port, '127.0.0.1')
+    await once(socket, 'connect')
+    await sleep(50)
+    assert.equal(socket.destroyed, false)
+    socket.destroy()
+  })
+})
