@@ -24,7 +24,7 @@ test('every npm script that a document names exists', () => {
 })
 
 test('every relative link in a document leads somewhere', () => {
-  for (const file of globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md'])) {
+  for (const file of globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples/*/*.md'])) {
     for (const [, target] of read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
       assert.ok(existsSync(join(dirname(file), target!)), `${file} links to ${target}, which does not exist`)
     }

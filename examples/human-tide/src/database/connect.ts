@@ -54,7 +54,7 @@ export function connect(connectionString: string, keepDays: number): Database {
     }
   }
   const ready = prepare()
-  const look = setInterval(() => void reader.query('SELECT 1').then(() => went(undefined), went), LOOK_MS)
+  const look = setInterval(() => void writer.query('SELECT 1').then(() => went(undefined), went), LOOK_MS)
   const clean = setInterval(() => {
     void deleteOld(reader, keepDays).catch(error => {
       console.error(`human-tide: old positions were not deleted: ${error.message}`)
