@@ -10,6 +10,7 @@ import { show } from '../options.ts'
 import { checkCommandOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
 import { notRecognised } from './discarded.ts'
+import { noteCall } from './note-call.ts'
 
 export interface BoundRedisOptions {
   /**
@@ -58,8 +59,13 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
       return sent
     }
     budget.onEnd(reason => command.reject(reason))
-    const settle = (): void => budget.settle()
-    command.promise.then(settle, settle)
+    const { host, port, db } = redis.options
+    const noted = noteCall('redis', { host, port, database: db }, command.name.toUpperCase())
+    const over = (error?: unknown): void => {
+      budget.settle()
+      noted?.end(error)
+    }
+    command.promise.then(() => over(), over)
     return original.call(redis, command, stream)
   }
   return client
@@ -77,7 +83,7 @@ interface Command {
 interface Redis {
   sendCommand: (command: Command, stream?: unknown) => unknown
   readonly status: string
-  readonly options: { readonly enableAutoPipelining?: boolean }
+  readonly options: { readonly enableAutoPipelining?: boolean; host?: unknown; port?: unknown; db?: unknown }
 }
 
 function isRedis(value: object): value is Redis {

@@ -11,6 +11,7 @@ import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOp
 import { openCallBudget } from './call-budget.ts'
 import { type Cancellation, runCancellation } from './cancellations.ts'
 import { discardedError, notRecognised } from './discarded.ts'
+import { noteCall } from './note-call.ts'
 
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
@@ -145,11 +146,13 @@ function boundConnection(connection: Connection, options: CheckedDatabaseOptions
       return refuse(error)
     }
     const inContext = AsyncLocalStorage.bind(onResult)
+    const noted = noteCall('mysql', connection.config, 'query')
     const entry: InFlight = {
       command,
       finish: error => {
         if (!inFlight.delete(entry)) return
         budget.settle()
+        noted?.end(error)
         command.onResult = () => {}
         process.nextTick(inContext, error)
       },
@@ -158,6 +161,7 @@ function boundConnection(connection: Connection, options: CheckedDatabaseOptions
     command.onResult = (error, ...results) => {
       if (!inFlight.delete(entry)) return
       budget.settle()
+      noted?.end(error)
       inContext(error, ...results)
     }
     budget.onEnd(reason => {

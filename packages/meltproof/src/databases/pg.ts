@@ -12,6 +12,7 @@ import { openCallBudget } from './call-budget.ts'
 import { runCancellation } from './cancellations.ts'
 import { discardedError, notRecognised } from './discarded.ts'
 import { type CancelTarget, pgCancellation } from './pg-cancel.ts'
+import { type NotedCall, noteCall, type Whereabouts } from './note-call.ts'
 import { serverTimeoutFor } from './server-timeout.ts'
 
 export interface BoundPgOptions extends BoundDatabaseOptions {
@@ -59,7 +60,7 @@ interface PgClient extends CancelTarget {
   end: (callback?: () => void) => unknown
   release?: Release
   readonly pipeline?: boolean
-  readonly connectionParameters?: { readonly statement_timeout?: unknown }
+  readonly connectionParameters?: Whereabouts & { readonly statement_timeout?: unknown }
   readonly connection?: { readonly stream?: { destroy(): void } }
   getTransactionStatus?: () => string | null
 }
@@ -146,6 +147,7 @@ interface Entry {
   readonly values: unknown
   readonly budget: Budget
   readonly done: Callback
+  readonly noted: NotedCall | undefined
   over: boolean
 }
 
@@ -200,7 +202,8 @@ class ClientState {
       process.nextTick(done, error)
       return
     }
-    const entry: Entry = { config, values, budget, done, over: false }
+    const noted = noteCall('pg', this.#client.connectionParameters ?? {}, 'query')
+    const entry: Entry = { config, values, budget, done, noted, over: false }
     this.#line.push(entry)
     budget.onEnd(reason => {
       if (this.#sent.has(entry)) this.#discard(entry, reason)
@@ -216,6 +219,7 @@ class ClientState {
     while (this.#line.length > 0 && (this.#sent.size === 0 || this.#client.pipeline === true)) {
       const entry = this.#line.shift()!
       this.#sent.add(entry)
+      entry.noted?.sent()
       this.#send(entry).then(
         result => this.#finish(entry, undefined, result),
         error => this.#finish(entry, error),
@@ -234,6 +238,7 @@ class ClientState {
     if (!entry.over) {
       entry.over = true
       entry.budget.settle()
+      entry.noted?.end(error)
       entry.done(error, result)
     }
     if (this.discarded === undefined) this.#sendNext()
