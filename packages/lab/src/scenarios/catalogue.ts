@@ -6,7 +6,18 @@ import { domino } from './domino.ts'
 import { drip } from './drip.ts'
 import { logging } from './logging.ts'
 import type { AnyScenario } from './scenario.ts'
+import { ticks } from './ticks.ts'
 import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
-export const catalogue: readonly AnyScenario[] = [burst, timeouts, domino, blackhole, drip, database, logging, tide]
+export const catalogue: readonly AnyScenario[] = [
+  burst,
+  timeouts,
+  domino,
+  blackhole,
+  drip,
+  database,
+  logging,
+  tide,
+  ticks,
+]

@@ -47,6 +47,7 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
 
   const context: Context = {
     form,
+    cores,
     signal,
     pick: values => (form === 'full' ? values.full : form === 'brief' ? (values.brief ?? values.quick) : values.quick),
     status: text => progress.status(text),

@@ -7,6 +7,7 @@
 import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { Form, PublishedFigure, ScenarioArm, View } from '../report/scenario/result.ts'
 import type { Watch } from '../watch/watcher.ts'
+import type { Cores } from './cores.ts'
 import type { LoadRequest } from './load-request.ts'
 
 export interface Judgement {
@@ -102,6 +103,8 @@ export interface RunningApp {
 
 export interface Context {
   readonly form: Form
+  /** Undefined when nothing is pinned here: one core, or no taskset. */
+  readonly cores: Cores | undefined
   /** The value for this form; the brief form takes the quick one's unless it has its own. */
   pick<T>(values: { readonly brief?: T; readonly quick: T; readonly full: T }): T
   /** Aborted by Ctrl-C. Whatever waits must take it. */

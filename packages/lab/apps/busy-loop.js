@@ -1,0 +1,2 @@
+/** Takes a core for itself, until it is ended. */
+for (;;);

@@ -1,0 +1,28 @@
+// The same as ticks.js with a ticker of Go's.
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"time"
+)
+
+func main() {
+	rate, _ := strconv.ParseFloat(os.Getenv("RATE"), 64)
+	lengthMs, _ := strconv.Atoi(os.Getenv("LENGTH_MS"))
+	atMs := []float64{}
+	started := time.Now()
+	since := func() float64 { return float64(time.Since(started).Nanoseconds()) / 1e6 }
+	ticker := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	end := time.After(time.Duration(lengthMs) * time.Millisecond)
+	for {
+		select {
+		case <-ticker.C:
+			atMs = append(atMs, since())
+		case <-end:
+			_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"atMs": atMs, "elapsedMs": since()})
+			return
+		}
+	}
+}

@@ -1,0 +1,220 @@
+/** How many operations a second an interval timer really gives: Node, Go, and the scheduler of this lab. */
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { pinned } from '../melt/pinning.ts'
+import { formatMs } from '../report/format.ts'
+import type { ScenarioArm, View } from '../report/scenario/result.ts'
+import { appFile } from './app-file.ts'
+import { type Context, type Expectation, type Scenario, scenario } from './scenario.ts'
+import { type TickLog, type TickRun, tickFigures } from './ticks-figures.ts'
+
+interface Measured {
+  readonly runs: TickRun[]
+  /** Why there is no Go arm; null when there is. */
+  goMissing: string | null
+}
+
+const arms: readonly ScenarioArm[] = [
+  { name: 'Node setInterval', kind: 'bare', what: 'one setInterval(operation, 1000 / rate)' },
+  { name: 'Go ticker', kind: 'also', what: 'one time.NewTicker(time.Second / rate); needs go on the PATH' },
+  { name: 'meltlab', kind: 'protected', what: "this lab's load schedule: every operation has a time it is due at" },
+]
+const conditions = ['free', 'pinned', 'pinned, busy core'] as const
+const compileTimeoutMs = 120_000
+
+export const ticks: Scenario<unknown> = scenario<Measured>({
+  name: 'ticks',
+  title: 'An interval timer does not keep its rate',
+  story: 'A program asks for 1 to 1000 operations a second with an interval timer, and counts what it got.',
+  published: [
+    { what: 'asked for 1000/s, Node', value: '450/s (2.2 ms per operation); pinned to one core 740/s' },
+    { what: 'asked for 1000/s, Go', value: '650/s; pinned to one core 1000/s' },
+  ],
+  arms,
+  expects: expectations(),
+  blank: () => ({ runs: [], goMissing: null }),
+  async run(context, measured) {
+    const go = await compileGo(context)
+    if (go.program === undefined) {
+      measured.goMissing = go.why
+      context.line(`no Go arm: ${go.why}`)
+    }
+    const commands: Readonly<Record<string, readonly string[] | undefined>> = {
+      'Node setInterval': [process.execPath, appFile('ticks.js')],
+      'Go ticker': go.program === undefined ? undefined : [go.program],
+      meltlab: [process.execPath, appFile('ticks-scheduler.js')],
+    }
+    const core = context.cores?.server
+    for (const condition of conditions) {
+      if (condition !== 'free' && core === undefined) {
+        context.doubt('programs can not be pinned to a core here: taskset and two cores are needed')
+        continue
+      }
+      const busy = condition === 'pinned, busy core' ? takeCore(context, core!) : undefined
+      for (const rate of context.pick({
+        brief: [100, 1000],
+        quick: [1, 10, 100, 1000],
+        full: [1, 2, 4, 10, 100, 1000],
+      })) {
+        for (const arm of arms) {
+          const command = commands[arm.name]
+          if (command === undefined) continue
+          context.status(`${arm.name}, ${condition}: ${rate}/s`)
+          const lengthMs = context.pick({ brief: 400, quick: 2000, full: 20_000 })
+          const log = await tick(
+            context,
+            condition === 'free' ? anywhere(context, command) : pinned(command, core),
+            rate,
+            lengthMs,
+          )
+          measured.runs.push({ arm: arm.name, condition, rate, ...tickFigures(log, rate) })
+        }
+      }
+      busy?.()
+    }
+  },
+  view,
+})
+
+/** The compiler is asked for once; a machine without it goes without the arm. */
+async function compileGo(context: Context): Promise<{ program: string | undefined; why: string }> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'meltlab-ticks-'))
+  context.cleanUp(() => rm(folder, { recursive: true, force: true }))
+  const program = path.join(folder, 'ticks')
+  try {
+    context.status('compiling ticks.go')
+    await promisify(execFile)('go', ['build', '-o', program, appFile('ticks.go')], {
+      timeout: compileTimeoutMs,
+      signal: context.signal,
+      env: { GOCACHE: path.join(folder, 'cache'), ...process.env, GO111MODULE: 'off', CGO_ENABLED: '0' },
+    })
+    return { program, why: '' }
+  } catch (error) {
+    context.signal.throwIfAborted()
+    const { code, message } = error as NodeJS.ErrnoException
+    return {
+      program: undefined,
+      why: code === 'ENOENT' ? 'go is not on the PATH' : `go could not build it (${message})`,
+    }
+  }
+}
+
+/** The lab itself keeps to a core of its own, and what it starts would inherit that. */
+function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
+  return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
+}
+
+/** A process that never lets go of the core; the scheduler of the operating system shares it out. */
+function takeCore(context: Context, core: number): () => void {
+  const [command, ...rest] = pinned([process.execPath, appFile('busy-loop.js')], core)
+  const child = spawn(command!, rest, { stdio: 'ignore' })
+  const end = (): void => void child.kill('SIGKILL')
+  context.cleanUp(end)
+  return end
+}
+
+function tick(context: Context, command: readonly string[], rate: number, lengthMs: number): Promise<TickLog> {
+  return new Promise((resolve, reject) => {
+    const [file, ...rest] = command
+    const env = { ...process.env, RATE: String(rate), LENGTH_MS: String(lengthMs) }
+    execFile(file!, rest, { env, signal: context.signal, maxBuffer: 1 << 26 }, (error, stdout) => {
+      if (context.signal.aborted) reject(context.signal.reason)
+      else if (error !== null) reject(error)
+      else resolve(JSON.parse(stdout) as TickLog)
+    })
+  })
+}
+
+function runOf({ runs }: Measured, arm: string, condition: string, rate: number): TickRun | undefined {
+  return runs.find(run => run.arm === arm && run.condition === condition && run.rate === rate)
+}
+
+function expectations(): readonly Expectation<Measured>[] {
+  return [
+    {
+      name: 'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
+      judge: measured => {
+        const run = runOf(measured, 'Node setInterval', 'free', 1000)
+        return (
+          run && { pass: run.lateP99Ms > 5, measured: `p99 ${formatMs(run.lateP99Ms)}, ${run.achieved.toFixed(0)}/s` }
+        )
+      },
+    },
+    {
+      name: 'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
+      judge: measured => {
+        const run = runOf(measured, 'meltlab', 'free', 1000)
+        return (
+          run && {
+            pass: run.achieved >= 995 && run.lateP99Ms <= 1,
+            measured: `${run.achieved.toFixed(1)}/s, p99 ${formatMs(run.lateP99Ms)}`,
+          }
+        )
+      },
+    },
+    {
+      name: 'everybody keeps up to 100/s on a free machine',
+      judge: measured => {
+        const runs = measured.runs.filter(run => run.condition === 'free' && run.rate === 100)
+        if (runs.length === 0) return undefined
+        const worst = Math.min(...runs.map(run => run.achieved))
+        return { pass: worst >= 95, measured: `at least ${worst.toFixed(1)}/s` }
+      },
+    },
+  ]
+}
+
+function view(measured: Measured): View {
+  const { runs, goMissing } = measured
+  const there = arms.filter(arm => runs.some(run => run.arm === arm.name))
+  const at1000 = (arm: string): TickRun | undefined => runOf(measured, arm, 'free', 1000)
+  const [node, go, lab] = ['Node setInterval', 'Go ticker', 'meltlab'].map(at1000)
+  const said = (who: string, run: TickRun | undefined): string[] =>
+    run === undefined
+      ? []
+      : [`${who} ${run.achieved.toFixed(0)}/s, ${formatMs(run.lateP99Ms)} from where they were due (p99)`]
+  return {
+    finding:
+      node === undefined
+        ? `${runs.length} runs were measured before the end.`
+        : `Asked for 1000 operations a second: ${[...said('Node', node), ...said('Go', go), ...said('meltlab', lab)].join('; ')}.`,
+    plots: conditions
+      .filter(condition => runs.some(run => run.condition === condition))
+      .map(condition => ({
+        kind: 'bars' as const,
+        title: `How far operations are from where they were due, p99: ${condition}`,
+        ...(goMissing === null ? {} : { note: `No Go: ${goMissing}.` }),
+        y: { label: 'off by', unit: 'ms' as const, scale: 'log' as const },
+        groups: [...new Set(runs.map(run => run.rate))].map(rate => ({
+          label: `${rate}/s`,
+          bars: there.flatMap(({ name }) => {
+            const run = runOf(measured, name, condition, rate)
+            return run === undefined || Number.isNaN(run.lateP99Ms) ? [] : [{ arm: name, value: run.lateP99Ms }]
+          }),
+        })),
+      })),
+    tables: conditions
+      .filter(condition => runs.some(run => run.condition === condition))
+      .map(condition => ({
+        title: `Operations a second: ${condition}`,
+        note: `${availableParallelism()} cores. Off by: the distance of an operation from where it was due, counted from the start.`,
+        columns: ['asked for', 'who', 'got', 'share', 'off by p50', 'off by p99'],
+        rows: runs
+          .filter(run => run.condition === condition)
+          .map(run => ({
+            arm: run.arm,
+            cells: [
+              `${run.rate}/s`,
+              run.arm,
+              `${run.achieved.toFixed(1)}/s`,
+              `${((100 * run.achieved) / run.rate).toFixed(1)} %`,
+              formatMs(run.lateP50Ms),
+              formatMs(run.lateP99Ms),
+            ],
+          })),
+      })),
+  }
+}
