@@ -6,6 +6,7 @@ import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
 import { CONTENT_TYPE, EVENT_STREAM, isRawEventStream } from './event-stream.ts'
 import type { Guarded } from './fail-open.ts'
+import type { Fields } from './limits.ts'
 import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions } from './undici-types.ts'
 
 /** What both have in common; its instances are handlers that are bounded. */
@@ -29,6 +30,11 @@ export abstract class Carrying implements Carrier {
     if (begun instanceof Error) return begun
     this.call = begun
     return undefined
+  }
+
+  /** Header fields that tell the other side how long we wait. */
+  deadlineFields(): Fields {
+    return this.call?.deadlineFields() ?? []
   }
 
   progress(): CallProgress {

@@ -11,7 +11,7 @@ import { MeltproofError } from '../errors.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
-import type { CallLimits, LimitTable } from './limits.ts'
+import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
 /** What carries a call: it can end it, and say how it gets on. */
 export interface Carrier {
@@ -71,6 +71,7 @@ export class OutboundCall {
   readonly #carrier: Carrier
   readonly #counted: boolean
   readonly #budget: Budget | undefined
+  readonly #limits: CallLimits
   readonly #startMs: number
   readonly #phases: CallPhases
   #timer: FairTimer | undefined
@@ -89,6 +90,7 @@ export class OutboundCall {
   ) {
     this.#bounds = bounds
     this.#origin = origin
+    this.#limits = limits
     this.#carrier = carrier
     this.#counted = counted
     this.#budget = budget
@@ -101,6 +103,13 @@ export class OutboundCall {
       this.#onBudgetEnd = reason => this.#budgetEnded(reason)
       budget.onEnd(this.#onBudgetEnd)
     }
+  }
+
+  /** Header fields that tell the other side how long we wait. */
+  deadlineFields(): Fields {
+    const { totalMs } = this.#limits
+    const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
+    return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
   }
 
   /** True once it has come to an end, by itself or by us. */

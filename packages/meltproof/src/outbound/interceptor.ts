@@ -1,4 +1,5 @@
 /** Bounds what a dispatcher sends, whichever undici it is from: a function around `dispatch`, as undici composes them. */
+import { addFields } from './add-fields.ts'
 import type { Bounds } from './call.ts'
 import { BoundedCallbacks, BoundedController } from './bounded-handler.ts'
 import type { Guarded } from './fail-open.ts'
@@ -29,10 +30,12 @@ export function dispatchBounded(
       typeof handler.onRequestStart === 'function'
         ? new BoundedController(handler, options, guarded)
         : new BoundedCallbacks(handler, options, guarded)
-    return { bounded, refusal: bounded.begin(bounds, origin) }
+    const refusal = bounded.begin(bounds, origin)
+    const headers = refusal === undefined ? addFields(options['headers'], bounded.deadlineFields()) : undefined
+    return { bounded, refusal, headers }
   }, undefined)
   if (plan === undefined) return dispatch(options, handler)
-  const { bounded, refusal } = plan
+  const { bounded, refusal, headers } = plan
   if (refusal !== undefined) {
     const { body } = options as { body?: { destroy?: (error: Error) => void } }
     if (typeof body?.destroy === 'function') body.destroy(refusal)
@@ -41,7 +44,7 @@ export function dispatchBounded(
   }
   sending++
   try {
-    return dispatch({ ...options, [BOUNDED]: true }, bounded)
+    return dispatch({ ...options, headers, [BOUNDED]: true }, bounded)
   } catch (error) {
     bounded.abandon()
     throw error

@@ -1,6 +1,8 @@
 /**
  * The limits of outbound calls: defaults, per-origin overrides, and which of them one call gets. Pure.
  */
+import { allowedOrigins, type OriginTest } from '../deadline/allowed-origins.ts'
+import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown, show } from '../options.ts'
 
 /** The limits of one call. `false` switches a limit off. */
@@ -40,7 +42,18 @@ export interface OutboundOptions extends Partial<CallLimits> {
    * `false` leaves an origin alone. An exact origin beats a wildcard, the longest wildcard beats a shorter one.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
+  /**
+   * Origins that are told, in a header field, how many milliseconds we wait for them, so that they need not work on
+   * what nobody waits for: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for everywhere. It is
+   * information about the inside of your system. @default none
+   */
+  readonly tellDeadlineTo?: readonly string[]
+  /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
+  readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
+
+/** Names and values of header fields. */
+export type Fields = readonly (readonly [name: string, value: string])[]
 
 /**
  * Between systems 10 s in total are reasonable (the published timeouts experiment says 10 to 20 s); the rest follows
@@ -93,14 +106,21 @@ export class LimitTable {
   readonly #exact: Map<string, CallLimits | false> = new Map()
   readonly #wildcards: Wildcard[] = []
   readonly #resolved: Map<string, CallLimits | false> = new Map()
+  readonly #isTold: OriginTest | undefined
+  readonly #deadlineHeaders: readonly DeadlineHeader[]
 
   /** Throws for an unknown option, a value out of range or a malformed origin. */
   constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits of install()', 'an object such as { totalMs: 5000 }', options)
     }
-    rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins'])
-    const { origins = {}, ...everywhere } = options
+    rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellDeadlineTo', 'deadlineHeaders'])
+    const { origins = {}, tellDeadlineTo, deadlineHeaders, ...everywhere } = options
+    this.#isTold = tellDeadlineTo === undefined ? undefined : allowedOrigins('tellDeadlineTo', tellDeadlineTo)
+    this.#deadlineHeaders =
+      deadlineHeaders === undefined
+        ? DEADLINE_HEADERS.slice(0, 1)
+        : checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
     this.everywhere = checkLimits('', everywhere, defaults)
     if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
     for (const [origin, given] of Object.entries(origins)) {
@@ -123,6 +143,15 @@ export class LimitTable {
       this.#resolved.set(origin, limits)
     }
     return limits
+  }
+
+  /** What an origin is told of the time it has; nothing unless the operator said so. */
+  deadlineFields(origin: string, leftMs: number): Fields {
+    if (this.#isTold?.(origin) !== true) return []
+    return this.#deadlineHeaders.flatMap(({ name, format }) => {
+      const value = formatDeadline(leftMs, format)
+      return value === undefined ? [] : [[name, value] as const]
+    })
   }
 
   #override(origin: string, given: Partial<CallLimits>): CallLimits {

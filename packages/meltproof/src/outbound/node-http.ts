@@ -11,6 +11,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
+import { missing } from './add-fields.ts'
 import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
 import { isRawEventStream } from './event-stream.ts'
@@ -101,6 +102,11 @@ class RequestCarrier implements Carrier {
     this.#call = call
     const request = this.#request
     request[CARRIER] = this
+    // Given as a list, or with `expect`, the head of the request is written by now.
+    if (!request.headersSent) {
+      for (const [name, value] of missing(request.getHeaderNames(), call.deadlineFields()))
+        request.setHeader(name, value)
+    }
     request.on('socket', onSocket)
     request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.

@@ -7,6 +7,7 @@
  * waits in a Pool for a Client is not seen.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { missing } from './add-fields.ts'
 import { BoundedCallbacks, BoundedController, Carrying } from './bounded-handler.ts'
 import type { Bounds } from './call.ts'
 import type { Guarded } from './fail-open.ts'
@@ -19,6 +20,9 @@ const CREATED = 'undici:request:create'
 interface UndiciRequest {
   readonly origin?: unknown
   readonly body?: unknown
+  /** Names and values, flat; written out by now. */
+  readonly headers?: unknown
+  addHeader?(name: string, value: string): unknown
   /** undici 8 and later. */
   readonly onRequestStart?: unknown
   [symbol: symbol]: unknown
@@ -50,6 +54,9 @@ export function boundOtherCopies(bounds: Bounds, guarded: Guarded): () => void {
       const refusal = bounded.begin(bounds, origin)
       request[symbol] = bounded
       if (refusal !== undefined) bounded.refuse(refusal)
+      else if (typeof request.addHeader === 'function' && Array.isArray(request.headers)) {
+        for (const field of missing(request.headers, bounded.deadlineFields())) request.addHeader(...field)
+      }
     }, undefined)
   }
   subscribe(CREATED, onCreated)

@@ -24,6 +24,9 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
       break
     case '/silent':
       break
+    case '/headers':
+      response.end(JSON.stringify(request.headers))
+      break
     case '/stuck':
       response.writeHead(200, { 'content-type': type, 'content-length': 1000 }).write('x'.repeat(100))
       break

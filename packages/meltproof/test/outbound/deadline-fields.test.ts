@@ -1,0 +1,119 @@
+/** Telling the other side how long we wait: only whom the operator allows, never over what the app says itself. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { afterEach, describe, test } from 'node:test'
+import { Agent } from 'undici'
+import { Budget } from '../../src/deadline/budget.ts'
+import { runWithBudget } from '../../src/deadline/context.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { addFields } from '../../src/outbound/add-fields.ts'
+import { install } from '../../src/outbound/install.ts'
+import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { CLIENTS } from './clients.ts'
+import { startDependency } from './dependency.ts'
+
+const dependency = await startDependency()
+const FIELD = 'x-envoy-expected-rq-timeout-ms'
+let uninstall: (() => void) | undefined
+afterEach(() => uninstall?.())
+const fieldsOf = async (call: Promise<string>): Promise<Record<string, string>> =>
+  JSON.parse(await call) as Record<string, string>
+
+for (const [name, client] of Object.entries(CLIENTS)) {
+  describe(name, () => {
+    test('tells nobody unless it is asked to', async () => {
+      uninstall = install({ tellDeadlineTo: ['http://somewhere.else'] })
+      assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
+      uninstall = install({})
+      assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
+    })
+
+    test('tells an allowed origin what is left: of the limit, or of the budget', async () => {
+      uninstall = install({
+        totalMs: 5_000,
+        tellDeadlineTo: [dependency.url],
+        deadlineHeaders: [
+          { name: FIELD, format: 'milliseconds' },
+          { name: 'grpc-timeout', format: 'grpc' },
+        ],
+      })
+      const whole = await fieldsOf(client(`${dependency.url}/headers`))
+      assert.equal(whole[FIELD], '5000')
+      assert.equal(whole['grpc-timeout'], '5000m')
+      const budget = new Budget(2_000)
+      const part = await fieldsOf(runWithBudget(budget, () => client(`${dependency.url}/headers`)))
+      assert.ok(Number(part[FIELD]) <= 2_000 && Number(part[FIELD]) > 0, part[FIELD])
+      budget.settle()
+    })
+  })
+}
+
+test('a field the app sets itself stays as it is', async () => {
+  uninstall = install({ tellDeadlineTo: ['*'] })
+  const own = { [FIELD.toUpperCase()]: '7' }
+  const fetched = fetch(`${dependency.url}/headers`, { headers: own }).then(response => response.text())
+  assert.equal((await fieldsOf(fetched))[FIELD], '7')
+  const requested = new Promise<string>((resolve, reject) => {
+    http
+      .get(`${dependency.url}/headers`, { headers: own }, response =>
+        response.once('data', data => resolve(String(data))),
+      )
+      .on('error', reject)
+  })
+  assert.equal((await fieldsOf(requested))[FIELD], '7')
+  const agent = new Agent()
+  const { body } = await agent.request({
+    origin: dependency.url,
+    path: '/headers',
+    method: 'GET',
+    headers: [FIELD, '7', 'x-other', '8'],
+  })
+  const fields = await fieldsOf(body.text())
+  assert.equal(fields[FIELD], '7')
+  assert.equal(fields['x-other'], '8')
+  await agent.close()
+})
+
+describe('addFields', () => {
+  const fields = [['a', '1']] as const
+  for (const [what, headers, expected] of [
+    ['none', undefined, { a: '1' }],
+    ['null', null, { a: '1' }],
+    ['an object', { b: '2' }, { b: '2', a: '1' }],
+    ['an object that has it', { A: '2' }, { A: '2' }],
+    ['a flat list', ['b', '2'], ['b', '2', 'a', '1']],
+    ['a flat list that has it', ['A', '2'], ['A', '2']],
+    ['a flat list with it as a value', ['b', 'a'], ['b', 'a', 'a', '1']],
+  ] as const) {
+    test(what, () => assert.deepEqual(addFields(headers, fields), expected))
+  }
+
+  test('an iterable, which can be read again', () => {
+    const added = addFields(new Map([['b', '2']]), fields) as Iterable<unknown>
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual(
+        [...added],
+        [
+          ['b', '2'],
+          ['a', '1'],
+        ],
+      )
+    assert.deepEqual([...(addFields(new Headers({ A: '2' }), fields) as Iterable<unknown>)], [['a', '2']])
+  })
+
+  test('nothing to add changes nothing', () => {
+    const headers = { b: '2' }
+    assert.equal(addFields(headers, []), headers)
+  })
+})
+
+test('what is no list of origins or headers is refused', () => {
+  for (const options of [
+    { tellDeadlineTo: 'http://a' },
+    { tellDeadlineTo: ['a'] },
+    { deadlineHeaders: [{ name: 'host', format: 'milliseconds' }] },
+    { deadlineHeaders: [{ name: 'x', format: 'seconds' }] },
+  ]) {
+    assert.throws(() => new LimitTable(options as OutboundOptions), isMeltproofError)
+  }
+})
