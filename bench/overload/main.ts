@@ -3,12 +3,13 @@
  * app, cold starts, standing and fresh connections, medians of rounds, and the ideal beside each figure.
  *
  *   npm run bench:overload -- [--workload steps,pool] [--arms bare,meltproof] [--loads 1,10,100] [--modes standing]
- *                             [--rounds 3] [--for 150] [--report] [--quick] [--from-scratch]
+ *                             [--rounds 3] [--for 150] [--only-quiet] [--report] [--quick] [--from-scratch]
  *
  * All of it takes some hours, and it wants the machine for itself. It can be stopped at any time: each cell is kept in
  * runs/overload/ as it ends, and the next start goes on from there. `--for SECONDS` stops by itself and exits with 75
  * while there is more to do. When all that was asked for is there (or with --report) it writes
- * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg. `--quick` measures less, and in another folder, and prints
+ * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg. `--only-quiet` keeps nothing
+ * that was measured while somebody else used a tenth of the server's core: start it again until all is there. `--quick` measures less, and in another folder, and prints
  * what it found instead.
  */
 import { execFileSync } from 'node:child_process'
@@ -27,6 +28,8 @@ import { ARMS, LOADS, MODES, MOST_FRESH, WORKLOADS } from './workloads.ts'
 
 /** Exit code when --for has run out and there is more to do (EX_TEMPFAIL). */
 const MORE_TO_DO = 75
+/** Share of the server's core; as the lab's own doubts have it. */
+const OTHERS_MAY_USE = 0.1
 /** What one cell may take beyond its duration and the clients' patience: starting and stopping an app, ms. */
 const OVERHEAD_MS = 3_000
 
@@ -38,6 +41,7 @@ const { values } = parseArgs({
     modes: { type: 'string' },
     rounds: { type: 'string' },
     for: { type: 'string' },
+    'only-quiet': { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
     'from-scratch': { type: 'boolean', default: false },
@@ -126,6 +130,7 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
   if (known === undefined) {
     const busy = await busyNow(1000, new AbortController().signal)
     const found = await measureCapacity(bench, subject)
+    if (isDisturbed(`${suite}: capacity`, found.foreign)) return false
     store.keepCapacity(suite, {
       before: found.rate,
       after: null,
@@ -144,10 +149,15 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
     console.log(`${suite}: capacity ${found.rate.toFixed(1)}/s with ${found.users} users`)
   }
   const capacity = store.capacity(suite)!
+  let disturbed = false
   for (const { arm, multiple, round, done } of cellsOf(subject)) {
     if (done) continue
     if (!timeFor(durationMs + (subject.workload.timeoutMs ?? 3000) + OVERHEAD_MS)) return false
     const cell = await measureCell(bench, subject, { arm, multiple, round, capacity: capacity.before })
+    if (isDisturbed(`${suite} ${arm} ${multiple}x round ${round}`, cell.step.server.foreignShare)) {
+      disturbed = true
+      continue
+    }
     store.keep(suite, arm, multiple, round, cell)
     const { goodput, offered, shed, admittedMs } = cell.step
     console.log(
@@ -159,10 +169,18 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
         (cell.step.generator.certified ? '' : '  (not certified)'),
     )
   }
-  if (!timeFor(15_000)) return false
+  if (disturbed || !timeFor(15_000)) return false
   const again = await measureCapacity(bench, subject, capacity.users)
+  if (isDisturbed(`${suite}: capacity again`, again.foreign)) return false
   store.keepCapacity(suite, { ...capacity, after: again.rate })
   console.log(`${suite}: capacity again ${again.rate.toFixed(1)}/s`)
+  return true
+}
+
+/** With --only-quiet, what others disturbed is not kept but measured another time. */
+function isDisturbed(what: string, foreign: number | null): boolean {
+  if (!values['only-quiet'] || foreign === null || foreign < OTHERS_MAY_USE) return false
+  console.log(`${what}: others used ${Math.round(foreign * 100)} % of the core; not kept`)
   return true
 }
 

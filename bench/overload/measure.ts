@@ -12,8 +12,8 @@ import { type Pinning, pinned } from '../../packages/lab/src/melt/pinning.ts'
 import { checkAnswers, waitUntilListening } from '../../packages/lab/src/melt/readiness.ts'
 import type { StepResult } from '../../packages/lab/src/report/result.ts'
 import { summariseStep, windowOf } from '../../packages/lab/src/report/summary.ts'
-import { busyShare, readCores } from '../../packages/lab/src/watch/cores.ts'
-import { watch } from '../../packages/lab/src/watch/watcher.ts'
+import { busyShare, type CoreTimes, readCores } from '../../packages/lab/src/watch/cores.ts'
+import { type Watched, watch } from '../../packages/lab/src/watch/watcher.ts'
 import { cpuPerRequest, median, startServer } from '../lib/measured-server.ts'
 import type { Arm, Mode, Workload } from './workloads.ts'
 
@@ -98,10 +98,25 @@ async function withApp<T>(
   }
 }
 
+/** Share of the server's core that neither the app nor an idle core accounts for; null where unknown. */
+function foreignShare(
+  { pinning }: Bench,
+  before: CoreTimes | undefined,
+  after: CoreTimes | undefined,
+  watched: Watched,
+): number | null {
+  if (before === undefined || after === undefined || pinning === undefined) return null
+  return Math.max(0, busyShare(before, after, pinning.server) - watched.cpuMs / watched.watchedMs)
+}
+
 /** Of the bare app. With `users` it is measured again as it was found the first time. */
-export async function measureCapacity(bench: Bench, subject: Subject, users?: number): Promise<MeasuredCapacity> {
+export async function measureCapacity(
+  bench: Bench,
+  subject: Subject,
+  users?: number,
+): Promise<MeasuredCapacity & { readonly foreign: number | null }> {
   const { workload } = subject
-  return withApp(bench, subject, 'bare', async (_app, origin) => {
+  return withApp(bench, subject, 'bare', async (app, origin) => {
     const context = {
       target: targetOf(subject, origin, workload.capacityPath ?? workload.path),
       times: bench.quick
@@ -110,7 +125,14 @@ export async function measureCapacity(bench: Bench, subject: Subject, users?: nu
       run: (plan: Parameters<typeof runLoad>[0]): Promise<LoadOutcome> => runLoad(plan),
       onProbe: () => {},
     }
-    return users === undefined ? searchCapacity(context) : remeasureCapacity(context, users)
+    const before = await readCores()
+    const watching = watch(app.pid)
+    try {
+      const found = await (users === undefined ? searchCapacity(context) : remeasureCapacity(context, users))
+      return { ...found, foreign: foreignShare(bench, before, await readCores(), await watching.stop()) }
+    } finally {
+      await watching.stop()
+    }
   })
 }
 
@@ -142,11 +164,7 @@ export async function measureCell(
     const coresAfter = await readCores()
     const watched = await watching.stop()
     ending = true
-    const { pinning } = bench
-    const foreign =
-      coresBefore === undefined || coresAfter === undefined || pinning === undefined
-        ? null
-        : Math.max(0, busyShare(coresBefore, coresAfter, pinning.server) - watched.cpuMs / watched.watchedMs)
+    const foreign = foreignShare(bench, coresBefore, coresAfter, watched)
     const summarise = (of: LoadOutcome): StepResult =>
       summariseStep({ arm, multiple, round, window, sloMs: SLO_MS, outcome: of, watched, died, foreign })
     const step = summarise(outcome)
