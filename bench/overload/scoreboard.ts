@@ -5,10 +5,10 @@ import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
 import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
 import type { ArmResult, MeltResult, Row } from '../../packages/lab/src/report/result.ts'
 import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'
-import { curveSvg } from '../../packages/lab/src/report/svg.ts'
 import { idealShare } from './ideal.ts'
 import { type Subject, timeoutOf } from './measure.ts'
 import { pageOf } from './page-of.ts'
+import { pictureOf } from './picture.ts'
 import type { ShedCost, Store } from './store.ts'
 import { ARMS, type Arm, MODES, WORKLOADS } from './workloads.ts'
 
@@ -19,6 +19,7 @@ export interface Suite {
   readonly result: MeltResult
   /** Of the second route of a workload that has one, arm by arm and load by load. */
   readonly beside: readonly Row[]
+  readonly idealAt: (multiple: number) => number
   /** Best possible share of the capacity at each load. */
   readonly ideal: Readonly<Record<number, number>>
 }
@@ -44,9 +45,10 @@ export function writeScoreboard(root: string, store: Store): void {
   const board = scoreboardOf(store)
   const images = join(root, 'docs/images')
   mkdirSync(images, { recursive: true })
-  for (const { name, result } of board.suites) {
+  for (const { name, subject, result, idealAt } of board.suites) {
     if (new Set(result.rows.map(row => row.multiple)).size > 1) {
-      writeFileSync(join(images, `overload-${name}.svg`), curveSvg(result))
+      const title = `${subject.workload.title}, ${result.conditions.connections}`
+      writeFileSync(join(images, `overload-${name}.svg`), pictureOf(title, result, idealAt))
     }
   }
   const json = {
@@ -122,17 +124,14 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
   const besideSteps = cells.flatMap(cell => cell.beside ?? [])
   const serviceUs = 1e6 / rate
   const r = shedCost?.us[subject.mode] ?? 0
+  const idealAt = (k: number): number => (workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k))
   return {
     name,
     subject,
     result: { ...known, certified: why.length === 0, why },
     beside: workload.beside === undefined ? [] : rowsOf(besideSteps, present, workload.beside.rate),
-    ideal: Object.fromEntries(
-      [...new Set(rows.map(row => row.multiple))].map(k => [
-        k,
-        workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k),
-      ]),
-    ),
+    idealAt,
+    ideal: Object.fromEntries([...new Set(rows.map(row => row.multiple))].map(k => [k, idealAt(k)])),
   }
 }
 
