@@ -30,6 +30,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       channels: ['record'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
+      adapters: VOCABULARY,
       observe: [...VOCABULARY, 'timing'],
       deadline: [...VOCABULARY, 'signals'],
       outbound: [...VOCABULARY, 'signals', 'deadline'],

@@ -1,0 +1,28 @@
+/**
+ * meltproof/fastify (4.10 and later): a plugin that names routes for metrics and logs, and has a passed deadline
+ * answered with 504. Knows Fastify by shape alone. `await app.register(meltproof)`, before the routes.
+ */
+import { nameRoute } from '../route.ts'
+import { GATEWAY_TIMEOUT, gaveUpWaiting } from './gave-up.ts'
+
+interface FastifyRequest {
+  readonly raw: object
+  readonly routeOptions?: { readonly url?: string | undefined }
+}
+interface FastifyLike {
+  // biome-ignore lint/suspicious/noExplicitAny: Fastify's own signatures are overloaded by hook.
+  addHook(name: any, hook: any): unknown
+}
+
+/** The plugin. It applies to all routes, not only to those of its own scope. */
+export async function meltproof(app: FastifyLike): Promise<void> {
+  app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
+    if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
+  })
+  app.addHook('onError', async (_: object, __: object, error: { statusCode?: number }) => {
+    if (gaveUpWaiting(error)) error.statusCode = GATEWAY_TIMEOUT
+  })
+}
+
+// Fastify keeps a plugin's hooks to itself unless it is marked so; the same mark that fastify-plugin sets.
+Object.assign(meltproof, { [Symbol.for('skip-override')]: true })
