@@ -10,13 +10,22 @@ export interface LastShed {
   readonly queued: number
 }
 
-export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
+/** @param pools how many wait for each pool right now */
+export function explainShed(
+  last: LastShed | undefined,
+  nowMs: number,
+  dryRun: boolean,
+  pools: Readonly<Record<string, number>> = {},
+): string {
   if (last === undefined) return 'Nothing was shed.'
   const { reason, inflight, limit, queued } = last
   const ago = seconds(nowMs - last.atMs)
   const would = dryRun ? 'would have been shed' : 'was shed'
   const there = `${inflight} in service of ${limit} that raise throughput, ${queued} waiting`
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${there}).`
+  const full = Object.entries(pools)
+    .filter(([, waiting]) => waiting > 0)
+    .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...full].join('; ')}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {

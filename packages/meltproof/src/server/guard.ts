@@ -19,6 +19,8 @@ export interface GuardStats {
   readonly pressure: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
+  /** How many wait for a place in each pool named in the options. */
+  readonly pools: Readonly<Record<string, number>>
   /** drain() was called. */
   readonly draining: boolean
   /** Decisions are made and counted, and nobody is shed. */

@@ -8,6 +8,7 @@ import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown 
 import type { CriticalityOf } from './criticality-of.ts'
 import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
+import { gaugeOf, MOST_POOLS, type PoolGauges } from './pool-gauges.ts'
 import type { ReadinessOptions } from './readiness.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
 import { checkServerTiming, type TellsTiming } from './tells-timing.ts'
@@ -95,6 +96,12 @@ export interface ProtectOptions {
    */
   readonly queue?: MakeDiscipline<Exchange>
   /**
+   * Pools whose waiting line is shown in `stats().pools` and by `explain()`: a pool of pg, mysql2 or undici, or a
+   * function that tells how many wait.
+   * @default none
+   */
+  readonly pools?: PoolGauges
+  /**
    * Called with each sentence meltproof has to say (lanes it could not open, a failure inside it). Must not throw.
    * @default process.emitWarning
    */
@@ -114,6 +121,7 @@ export interface CheckedOptions {
   readonly dryRun: boolean
   readonly limit: number | LimitLaw | undefined
   readonly queue: MakeDiscipline<Exchange> | undefined
+  readonly pools: ReadonlyMap<string, () => number>
   readonly onNote: (note: string) => void
 }
 
@@ -132,6 +140,7 @@ const KNOWN = [
   'dryRun',
   'limit',
   'queue',
+  'pools',
   'onNote',
 ] as const satisfies (keyof ProtectOptions)[]
 /** More in service at once than this is no limit. */
@@ -170,6 +179,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     dryRun: checkBoolean('dryRun', dryRun),
     limit: checkLimit(limit),
     queue: checkFunction('queue', queue),
+    pools: checkPools(options.pools),
     onNote,
   }
 }
@@ -200,6 +210,21 @@ function checkExempt(exempt: ProtectOptions['exempt']): Pick<CheckedOptions, 'ex
   if (!Array.isArray(exempt)) invalidOption('exempt', 'a list of paths or a function of the request', exempt)
   for (const [index, path] of exempt.entries()) checkPath(`exempt[${index}]`, path)
   return { exemptPaths: exempt, exemptRequest: undefined }
+}
+
+function checkPools(pools: unknown): ReadonlyMap<string, () => number> {
+  if (pools === undefined) return new Map()
+  if (typeof pools !== 'object' || pools === null || Array.isArray(pools)) {
+    invalidOption('pools', 'an object of pools by name', pools)
+  }
+  const entries = Object.entries(pools)
+  if (entries.length > MOST_POOLS) invalidOption('pools', `at most ${MOST_POOLS} of them`, `${entries.length} of them`)
+  return new Map(
+    entries.map(([name, pool]) => [
+      name,
+      gaugeOf(pool) ?? invalidOption(`pools.${name}`, 'a pool of pg, mysql2 or undici, or a function', pool),
+    ]),
+  )
 }
 
 function checkPath(name: string, path: unknown): string {

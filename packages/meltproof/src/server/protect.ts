@@ -25,6 +25,7 @@ import { openLanes } from './lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import type { DoorPolicy } from './policy.ts'
+import { readGauges } from './pool-gauges.ts'
 import { answerReadiness } from './readiness.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
@@ -122,11 +123,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       shed: { ...door.counts.shed },
       pressure: door.pressure(),
       lanes: lanes.count,
+      pools: readGauges(checked.pools),
       draining: draining !== undefined,
       dryRun,
     }),
     pressure: () => door.pressure(),
-    explain: () => explainShed(door.lastShed, now(), dryRun),
+    explain: () => explainShed(door.lastShed, now(), dryRun, readGauges(checked.pools)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       const unfinished = (): number => door.inflight + door.queued

@@ -273,11 +273,46 @@ describe('options that make no sense', () => {
     [{ limit: 0 }, /limit must be a whole number/],
     [{ limit: { limit: 3 } }, /it lacks admitted, completed/],
     [{ queue: {} }, /queue must be a function/],
+    [{ pools: { db: {} } }, /pools\.db must be a pool of pg/],
+    [{ pools: [] }, /pools must be an object/],
   ] as const) {
     it(JSON.stringify(options), () => {
       assert.throws(() => protect(http.createServer(), options as unknown as ProtectOptions), complaint)
     })
   }
+})
+
+describe('pools', () => {
+  it('show how many wait for each, whatever kind they are', async () => {
+    const pools = {
+      pg: { waitingCount: 3 },
+      undici: { stats: { queued: 2 } },
+      mysql2: { pool: { _connectionQueue: { length: 1 } } },
+      own: () => 4,
+      broken: () => assert.fail('gauge'),
+    }
+    const house = await openProtected({ pools })
+    assert.deepEqual(house.guard.stats().pools, { pg: 3, undici: 2, mysql2: 1, own: 4, broken: 0 })
+    await fill(house)
+    await house.guard.drain(1)
+    assert.match(house.guard.explain(), /3 wait for the pool pg now/)
+  })
+
+  it('are those of the real libraries', async () => {
+    const [{ default: pg }, { default: mysql }, undici] = await Promise.all([
+      import('pg'),
+      import('mysql2'),
+      import('undici'),
+    ])
+    const pools = {
+      pg: new pg.Pool(),
+      mysql2: mysql.createPool({}),
+      mysql2Promise: mysql.createPool({}).promise(),
+      undici: new undici.Pool('http://127.0.0.1:1'),
+    }
+    const house = await openProtected({ pools })
+    assert.deepEqual(house.guard.stats().pools, { pg: 0, mysql2: 0, mysql2Promise: 0, undici: 0 })
+  })
 })
 
 describe('pressureOf(request)', () => {

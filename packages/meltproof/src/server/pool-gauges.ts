@@ -1,0 +1,56 @@
+/**
+ * How many wait for a place in the pools the operator names: pg, mysql2, undici, or a function. Read only when somebody
+ * asks (stats, an explanation): the limit is learned from throughput, which a full pool flattens all by itself.
+ */
+
+/** A pool we can read, or a function that tells how many wait. */
+export type PoolGauge = object | (() => number)
+
+/** By name; at most {@link MOST_POOLS}. */
+export type PoolGauges = Readonly<Record<string, PoolGauge>>
+
+/** Names become labels of metrics. */
+export const MOST_POOLS = 32
+
+type Read = (pool: object) => unknown
+
+/** Where each kind of pool keeps its number. */
+const KINDS: readonly { readonly name: string; readonly read: Read }[] = [
+  { name: 'pg', read: pool => (pool as { waitingCount?: unknown }).waitingCount },
+  { name: 'undici', read: pool => (pool as { stats?: { queued?: unknown } }).stats?.queued },
+  { name: 'mysql2', read: pool => queueLength(pool) ?? queueLength((pool as { pool?: object }).pool) },
+]
+
+function queueLength(pool: object | undefined): unknown {
+  return (pool as { _connectionQueue?: { length?: unknown } } | undefined)?._connectionQueue?.length
+}
+
+/** A function that reads this pool; undefined when it is none we know. */
+export function gaugeOf(pool: unknown): (() => number) | undefined {
+  if (typeof pool === 'function') return pool as () => number
+  if (typeof pool !== 'object' || pool === null) return undefined
+  const kind = KINDS.find(({ read }) => isCount(attempt(() => read(pool))))
+  return kind === undefined ? undefined : () => kind.read(pool) as number
+}
+
+/** How many wait for each; a gauge that fails or tells nonsense tells 0. */
+export function readGauges(gauges: ReadonlyMap<string, () => number>): Record<string, number> {
+  const waiting: Record<string, number> = {}
+  for (const [name, read] of gauges) {
+    const value = attempt(read)
+    waiting[name] = isCount(value) ? value : 0
+  }
+  return waiting
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
