@@ -25,12 +25,22 @@ const counted = log => (request, response) => {
   log(request, response)
 }
 
+/** What an access log says of a request. */
+const fields = ({ method, url, ip, headers }, { statusCode }) => ({
+  method,
+  url,
+  status: statusCode,
+  remote: ip,
+  userAgent: headers['user-agent'],
+})
+
 const loggers = {
   none: async () => undefined,
   async console() {
-    return counted(({ method, url }, { statusCode }) =>
-      console.log(`${new Date().toISOString()} ${method} ${url} ${statusCode}`),
-    )
+    return counted((request, response) => {
+      const { method, url, status, remote, userAgent } = fields(request, response)
+      console.log(`${remote} [${new Date().toISOString()}] "${method} ${url}" ${status} "${userAgent}"`)
+    })
   },
   async morgan() {
     const { default: morgan } = await import('morgan')
@@ -40,17 +50,17 @@ const loggers = {
   async pino() {
     const { default: pino } = await import('pino')
     const logger = pino()
-    return counted(({ method, url }, { statusCode }) => logger.info({ method, url, status: statusCode }, 'request'))
+    return counted((request, response) => logger.info(fields(request, response), 'request'))
   },
   async 'pino-worker'() {
     const { default: pino } = await import('pino')
     const logger = pino(pino.transport({ target: 'pino/file', options: { destination: 1 } }))
-    return counted(({ method, url }, { statusCode }) => logger.info({ method, url, status: statusCode }, 'request'))
+    return counted((request, response) => logger.info(fields(request, response), 'request'))
   },
   async winston() {
     const { default: winston } = await import('winston')
     const logger = winston.createLogger({ transports: [new winston.transports.Console()] })
-    return counted(({ method, url }, { statusCode }) => logger.info('request', { method, url, status: statusCode }))
+    return counted((request, response) => logger.info('request', fields(request, response)))
   },
 }
 

@@ -20,6 +20,9 @@ import { loggingView } from './logging-view.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
 
 const USERS = 100
+/** A browser of a phone, as long as they are. */
+const PHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
 /** How long the service may take to end by itself when it is asked; then it is killed. */
 const END_MS = 4000
 const PERCENTS = [50, 66, 75, 80, 90, 95, 98, 99, 100]
@@ -121,7 +124,7 @@ async function measureCell(
   folder: string,
 ): Promise<CellResult> {
   const durationMs = context.pick({ brief: 1000, quick: 2000, full: 10_000 })
-  // Long enough to fill what lies between the service and a slow reader: 64 KiB of a pipe, as much again of a terminal.
+  // Long enough to fill what lies between the service and a slow reader.
   const warmMs = context.pick({ brief: 300, quick: 1000, full: 2000 })
   const result = path.join(folder, 'result.json')
   rmSync(result, { force: true })
@@ -145,7 +148,8 @@ async function measureCell(
     const label = `${cell.logger}, ${readerOf(cell)}${cell.protect ? ', meltproof' : ''}`
     // What compiles and connects at first is no part of it.
     await context.load(`${label}: warming up`, {
-      url: app.origin,
+      url: `${app.origin}/positions`,
+      headers: { 'user-agent': PHONE },
       method: 'POST',
       users: USERS,
       durationMs: warmMs,

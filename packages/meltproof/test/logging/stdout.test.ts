@@ -204,6 +204,32 @@ describe('what fails does not stop the service, and is said once', () => {
   })
 })
 
+describe('install()', () => {
+  it('counts, is one whoever calls it, takes other options, and gives everything back', async () => {
+    const pipe = new Pipe()
+    const app = run('installs.mjs', { stdout: pipe.writeFd, protect: false })
+    const found = (await app.reported) as Record<string, unknown>
+    const text = await pipe.drain(app.ended)
+    const { written, waiting, lost, bufferedBytes } = found['stdout'] as Record<string, number>
+    assert.equal(written! + waiting! + lost!, 5000)
+    assert.ok(lost! > 1000 && bufferedBytes! <= 101_000, `${lost} lost, ${bufferedBytes} bytes`)
+    // One line of ours told the other stream; it is not counted.
+    assert.deepEqual(found['stderr'], { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 })
+    const { same, taken, back, listeners } = found
+    assert.deepEqual({ same, taken, back, listeners }, { same: true, taken: true, back: true, listeners: 0 })
+    const { lines, told, torn } = account(text)
+    assert.deepEqual(torn, [])
+    assert.equal(lines + told, 5000, 'what waited was handed over')
+    assert.ok(text.endsWith('after\n'))
+    const codes = found['codes'] as string[]
+    assert.match(codes[0]!, /^MELTPROOF_OPTION_INVALID: bufferBytes must be a whole number of bytes from 65536/)
+    assert.match(codes[1]!, /^MELTPROOF_OPTION_INVALID: drop must be 'newest' or 'oldest'; got 'all'/)
+    assert.match(codes[2]!, /^MELTPROOF_OPTION_UNKNOWN: .*Did you mean 'flushMs'/)
+    assert.match(codes[3]!, /^MELTPROOF_OPTION_INVALID: lossFile must be a path; got 3/)
+    assert.match(codes[4]!, /^MELTPROOF_OPTION_INVALID: notices must be/)
+  })
+})
+
 /** A terminal, all of whose output is read. */
 function script([app]: string[], env: Record<string, string>): string {
   const file = new URL(`apps/${app}`, import.meta.url).pathname

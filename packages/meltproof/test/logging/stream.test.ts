@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough, pipeline, Readable } from 'node:stream'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Outlet } from '../../src/logging/outlet.ts'
 import { patchStream } from '../../src/logging/patched-stream.ts'
+
+/** An outlet keeps no process alive; its tests have to. */
+const awake = setInterval(() => undefined, 1000)
+after(() => clearInterval(awake))
 
 /** A stream whose kernel takes `room` more bytes. */
 function make({ room = 0, maxBytes = 1_000_000 } = {}) {

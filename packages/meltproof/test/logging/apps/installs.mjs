@@ -1,0 +1,26 @@
+/** install() by hand: options, figures, the way back. Sends what it finds to its parent. */
+import fs from 'node:fs'
+import { install } from 'meltproof/stdout'
+
+const found = {}
+const { writeSync } = fs
+const uninstall = install({ bufferBytes: 65_536, drop: 'oldest' })
+found.same = install() === uninstall && install({ bufferBytes: 100_000 }) === uninstall
+for (let i = 0; i < 5000; i++) console.log(`line ${String(i).padStart(8, '0')} ${'x'.repeat(100)}`)
+const { stdout, stderr } = uninstall.stats()
+found.stdout = stdout
+found.stderr = stderr
+found.taken = Object.hasOwn(process.stdout, 'write') && fs.writeSync !== writeSync
+uninstall()
+found.back = !Object.hasOwn(process.stdout, 'write') && fs.writeSync === writeSync
+found.listeners = process.listenerCount('SIGTERM')
+console.log('after')
+found.codes = [{ bufferBytes: 1 }, { drop: 'all' }, { flush: 1 }, { lossFile: 3 }, { notices: 'xml' }].map(options => {
+  try {
+    install(options)
+    return 'nothing'
+  } catch (error) {
+    return `${error.code}: ${error.message}`
+  }
+})
+process.send(found)
