@@ -94,9 +94,14 @@ export interface RunOptions {
   readonly stdout: number | 'pipe' | 'ignore'
   readonly stderr?: number | 'pipe'
   readonly node?: readonly string[]
+  /** Runs as this user; only root may ask for another. */
+  readonly uid?: number
 }
 
-export function run(app: string, { env = {}, protect = true, stdout, stderr = 'pipe', node = [] }: RunOptions): Run {
+export function run(
+  app: string,
+  { env = {}, protect = true, stdout, stderr = 'pipe', node = [], uid }: RunOptions,
+): Run {
   const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
   const { NODE_OPTIONS: _, ...inherited } = process.env
   // In NODE_OPTIONS and not on the command line, where pino takes it from its worker when the app is ESM.
@@ -105,6 +110,7 @@ export function run(app: string, { env = {}, protect = true, stdout, stderr = 'p
   const child = spawn(process.execPath, args, {
     env: { ...inherited, ...options, ...env },
     stdio: ['ignore', stdout, stderr, 'ipc'],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
   })
   running.add(child)
   const timer = setTimeout(() => child.kill('SIGKILL'), LIFETIME_MS)

@@ -1,6 +1,6 @@
 /** meltproof/register and what a process logs: real pipes, sockets, files, terminals, and every way to end. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { describe, it } from 'node:test'
 import { account, newFile, Pipe, REGISTER, run } from './child.ts'
@@ -10,6 +10,14 @@ const MANY = { LINES: String(LINES), PER_TURN: '500' }
 
 /** Small, so that a few megabytes of log are far too many. */
 const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
+
+const NOBODY = 65_534
+
+function nobodyCan(): boolean {
+  if (process.getuid?.() !== 0) return false
+  const app = new URL('apps/logs.mjs', import.meta.url).pathname
+  return spawnSync(process.execPath, [app], { uid: NOBODY, gid: NOBODY, env: { LINES: '1' } }).status === 3
+}
 
 describe('with a reader that keeps up, nothing is lost and nothing is added', () => {
   for (const HOW of ['console', 'write', 'descriptor', 'pieces']) {
@@ -156,6 +164,16 @@ describe('with a reader that is too slow', () => {
     stalled.child.kill('SIGKILL')
   })
 
+  const skip = nobodyCan() ? false : 'needs root, and a Node that other users may run'
+  it("a pipe of another user's, as containers give a process that is not root, stalls nobody", { skip }, async () => {
+    const pipe = new Pipe()
+    const app = run('logs.mjs', { stdout: pipe.writeFd, uid: NOBODY, env: { ...MANY, ...SMALL } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 3, stderr)
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text).lines + account(stderr).told, LINES)
+  })
+
   it('a socket that a child has set to block stalls nobody', async () => {
     const app = run('child-inherits.mjs', { stdout: 'pipe', env: { ...MANY, ...SMALL } })
     app.child.stdout!.pause()
@@ -246,7 +264,6 @@ function script([app]: string[], env: Record<string, string>): string {
 /** What an app in a terminal that shows nothing any more reports of itself; undefined when it says nothing for 3 s. */
 async function unreadTerminal(path: string, node: string[]): Promise<{ stalledMs: number } | undefined> {
   fs.rmSync(path, { force: true })
-  const { spawn } = await import('node:child_process')
   const file = new URL('apps/logs-to-terminal.mjs', import.meta.url).pathname
   const command = [process.execPath, ...node, file].join(' ')
   const { NODE_OPTIONS: _, ...inherited } = process.env
