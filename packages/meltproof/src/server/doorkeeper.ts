@@ -494,6 +494,7 @@ export class Doorkeeper {
   }
 
   #onGone(exchange: Exchange): void {
+    exchange.over?.()
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
   }

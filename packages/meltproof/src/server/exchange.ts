@@ -23,6 +23,8 @@ export class Exchange implements Waiting {
   startedAt = 0
   /** How long it may have lain in its socket before it was parsed; only noted while somebody observes. */
   lateMs = 0
+  /** Publishes its record, once; set while somebody observes. */
+  over: (() => void) | undefined
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */

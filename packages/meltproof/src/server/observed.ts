@@ -28,32 +28,32 @@ export function observed(
   const timeline = beginRequest(exchange.arrivedAt)
   timeline.startedAtMs = exchange.startedAt
   timeline.lateMs = exchange.lateMs
-  follow(timeline, server, exchange, request, response)
-  if (tells) sayServerTiming(timeline, response)
-  try {
-    return runInScope(timeline, handle)
-  } finally {
-    timeline.returnedAtMs = now()
+  const over = (): void => {
+    if (exchange.over === undefined) return
+    exchange.over = undefined
+    publish(timeline, server, request, response)
   }
-}
-
-function follow(
-  timeline: RequestTimeline,
-  server: Server,
-  { connection }: Exchange,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  response.on('prefinish', () => {
-    timeline.answeredAtMs = now()
-    if (connection !== undefined) connection.answeredAtMs = timeline.answeredAtMs
-  })
+  exchange.over = over
+  response.on('close', over)
   if (!request.complete) {
     request.on('end', () => {
       timeline.receivedAtMs = now()
     })
   }
-  response.on('close', () => publish(timeline, server, request, response))
+  if (tells) sayServerTiming(timeline, response)
+  const { connection } = exchange
+  const answered = (): void => {
+    timeline.answeredAtMs = now()
+    if (connection !== undefined) connection.answeredAtMs = timeline.answeredAtMs
+  }
+  try {
+    return runInScope(timeline, handle)
+  } finally {
+    timeline.returnedAtMs = now()
+    // Most cheap handlers have answered by now, and need no listener for it.
+    if (response.writableEnded) answered()
+    else response.on('prefinish', answered)
+  }
 }
 
 function publish(timeline: RequestTimeline, server: Server, request: IncomingMessage, response: ServerResponse): void {
