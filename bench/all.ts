@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-for (const name of ['shed-cost', 'overhead', 'burst', 'accept-lanes', 'generator', 'write-docs']) {
+for (const name of ['shed-cost', 'overhead', 'burst', 'accept-lanes', 'generator', 'outbound', 'write-docs']) {
   console.log(`\n== ${name}`)
   execFileSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], { stdio: 'inherit' })
 }

@@ -96,6 +96,7 @@ try {
       save()
     }
   }
+  save()
 } finally {
   for (const stop of stops) await stop()
 }
@@ -163,6 +164,12 @@ function save(): void {
 
 function document(): string {
   const where = (c: Conditions): string => `${c.date}, Node ${c.node}, ${c.cores} cores of ${c.cpu}, Linux ${c.kernel}`
+  const loads = Object.values(results.clients).map(({ loadBefore }) => loadBefore)
+  const busy =
+    Math.max(...loads) > 1
+      ? `\n\n**The machine was not quiet**: load average before each of them ${Math.min(...loads)} to ${Math.max(...loads)}, on ${conditions().cores} cores. ` +
+        'The counts stand; what is late is later than it would be, for both.'
+      : ''
   const places = [...new Set([...Object.values(results.clients), ...Object.values(results.cost)].map(where))]
   const row = (name: string, { own, bare, meltproof }: Measured): string =>
     `| ${name} | \`${own}\` | ${bare.falseTimeouts} of ${bare.lateCalls} | ${meltproof.falseTimeouts} of ${meltproof.lateCalls} | ` +
@@ -170,15 +177,15 @@ function document(): string {
     `${bare.overrunMs.p50} / ${bare.overrunMs.max} | ${meltproof.overrunMs.p50} / ${meltproof.overrunMs.max} |`
   return `# Outbound calls: benchmarks
 
-Written by \`node bench/outbound.ts\` from \`bench/results/outbound.json\`; not by hand. ${places.join('; ')}.
+Written by \`node bench/outbound.ts\` from \`bench/results/outbound.json\`; not by hand. ${places.join('; ')}.${busy}
 
 ## False and missed timeouts under our own stalls
 
 The limit is 200 ms. *False*: the dependency answers in 50 ms, and our loop is blocked for 300 ms in an I/O callback.
 *True*: the dependency never answers; every second round our loop is blocked for 100 ms meanwhile. *Late*: how long
 after the limit it is reported, median and worst; for meltproof the stalls that the error says were
-given back are taken off. The HTTP clients are bounded by \`install({ totalMs: 200 })\`; ioredis and pg, which stand for whatever
-speaks no HTTP, by \`within(200, ...)\`.
+given back are taken off. The HTTP clients are bounded by \`install({ totalMs: 200 })\`; ioredis and pg by \`bound()\` of
+\`meltproof/ioredis\` and \`meltproof/pg\`.
 
 | client | its own timeout | false, own | false, meltproof | true, own | true, meltproof | late, own (ms) | late, meltproof (ms) |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -137,11 +137,13 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
     },
   },
   pg: {
-    own: 'query_timeout: 200',
+    own: 'query_timeout: 200, connectionTimeoutMillis: 1000',
     make: (arm, { postgres }, limitMs) => {
       const pool = new pg.Pool({
         connectionString: postgres,
         max: CONCURRENT,
+        // Without it, calls of the bare arm wait for ever once its pool has lost clients to their timeouts.
+        connectionTimeoutMillis: 1_000,
         ...(arm === 'bare' ? { query_timeout: limitMs } : {}),
       })
       pool.on('error', () => undefined)
