@@ -11,6 +11,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
 import { conditions } from './lib/conditions.ts'
 import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
 
@@ -51,6 +52,28 @@ const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 const idle = await idleShare(['protected'])
 const beating = await idleShare(['protected', 'ledger'])
 
+/** CPU of one eventsWaiting certificate, microseconds: turns of the loop with one, against turns without. */
+async function certificateUs(): Promise<number> {
+  const turns = 50_000
+  const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+  const used = async (each: () => void): Promise<number> => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < turns; i++) {
+      each()
+      await turn()
+    }
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / turns
+  }
+  const differences: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const without = await used(() => undefined)
+    differences.push((await used(() => certify(() => undefined))) - without)
+  }
+  return median(differences)
+}
+
+const certificate = await certificateUs()
 const result = {
   ...where,
   rate,
@@ -60,6 +83,7 @@ const result = {
   observedUs: median(figures.map(f => f.observed)),
   ratio: median(figures.map(f => f.observed / f.protected)),
   ledgerShareOfCore: beating - idle,
+  certificateUs: certificate,
 }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
@@ -75,7 +99,8 @@ Hello world at ${rate}/s over 50 connections, the server's own CPU per request, 
 | ---: | ---: | ---: |
 | ${result.protectedUs.toFixed(2)} us | ${result.observedUs.toFixed(2)} us | ${result.ratio.toFixed(3)} |
 
-The stall ledger's heartbeat on an idle process: ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core.
+The stall ledger's heartbeat on an idle process: ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core. One \`eventsWaiting\`
+certificate: ${certificate.toFixed(2)} us a turn of the loop, however many calls ask for it in that turn.
 `,
 )
 console.log(

@@ -72,6 +72,26 @@ test('every metric that a rule reads is one that metrics() exports', () => {
   for (const name of names) assert.ok(exported.has(name), `${name} is not exported`)
 })
 
+test('the dashboard asks for metrics that exist, in expressions Prometheus understands', options, () => {
+  const file = join(import.meta.dirname, '../../deploy/grafana/meltproof.json')
+  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] }
+  const handler = metrics(protect(http.createServer()))
+  const exported = handler.text()
+  handler.close()
+  const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  assert.ok(expressions.length > 10)
+  for (const expr of expressions) {
+    const [, name] = /\b((?:meltproof|http|nodejs)_\w+?)(?:_sum|_count|_bucket)?\{/.exec(expr)!
+    assert.ok(exported.includes(`# TYPE ${name} `), `${name} is not exported`)
+  }
+  const rules = expressions.map(
+    (expr, n) => `  - { record: 'panel:${n}', expr: '${expr.replaceAll('$__rate_interval', '5m')}' }`,
+  )
+  writeFileSync(join(folder, 'panels.yml'), `groups:\n- name: panels\n  rules:\n${rules.join('\n')}\n`)
+  const checked = spawnSync('promtool', ['check', 'rules', join(folder, 'panels.yml')], { encoding: 'utf8' })
+  assert.equal(checked.status, 0, checked.stderr)
+})
+
 interface Alert {
   readonly state: string
   readonly labels: Readonly<Record<string, string>>
