@@ -1,5 +1,6 @@
 /** Every scenario there is, in the order `meltlab list` shows them. A new one is added here. */
 import { blackhole } from './blackhole.ts'
+import { blame } from './blame.ts'
 import { burst } from './burst.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
@@ -20,4 +21,5 @@ export const catalogue: readonly AnyScenario[] = [
   logging,
   tide,
   ticks,
+  blame,
 ]

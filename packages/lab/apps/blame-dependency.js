@@ -1,0 +1,30 @@
+/**
+ * The dependency of the blame experiment: `/took/MS` answers after that long and says so in Server-Timing, as a dependency
+ * under meltproof does. Behind a way of its own (`/way` tells its port) everything a caller sends travels DELAY_MS longer.
+ */
+import http from 'node:http'
+import net from 'node:net'
+
+const delayMs = Number(process.env.DELAY_MS)
+const server = http.createServer((request, response) => {
+  if (request.url === '/way') {
+    response.end(JSON.stringify({ port: way.address().port }))
+    return
+  }
+  const started = performance.now()
+  setTimeout(
+    () => {
+      response.setHeader('server-timing', `total;dur=${(performance.now() - started).toFixed(3)}`)
+      response.end('ok')
+    },
+    Number(request.url.split('/').at(-1)),
+  )
+})
+const way = net.createServer(near => {
+  const far = net.connect(server.address().port, '127.0.0.1')
+  near.on('data', bytes => setTimeout(() => far.write(bytes), delayMs))
+  far.on('data', bytes => near.write(bytes))
+  near.on('error', () => far.destroy()).on('close', () => far.destroy())
+  far.on('error', () => near.destroy()).on('close', () => near.destroy())
+})
+way.listen(0, '127.0.0.1', () => server.listen(Number(process.env.PORT), '127.0.0.1'))

@@ -1,0 +1,39 @@
+/** What an alert on latency says, and what a verdict says, of the same operations. Pure. */
+
+/** What was injected; `nothing` is the healthy service. */
+export const CAUSES = ['nothing', 'loop', 'dependency', 'network'] as const
+export type Cause = (typeof CAUSES)[number]
+
+export const VERDICTS = ['loop', 'dependency', 'network', 'self'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+export interface Operation {
+  readonly cause: Cause
+  /** As its client saw it, ms. */
+  readonly latencyMs: number
+  readonly verdict: Verdict
+}
+
+/** The naive alert: the operation's latency, sustained, is above this; ms. Published: an operation of 100 ms, 250 ms. */
+export const ALERT_ABOVE_MS = 250
+
+export function meanLatency(operations: readonly Operation[]): number {
+  return operations.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / operations.length
+}
+
+export function naiveAlertFires(operations: readonly Operation[]): boolean {
+  return operations.length > 0 && meanLatency(operations) > ALERT_ABOVE_MS
+}
+
+/** The correlated alert: when the naive one fires, whom most of the slow operations blame. */
+export function namedCulprit(operations: readonly Operation[]): Verdict | undefined {
+  if (!naiveAlertFires(operations)) return undefined
+  const counts = verdictCounts(operations.filter(({ latencyMs }) => latencyMs > ALERT_ABOVE_MS))
+  return [...VERDICTS].sort((a, b) => counts[b] - counts[a])[0]
+}
+
+export function verdictCounts(operations: readonly Operation[]): Record<Verdict, number> {
+  const counts: Record<Verdict, number> = { loop: 0, dependency: 0, network: 0, self: 0 }
+  for (const { verdict } of operations) counts[verdict]++
+  return counts
+}
