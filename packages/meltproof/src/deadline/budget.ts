@@ -4,7 +4,6 @@
  *
  * The signal is made when somebody first asks for it; most work never does.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { now } from '../clock.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { DeadlineExceededError, type DeadlineFacts } from './deadline-error.ts'
@@ -49,9 +48,9 @@ export class Budget {
   readonly #onExpired: ((reason: Error) => boolean) | undefined
   #reason: Error | undefined
   #controller: AbortController | undefined
-  /** Abort listeners run in the async context in which the signal was asked for, not in that of a shared timer. */
-  #inContext: ((abort: () => void) => void) | undefined
-  #listeners: Set<EndListener> | undefined
+  /** One listener is the rule; a set is made for the second. */
+  #listeners: EndListener | Set<EndListener> | undefined
+  #parentEnded: EndListener | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
     const { parent, hard = false, phase = 'work', what, onExpired } = options
@@ -81,11 +80,13 @@ export class Budget {
     return Math.max(0, Math.min(leftMs + creditMs, this.#hardDeadlineMs - nowMs, this.limitMs))
   }
 
-  /** Aborts with the reason when the budget runs out or is cancelled. Made when first asked for. */
+  /**
+   * Aborts with the reason when the budget runs out or is cancelled. Made when first asked for. Its listeners run in no
+   * async context: to remember one costs more than all the rest of a budget (1.4 KB), and whoever awaits has it anyway.
+   */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      this.#inContext = AsyncLocalStorage.snapshot()
       if (this.#reason !== undefined) this.#controller.abort(this.#reason)
       else this.watch()
     }
@@ -112,10 +113,13 @@ export class Budget {
   watch(): void {
     if (this.#watching || this.#settled || this.#reason !== undefined) return
     this.#watching = true
-    this.#parent?.onEnd(this.#parentEnded)
+    if (this.#parent !== undefined) {
+      this.#parentEnded = reason => this.#endWithParent(reason)
+      this.#parent.onEnd(this.#parentEnded)
+    }
     if (this.#reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
     const startedAgoMs = now() - this.startMs
-    this.#timer = startFairTimer(this.limitMs - startedAgoMs, this.#expired, {
+    this.#timer = startFairTimer(this.limitMs - startedAgoMs, () => this.#expire(), {
       creditCapMs: this.creditCapMs(this.limitMs - startedAgoMs),
     })
   }
@@ -127,13 +131,15 @@ export class Budget {
       return
     }
     if (this.#settled) return
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
+    if (this.#listeners === undefined) this.#listeners = listener
+    else if (typeof this.#listeners === 'function') this.#listeners = new Set([this.#listeners, listener])
+    else this.#listeners.add(listener)
     this.watch()
   }
 
   offEnd(listener: EndListener): void {
-    this.#listeners?.delete(listener)
+    if (this.#listeners === listener) this.#listeners = undefined
+    else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
   /** Ends the work before its time: nobody waits for it any more. */
@@ -143,9 +149,9 @@ export class Budget {
     this.#unwatch()
     const listeners = this.#listeners
     this.#listeners = undefined
-    const controller = this.#controller
-    if (controller !== undefined) this.#inContext?.(() => controller.abort(reason))
-    for (const listener of listeners ?? []) listener(reason)
+    this.#controller?.abort(reason)
+    if (typeof listeners === 'function') listeners(reason)
+    else for (const listener of listeners ?? []) listener(reason)
   }
 
   /**
@@ -163,15 +169,16 @@ export class Budget {
   #unwatch(): void {
     this.#timer?.cancel()
     this.#timer = undefined
-    this.#parent?.offEnd(this.#parentEnded)
+    if (this.#parentEnded !== undefined) this.#parent?.offEnd(this.#parentEnded)
+    this.#parentEnded = undefined
   }
 
-  readonly #parentEnded = (reason: Error): void => {
+  #endWithParent(reason: Error): void {
     const own = this.#inherits && reason instanceof DeadlineExceededError
     this.cancel(own ? this.#exceeded({ cause: reason }) : reason)
   }
 
-  readonly #expired = (): void => {
+  #expire(): void {
     const reason = this.#exceeded()
     if (this.#onExpired?.(reason) === false) this.#lifted = true
     else this.cancel(reason)

@@ -183,19 +183,15 @@ test('an outside signal ends it early; one that has aborted already keeps it fro
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('abort listeners run in the async context of the work', async () => {
+test('who awaits goes on in its own async context', async () => {
   const store = new AsyncLocalStorage<string>()
-  const heard = Promise.withResolvers<string | undefined>()
-  const pending = store.run('request 7', () =>
-    rejection(
-      within(20, signal => {
-        signal.addEventListener('abort', () => heard.resolve(store.getStore()))
-        return forever()
-      }),
-    ),
+  const seen = await kept(
+    store.run('request 7', async () => {
+      await rejection(within(20, forever))
+      return store.getStore()
+    }),
   )
-  assert.equal(await kept(heard.promise), 'request 7')
-  await pending
+  assert.equal(seen, 'request 7')
 })
 
 test('thousands in flight leave nothing behind', async () => {
