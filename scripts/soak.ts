@@ -1,0 +1,114 @@
+/**
+ * Runs the scenarios of scripts/soak for minutes and shows that memory stays flat: heap after a collection, rss and
+ * open files, every few seconds. Ends with 1 when something grew, a step threw, or a scenario left something behind.
+ *
+ *   npm run soak -- [--minutes 10] [--only deadline,outbound] [--leak]
+ *
+ * --leak keeps 10 KB a step on purpose, 100 bytes for each of its hundred calls: to see that it would be noticed.
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { SoakScenario } from './soak/scenario.ts'
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    only: { type: 'string' },
+    leak: { type: 'boolean', default: false },
+    run: { type: 'string' },
+  },
+})
+const minutes = Number(values.minutes)
+if (!(minutes > 0 && minutes <= 24 * 60)) {
+  console.error(`--minutes must be a number from above 0 to 1440; got ${values.minutes}`)
+  process.exit(2)
+}
+const folder = join(import.meta.dirname, 'soak')
+const all = readdirSync(folder).filter(name => name.endsWith('.ts') && name !== 'scenario.ts')
+const names = values.only?.split(',') ?? all.map(name => name.replace(/\.ts$/, ''))
+
+/** Memory counts once code is warm: from this share of the time on. */
+const WARM_UP = 0.35
+/** What the later half may be above the earlier one: sampling noise, and code that is still being optimised. */
+const ALLOWED_BYTES = 2 ** 20
+const ALLOWED_FILES = 20
+
+if (values.run === undefined) {
+  // All at once, each in a process of its own, so that a leak has a name and ten minutes are ten minutes.
+  const codes = await Promise.all(names.map(runApart))
+  process.exit(Math.max(...codes))
+} else {
+  const { scenario } = (await import(join(folder, `${values.run}.ts`))) as { scenario: SoakScenario }
+  process.exit((await soak(scenario)) ? 0 : 1)
+}
+
+function runApart(name: string): Promise<number> {
+  const args = ['--expose-gc', import.meta.filename, '--run', name, '--minutes', String(minutes)]
+  const child = spawn(process.execPath, values.leak ? [...args, '--leak'] : args, { stdio: 'inherit' })
+  return new Promise(resolve => child.on('exit', code => resolve(code ?? 1)))
+}
+
+interface Sample {
+  readonly heap: number
+  readonly rss: number
+  readonly files: number
+}
+
+async function soak(scenario: SoakScenario): Promise<boolean> {
+  const soaking = await scenario.start()
+  const startMs = performance.now()
+  const endMs = startMs + minutes * 60_000
+  const everyMs = Math.max(500, (minutes * 60_000) / 60)
+  const samples: Sample[] = []
+  const leaked: Buffer[] = []
+  let steps = 0
+  let nextMs = startMs + minutes * 60_000 * WARM_UP
+  while (performance.now() < endMs) {
+    await soaking.step()
+    steps++
+    if (values.leak) leaked.push(Buffer.alloc(10_240))
+    if (performance.now() < nextMs) continue
+    nextMs = performance.now() + everyMs
+    samples.push(await sample())
+  }
+  await soaking.stop()
+  const half = Math.floor(samples.length / 2)
+  const grew = (of: (s: Sample) => number): number =>
+    median(samples.slice(-half).map(of)) - median(samples.slice(0, half).map(of))
+  const heap = grew(s => s.heap)
+  const files = grew(s => s.files)
+  const flat = heap <= ALLOWED_BYTES && files <= ALLOWED_FILES
+  const last = samples.at(-1)!
+  console.log(
+    `${flat ? 'flat' : 'GREW'}: ${scenario.name}: ${steps} steps in ${minutes} min; ` +
+      `heap ${mib(last.heap)}, ${signed(heap / 1024)} KiB from the earlier to the later half of ${samples.length} samples; ` +
+      `rss ${mib(last.rss)}, ${signed(grew(s => s.rss) / 1024)} KiB; files ${last.files}; ${JSON.stringify(soaking.counts)}` +
+      (leaked.length > 0 ? '; leaking on purpose' : ''),
+  )
+  return flat
+}
+
+async function sample(): Promise<Sample> {
+  const collect = globalThis.gc
+  if (collect === undefined) throw new Error('run it by npm run soak: it needs --expose-gc')
+  for (let i = 0; i < 2; i++) {
+    collect()
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  const { heapUsed, external, rss } = process.memoryUsage()
+  return { heap: heapUsed + external, rss, files: readdirSync('/proc/self/fd').length }
+}
+
+function median(list: readonly number[]): number {
+  return [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
+}
+
+function signed(value: number): string {
+  return `${value >= 0 ? '+' : ''}${value.toFixed(0)}`
+}
