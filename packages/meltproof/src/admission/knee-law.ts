@@ -107,7 +107,7 @@ export const KNEE_TUNING: KneeTuning = {
   searchAtOnce: 48,
   busyStreak: 15,
   patienceMs: 300,
-  leaving: 0.25,
+  leaving: 0.1,
 }
 
 /** A measurement is begun anew at most so many times. */
