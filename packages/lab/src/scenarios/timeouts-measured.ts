@@ -24,6 +24,8 @@ interface Run {
   /** Of frontend A, from outside; bytes. */
   readonly rss: NumberStats | null
   readonly rssLine: readonly { readonly atMs: number; readonly rssBytes: number }[]
+  /** CPU of frontend A over its good answers, ms, failures and all: what a busy machine does not change much. */
+  readonly cpuPerOkMs: number | null
   /** Of frontend A, from a preload; bytes. */
   readonly heap: NumberStats | null
 }

@@ -56,6 +56,7 @@ function closedTable({ closed }: TimeoutsMeasured): Table {
       'longest',
       'pending on B',
       'rss',
+      'CPU per good answer',
       'seconds',
     ],
     rows: closed.map(run => {
@@ -72,6 +73,7 @@ function closedTable({ closed }: TimeoutsMeasured): Table {
           formatMs(run.figures.allMs.max),
           run.pendingMean === null ? '–' : formatCount(run.pendingMean),
           run.rss === null ? '–' : formatMegabytes(run.rss.mean),
+          formatMs(run.cpuPerOkMs),
           `${run.window.from} to ${run.window.to}`,
         ],
       }

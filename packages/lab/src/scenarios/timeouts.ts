@@ -203,6 +203,7 @@ class Bench {
       figures,
       pending: waiting.map(({ atMs, value }) => ({ atMs: Math.round(atMs), calls: value })),
       pendingMean: numberStats(waiting.filter(each => inWindow(each.atMs)).map(each => each.value))?.mean ?? null,
+      cpuPerOkMs: figures.ok === 0 ? null : Math.round((1000 * watched.cpuMs) / figures.ok) / 1000,
       rss: rss ?? null,
       heap: heap ?? null,
       rssLine: watched.samples.map(({ atMs, rssBytes }) => ({ atMs: Math.round(atMs), rssBytes })),

@@ -89,6 +89,7 @@ const open = (arm: string, p99: number, pendingMean: number): OpenRun => ({
   pending: [],
   pendingMean,
   rss: null,
+  cpuPerOkMs: null,
   rssLine: [],
   heap: null,
 })
