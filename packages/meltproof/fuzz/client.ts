@@ -6,6 +6,8 @@ import type { Conversation } from './conversations.ts'
 
 /** A connection on which nothing happens for so long after the last byte was sent is left; ms. */
 const QUIET_MS = 60
+/** The headersTimeout of the servers under fuzz; ms. */
+export const PATIENCE_MS = 2_000
 /** A strict conversation is owed its answers; shed or served, each comes far sooner. ms */
 const OWED_MS = 30_000
 
@@ -29,7 +31,8 @@ export async function converse(port: number, localAddress: string | undefined, t
   })
   const reader = talk.strict === undefined ? undefined : new StrictReader(talk.strict)
   let ended = false
-  let lastMs = performance.now()
+  const startedMs = performance.now()
+  let lastMs = startedMs
   const end = (): void => {
     ended = true
   }
@@ -51,9 +54,11 @@ export async function converse(port: number, localAddress: string | undefined, t
       const nowMs = performance.now()
       if (reader === undefined ? nowMs - lastMs > QUIET_MS : nowMs > owedUntil) break
     }
-    // Node lets go of what it has not answered yet when it sees a FIN (server.httpAllowHalfOpen).
-    if (!(ended && talk.ending.how === 'half-close')) reader?.finish(ended)
-    else reader?.rethrow()
+    // Node lets go of what it has not answered yet when it sees a FIN (server.httpAllowHalfOpen), and of a connection on
+    // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word).
+    const mayLetGo = talk.ending.how === 'half-close' || performance.now() - startedMs >= PATIENCE_MS
+    if (ended && mayLetGo) reader?.rethrow()
+    else reader?.finish(ended)
     return { statuses: reader?.statuses ?? {} }
   } finally {
     leave(socket)

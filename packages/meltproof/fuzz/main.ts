@@ -29,7 +29,7 @@ const HEAP_SLACK = 2 * 1024 * 1024
 /** What the process may grow by meanwhile, bytes: allocators keep what a burst needed, but not ever more. */
 const RSS_SLACK = 128 * 1024 * 1024
 /** How long the server may take to notice that everybody has gone, ms. */
-const SETTLE_MS = 10_000
+const SETTLE_MS = 20_000
 /** Many loopback addresses to come from, so that ports do not run out; Linux has all of 127/8. */
 const ADDRESSES = process.platform === 'linux' ? 200 : 0
 

@@ -7,6 +7,7 @@ import http, { type IncomingMessage, type Server, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { type Guard, protect } from '../src/index.ts'
+import { PATIENCE_MS } from './client.ts'
 
 export interface TargetHealth {
   readonly inflight: number
@@ -137,7 +138,7 @@ const servers = [http1, fast.server]
 const guards: Guard[] = []
 for (const server of servers) {
   // Short, so that slow clients meet them within the run.
-  server.headersTimeout = 2_000
+  server.headersTimeout = PATIENCE_MS
   server.requestTimeout = 4_000
   server.keepAliveTimeout = 3_000
   guards.push(protect(server, { onNote: text => trouble(`note: ${text}`) }))
