@@ -164,7 +164,7 @@ class Run {
       if (performance.now() > until) {
         failures.push(
           `${SETTLE_MS} ms after everybody left: inflight ${inflight}, queued ${queued}, ` +
-            `connections ${connections}; all must be 0`,
+            `connections ${connections} (node:http, fastify: ${health.connectionsOf}); all must be 0`,
         )
         return health
       }

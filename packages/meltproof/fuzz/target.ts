@@ -13,6 +13,8 @@ export interface TargetHealth {
   readonly inflight: number
   readonly queued: number
   readonly connections: number
+  /** node:http, Fastify. */
+  readonly connectionsOf: readonly number[]
   /** Requests that the two apps have seen. */
   readonly seen: number
   readonly shed: number
@@ -162,6 +164,7 @@ async function health(): Promise<TargetHealth> {
     inflight: sum(stats.map(each => each.inflight)),
     queued: sum(stats.map(each => each.queued)),
     connections: sum(counts),
+    connectionsOf: counts,
     seen,
     shed: sum(stats.flatMap(each => Object.values(each.shed))),
     heapBytes: memory.heapUsed + memory.external,
