@@ -43,14 +43,28 @@ export async function startPostgres(): Promise<Running> {
     onLog: () => {},
     onError: () => {},
   })
-  await postgres.initialise()
-  await postgres.start()
+  await inTime('initdb', postgres.initialise())
+  await inTime('the start of PostgreSQL', postgres.start())
   return {
     port,
     stop: async () => {
-      await postgres.stop()
+      await inTime('the end of PostgreSQL', postgres.stop())
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** A server that neither starts nor fails must not hold up the suite. */
+async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
+  const PATIENCE_MS = 60_000
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took more than ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
