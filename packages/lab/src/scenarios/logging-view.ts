@@ -30,7 +30,7 @@ function finding(measured: LoggingMeasured): string {
   if (base === undefined || bare.length === 0 || ours.length === 0) return 'The run ended before it could compare.'
   const worst = bare.reduce((a, b) => (a.rate < b.rate ? a : b))
   const least = ours.reduce((a, b) => (a.rate < b.rate ? a : b))
-  return `One console.log a request, on ${readerOf(worst).replace(', read at 10 %', ' read at a tenth of the needed speed')}, costs ${(base / worst.rate).toFixed(1)}x: ${formatRate(base)} requests/s become ${formatRate(worst.rate)}. With meltproof/stdout at least ${formatRate(least.rate)} remain, whatever stdout is. That the published log stream had a slow reader is our inference; the post does not say.`
+  return `One console.log a request, on ${readerOf(worst).replace(', read at 10 %', ' read at a tenth of the needed speed')}, costs ${(base / worst.rate).toFixed(1)}x: ${formatRate(base)} requests/s become ${formatRate(worst.rate)}. With meltproof/stdout at least ${formatRate(least.rate)} remain, whatever stdout is.`
 }
 
 function rates(title: string, cells: readonly CellResult[], measured: LoggingMeasured): Table {
@@ -113,7 +113,7 @@ function bySpeed(measured: LoggingMeasured): LinesPlot {
   return {
     kind: 'lines',
     title: 'Rate against the speed of the reader',
-    note: 'console.log, one line a request, on a pipe that is set to block.',
+    note: 'console.log, one line a request, on a pipe that is set to block. That the published log had a slow reader is our inference; the post does not say.',
     x: { label: 'lines the reader takes', unit: 'rate', scale: 'log' },
     y: { label: 'requests answered', unit: 'rate' },
     series: [{ arm: ARMS.none, points: ends }, ...series],
