@@ -7,6 +7,7 @@ import { registerList } from './commands/list.ts'
 import { registerMelt } from './commands/melt.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
+import { registerWatch } from './commands/watch.ts'
 import { UserError } from './user-error.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -24,6 +25,7 @@ registerMelt(program)
 registerRun(program)
 registerList(program)
 registerStats(program)
+registerWatch(program)
 
 for (const command of program.commands) command.copyInheritedSettings(program)
 

@@ -9,6 +9,7 @@ export const VARIABLES = {
   MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 32.',
   MELTPROOF_RETRY_AFTER: 'Retry-After of a shed answer: `3s`, or a range such as `1s-5s`, the default.',
   MELTPROOF_OUTBOUND: '`off` leaves outbound calls without limits; `on` is the default.',
+  MELTPROOF_WATCH: 'Unix socket of `meltlab watch`, which sets it; works with MELTPROOF=off too. Default none.',
   MELTPROOF_STDOUT: '`off` leaves stdout and stderr as Node has them; `on` is the default.',
   MELTPROOF_STDOUT_BUFFER: 'Memory for lines that wait, a stream: 64KB to 1024MB. Default 8MB.',
   MELTPROOF_STDOUT_DROP: 'Which lines to lose when that is full: `newest`, the default, or `oldest`.',

@@ -8,8 +8,10 @@ import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
 import type { StdoutOptions } from './logging/stdout-options.ts'
 import { install } from './logging/stdout.ts'
+import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
+import { guardOf } from './server/guard-of.ts'
 import { isProtected, protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
@@ -17,6 +19,8 @@ import type { ProtectOptions } from './server/protect-options.ts'
 const INVALID_ARGUMENT = 9
 
 const options = readOptions(optionsFromEnvironment)
+const watched = process.env['MELTPROOF_WATCH']
+if (watched) report(watched)
 const stdoutOptions = readOptions(stdoutFromEnvironment)
 if (options !== undefined) {
   if (stdoutOptions !== undefined) installStdout(stdoutOptions)
@@ -49,6 +53,31 @@ function readOptions<T>(read: (environment: NodeJS.ProcessEnv) => T): T {
     if (!isMeltproofError(error)) throw error
     process.stderr.write(`meltproof/register: ${error.message}\n`)
     process.exit(INVALID_ARGUMENT)
+  }
+}
+
+/** Before servers are protected, so that a listen() of ours is the outer one and sees the guard the app or we put on. */
+function report(socketPath: string): void {
+  const servers = new Set<WeakRef<HttpServer>>()
+  const guards = (): ReportedGuard[] =>
+    [...servers].flatMap(ref => {
+      const server = ref.deref()
+      if (server === undefined) servers.delete(ref)
+      const guard = server === undefined || !server.listening ? undefined : guardOf(server)
+      return guard === undefined ? [] : [guard.stats()]
+    })
+  for (const { prototype } of [HttpServer, HttpsServer]) {
+    const listen = prototype.listen as (...args: unknown[]) => unknown
+    const noteThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
+      servers.add(new WeakRef(this))
+      return listen.apply(this, args)
+    }
+    Object.defineProperty(prototype, 'listen', { value: noteThenListen, configurable: true, writable: true })
+  }
+  try {
+    reportTo(socketPath, guards)
+  } catch (error) {
+    warn(`could not report to meltlab watch; the app runs as it would. ${String(error)}`)
   }
 }
 

@@ -1,7 +1,5 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
-import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { armsOf } from '../melt/arms.ts'
 import { findProgram } from '../melt/app.ts'
@@ -12,6 +10,7 @@ import { choosePinning } from '../melt/pinning.ts'
 import { progressOn } from '../melt/progress.ts'
 import { terminalSummary } from '../report/table.ts'
 import { writeReport } from '../report/write.ts'
+import { registerUrl } from '../melt/register-url.ts'
 import { UserError } from '../user-error.ts'
 import { accepts } from '../melt/readiness.ts'
 import { labVersion, shownCommandLine } from './provenance.ts'
@@ -98,15 +97,6 @@ export async function melt(typed: readonly string[], raw: RawMeltOptions): Promi
     }
   }
   if (failure !== undefined) throw failure
-}
-
-/** Where meltproof's zero-code entry is; the lab depends on it, so it is there once it is built. */
-function registerUrl(): string {
-  const url = import.meta.resolve('meltproof/register')
-  if (!existsSync(fileURLToPath(url))) {
-    throw new UserError(`meltproof is not built: ${fileURLToPath(url)} is missing; in a checkout run npm run build`)
-  }
-  return url
 }
 
 /** With --url nobody looks up whose port it is, so whoever listens there already would be measured instead. */

@@ -1,0 +1,131 @@
+/** `meltlab watch`: any Node process, seen from outside and from inside while it runs; live, and as a report. */
+import path from 'node:path'
+import type { Command } from 'commander'
+import { parseDuration } from '../durations.ts'
+import { describeMachine } from '../melt/machine.ts'
+import { progressOn } from '../melt/progress.ts'
+import { registerUrl } from '../melt/register-url.ts'
+import type { ScenarioResult } from '../report/scenario/result.ts'
+import { scenarioText } from '../report/scenario/text.ts'
+import { writeScenario } from '../report/scenario/write.ts'
+import { UserError } from '../user-error.ts'
+import { type Sample, sampleLine, WATCH_ARMS, watchView } from '../watching/samples.ts'
+import { watchCommand } from '../watching/watch-command.ts'
+import { labVersion, shownCommandLine } from './provenance.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+
+interface Flags {
+  readonly url?: string
+  readonly interval: string
+  readonly protect?: true
+  readonly out: string
+  readonly json?: true
+}
+
+const SHORTEST_INTERVAL_MS = 250
+/** Where nothing can be rewritten in place, a line this often. */
+const PLAIN_EVERY_MS = 10_000
+
+export function registerWatch(program: Command): void {
+  program
+    .command('watch')
+    .summary('run a Node command and watch it')
+    .description(
+      'Runs COMMAND and samples it until it ends: memory and CPU from outside; heap, event loop and, where meltproof ' +
+        'protects a server, what is in service, waits and is shed, from inside (through meltproof/register, without an ' +
+        "inspector). The command's own output passes through. Ends with a report, also on Ctrl-C.",
+    )
+    .argument('<command...>', 'the command, after --')
+    .option('--url <url>', 'fetch this once an interval and show how long it took')
+    .option('--interval <duration>', 'how often to sample', '1s')
+    .option('--protect', 'with meltproof (default: only watched)')
+    .option('--out <dir>', 'where to put the folder of the run', 'runs')
+    .option('--json', "print the result as one JSON document on stdout; the command's own stdout goes to stderr")
+    .action((command: string[], flags: Flags) => watch(command, flags))
+}
+
+async function watch(command: readonly string[], flags: Flags): Promise<void> {
+  const intervalMs = parseDuration(flags.interval, '--interval')
+  if (intervalMs < SHORTEST_INTERVAL_MS) {
+    throw new UserError(`--interval must be at least ${SHORTEST_INTERVAL_MS}ms, got ${flags.interval}`)
+  }
+  const url = flags.url === undefined ? undefined : parseUrl(flags.url)
+  const progress = progressOn(process.stderr)
+  const signal = stopOnSignals(progress)
+  const startedAt = new Date()
+  let plainAt = PLAIN_EVERY_MS
+  const show = (sample: Sample): void => {
+    progress.status(sampleLine(sample))
+    if (process.stderr.isTTY === true || sample.atMs < plainAt) return
+    progress.line(sampleLine(sample))
+    plainAt = sample.atMs + PLAIN_EVERY_MS
+  }
+  const { samples, code, endedBy } = await watchCommand({
+    command,
+    intervalMs,
+    url,
+    registerUrl: registerUrl(),
+    protect: flags.protect === true,
+    stdoutToStderr: flags.json === true,
+    signal,
+    onSample: show,
+  })
+  progress.clear()
+  const told = samples.some(({ inside }) => inside !== null)
+  const why = [
+    ...(signal.aborted ? ['the watch was ended before the command did'] : []),
+    ...(told || samples.length === 0
+      ? []
+      : ['no process of the command told anything from inside: is it Node 22 or newer?']),
+  ]
+  const result: ScenarioResult = {
+    kind: 'scenario',
+    version: 1,
+    name: 'watch',
+    title: command.join(' '),
+    story: `Sampled every ${flags.interval}, ${flags.protect === true ? 'with meltproof' : 'without protection of ours'}.`,
+    form: 'full',
+    startedAt: startedAt.toISOString(),
+    elapsedMs: Date.now() - startedAt.getTime(),
+    incomplete: signal.aborted,
+    certified: why.length === 0,
+    why,
+    conditions: {
+      commandLine: shownCommandLine(process.argv.slice(2)),
+      labVersion: labVersion(),
+      ...describeMachine(),
+      pinning: null,
+      foreign: null,
+    },
+    arms: WATCH_ARMS,
+    published: [],
+    verdicts: [],
+    ...watchView(samples),
+    measured: { samples, exit: { code, signal: endedBy } },
+  }
+  if (samples.length > 0) {
+    const { html } = writeScenario(result, flags.out)
+    if (flags.json === true) {
+      process.stdout.write(`${JSON.stringify(result)}\n`)
+      process.stderr.write(`${html}\n`)
+    } else process.stdout.write(`\n${scenarioText(result)}\n\n${path.relative('', html)}\n`)
+  }
+  if (signal.aborted) throw signal.reason
+  if (samples.length === 0) throw new UserError(`the command ended ${howEnded(code, endedBy)} before the first sample`)
+  if (code !== 0) {
+    process.stderr.write(`meltlab: the command ended ${howEnded(code, endedBy)}\n`)
+    process.exitCode = code ?? 1
+  }
+}
+
+function howEnded(code: number | null, endedBy: NodeJS.Signals | null): string {
+  return endedBy === null ? `with exit code ${code}` : `by ${endedBy}`
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UserError(`--url must be an http or https URL such as http://127.0.0.1:3000/, got "${text}"`)
+  }
+  return url
+}

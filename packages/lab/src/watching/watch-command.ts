@@ -1,0 +1,142 @@
+/**
+ * Runs a command and samples it until it ends or is told to: from outside (/proc), and from inside through what
+ * meltproof/register tells. The command's own output and input are its own.
+ */
+import { spawn } from 'node:child_process'
+import http from 'node:http'
+import https from 'node:https'
+import { performance } from 'node:perf_hooks'
+import { UserError } from '../user-error.ts'
+import { usage } from '../watch/process-tree.ts'
+import { listenForReadings } from './listener.ts'
+import { Readings } from './readings.ts'
+import type { Sample } from './samples.ts'
+
+export interface WatchRequest {
+  readonly command: readonly string[]
+  readonly intervalMs: number
+  /** Fetched once an interval. */
+  readonly url: URL | undefined
+  /** URL of meltproof/register. */
+  readonly registerUrl: string
+  /** With meltproof's protection, or only watched. */
+  readonly protect: boolean
+  /** The command's stdout goes to our stderr, because ours is for one document. */
+  readonly stdoutToStderr: boolean
+  readonly signal: AbortSignal
+  readonly onSample: (sample: Sample, samples: readonly Sample[]) => void
+}
+
+export interface WatchEnd {
+  readonly samples: readonly Sample[]
+  /** How the command ended; code null when it was ended by a signal. */
+  readonly code: number | null
+  readonly endedBy: NodeJS.Signals | null
+}
+
+/** How long the command may take over its own end after Ctrl-C before it is killed. */
+const GRACE_MS = 5000
+/** A probe slower than this has failed. */
+const PROBE_TIMEOUT_MS = 10_000
+/** A watch of months keeps the newest; at one sample a second a day and a half. */
+const MOST_SAMPLES = 131_072
+
+export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
+  const { command, intervalMs, signal, url } = request
+  const readings = new Readings()
+  const listener = await listenForReadings(told => readings.add(told))
+  const samples: Sample[] = []
+  const [program, ...args] = command
+  const child = spawn(program!, args, {
+    stdio: ['inherit', request.stdoutToStderr ? process.stderr : 'inherit', 'inherit'],
+    env: environment(request, listener.path),
+  })
+  let done = false
+  const exited = new Promise<{ code: number | null; endedBy: NodeJS.Signals | null }>((resolve, reject) => {
+    child.once('error', error => {
+      listener.close()
+      reject(
+        new UserError(
+          `could not start ${program}: ${(error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such program' : error.message}`,
+        ),
+      )
+    })
+    child.once('exit', (code, endedBy) => {
+      done = true
+      resolve({ code, endedBy })
+    })
+  })
+  const end = (): void => {
+    // A terminal's Ctrl-C has reached it already; a signal to us alone has not.
+    child.kill('SIGTERM')
+    setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref()
+  }
+  signal.addEventListener('abort', end, { once: true })
+
+  const startedMs = performance.now()
+  let before = { atMs: 0, cpuMs: 0 }
+  const sample = async (): Promise<void> => {
+    const { rssBytes, cpuMs } = await usage(child.pid!)
+    const atMs = performance.now() - startedMs
+    const probeMs = url === undefined || done ? undefined : await probe(url)
+    if (rssBytes === 0) return // it has ended
+    const lengthMs = Math.max(1, atMs - before.atMs)
+    const taken: Sample = {
+      atMs,
+      rssBytes,
+      cpu: Math.max(0, (cpuMs - before.cpuMs) / lengthMs),
+      inside: readings.take(lengthMs / 1000),
+      ...(probeMs === undefined ? {} : { probeMs }),
+    }
+    before = { atMs, cpuMs }
+    samples.push(taken)
+    if (samples.length > MOST_SAMPLES) samples.splice(0, MOST_SAMPLES / 2)
+    request.onSample(taken, samples)
+  }
+  let sampling = Promise.resolve()
+  let idle = true
+  const timer = setInterval(() => {
+    if (!idle) return
+    idle = false
+    sampling = sample().finally(() => {
+      idle = true
+    })
+  }, intervalMs)
+  try {
+    const { code, endedBy } = await exited
+    clearInterval(timer)
+    await sampling
+    return { samples, code, endedBy }
+  } finally {
+    clearInterval(timer)
+    signal.removeEventListener('abort', end)
+    listener.close()
+  }
+}
+
+function environment({ registerUrl, protect }: WatchRequest, socketPath: string): NodeJS.ProcessEnv {
+  const before = process.env['NODE_OPTIONS']
+  const option = `--import ${registerUrl}`
+  return {
+    ...process.env,
+    NODE_OPTIONS: before ? `${before} ${option}` : option,
+    MELTPROOF_WATCH: socketPath,
+    ...(protect ? {} : { MELTPROOF: 'off' }),
+  }
+}
+
+/** Milliseconds until the whole answer was there, over a connection of its own; null when none came, or an error did. */
+function probe(url: URL): Promise<number | null> {
+  const started = performance.now()
+  const { get } = url.protocol === 'https:' ? https : http
+  return new Promise(resolve => {
+    const request = get(url, { agent: false, timeout: PROBE_TIMEOUT_MS }, response => {
+      const good = (response.statusCode ?? 500) < 400
+      response.resume()
+      response.once('end', () => resolve(good ? performance.now() - started : null))
+      response.once('error', () => resolve(null))
+    })
+    request.once('timeout', () => request.destroy())
+    request.once('error', () => resolve(null))
+  })
+}

@@ -1,0 +1,175 @@
+/** `meltlab watch`: what it shows of a real process, and how it ends. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import type { ScenarioResult } from '../../src/report/scenario/result.ts'
+import { Readings, readTold, type Told } from '../../src/watching/readings.ts'
+import type { Sample } from '../../src/watching/samples.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'meltlab-watch-test-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const cli = join(import.meta.dirname, '../../dist/cli.js')
+
+async function watch(
+  args: readonly string[],
+  onStdout: (text: string, kill: () => void) => void = () => undefined,
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [cli, 'watch', '--out', folder, ...args])
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    err += text
+    onStdout(err, () => child.kill('SIGINT'))
+  })
+  const [code] = await once(child, 'close')
+  return { code, out, err }
+}
+
+function app(name: string, source: string): string {
+  const file = join(folder, `${name}.mjs`)
+  writeFileSync(file, source)
+  return file
+}
+
+const SERVER = `
+  import http from 'node:http'
+  const server = http.createServer((q, r) => r.end('ok'))
+  server.listen(0, '127.0.0.1', async () => {
+    const until = Date.now() + 2500
+    while (Date.now() < until) {
+      await (await fetch('http://127.0.0.1:' + server.address().port)).text()
+      const block = performance.now() + 30
+      while (performance.now() < block);
+      await new Promise(resolve => setTimeout(resolve, 30))
+    }
+    console.log('my own output')
+    process.exit(Number(process.argv[2] ?? 0))
+  })
+`
+
+const samplesOf = (result: ScenarioResult): Sample[] => (result.measured as { samples: Sample[] }).samples
+
+describe('meltlab watch', () => {
+  it('shows memory, CPU, loop and door of a process, and lets its output through', async () => {
+    const { code, out, err } = await watch([
+      '--interval',
+      '500ms',
+      '--protect',
+      '--json',
+      '--',
+      process.execPath,
+      app('server', SERVER),
+    ])
+    assert.equal(code, 0, err)
+    assert.match(err, /my own output/)
+    const result = JSON.parse(out) as ScenarioResult
+    const samples = samplesOf(result)
+    assert.ok(samples.length >= 2, `${samples.length} samples`)
+    const inside = samples.map(sample => sample.inside).filter(each => each !== null)
+    assert.ok(inside.length >= 2)
+    assert.ok(
+      inside.some(each => each.loopDelayMaxMs > 15),
+      JSON.stringify(inside),
+    )
+    assert.ok(
+      inside.some(each => each.guard !== undefined && each.guard.admittedPerS > 1),
+      JSON.stringify(inside),
+    )
+    for (const sample of samples) assert.ok(sample.rssBytes > 10e6 && sample.cpu >= 0)
+    assert.ok(readdirSync(folder).some(name => name.endsWith('-watch')))
+    assert.deepEqual(
+      result.plots.map(plot => plot.title),
+      ['Memory', 'CPU and loop', 'How late', 'At the door'],
+    )
+  })
+
+  it('does not protect unless asked, and hands the exit code on', async () => {
+    const { code, out, err } = await watch(['--interval', '500ms', '--', process.execPath, app('server', SERVER), '7'])
+    assert.equal(code, 7)
+    assert.match(out, /my own output/)
+    assert.match(out, /loop busy/)
+    assert.doesNotMatch(out, /in service/)
+    assert.match(err, /ended with exit code 7/)
+  })
+
+  it('ends the command on Ctrl-C, keeps what was seen, and ends with 130', async () => {
+    const waits = app('waits', `console.error('here'); setInterval(() => {}, 1000)`)
+    const { code, out, err } = await watch(['--interval', '250ms', '--', process.execPath, waits], (text, kill) => {
+      if (text.includes('here')) setTimeout(kill, 1200)
+    })
+    assert.equal(code, 130, err)
+    assert.match(out, /INCOMPLETE/)
+  })
+
+  it('probes a URL, also one that does not answer', async () => {
+    const { out } = await watch([
+      '--interval',
+      '300ms',
+      '--url',
+      'http://127.0.0.1:1/',
+      '--json',
+      '--',
+      process.execPath,
+      '-e',
+      'setTimeout(() => {}, 1500)',
+    ])
+    assert.equal(samplesOf(JSON.parse(out) as ScenarioResult)[0]!.probeMs, null)
+  })
+
+  for (const [args, complaint] of [
+    [['--interval', '1', '--', 'node'], /needs a unit/],
+    [['--interval', '1ms', '--', 'node'], /at least 250ms/],
+    [['--url', 'here', '--', 'node'], /--url must be an http/],
+    [['--', 'no-such-program'], /there is no such program/],
+    [['--', process.execPath, '-e', '0'], /exit code 0 before the first sample/],
+    [[], /missing required argument/],
+  ] as const) {
+    it(`refuses ${args.join(' ')}`, async () => {
+      const { code, err } = await watch(args)
+      assert.equal(code, 2, err)
+      assert.match(err, complaint)
+    })
+  }
+})
+
+describe('the readings', () => {
+  const told = (change: Partial<Told>): Told => ({
+    pid: 1,
+    heapUsed: 10,
+    utilization: 0.5,
+    loopDelay: { p99Ms: 1, maxMs: 2 },
+    guards: 1,
+    inflight: 1,
+    queued: 0,
+    limit: 4,
+    admitted: 0,
+    shed: 0,
+    ...change,
+  })
+
+  it('add up over processes, keep the worst of the loops, and turn counts into rates', () => {
+    const readings = new Readings()
+    readings.add(told({ admitted: 100, shed: 10 }))
+    readings.add(told({ admitted: 200, shed: 30, loopDelay: { p99Ms: 9, maxMs: 20 } }))
+    readings.add(told({ pid: 2, utilization: 0.9, admitted: 50 }))
+    const inside = readings.take(2)!
+    assert.deepEqual(inside.guard, { inflight: 2, queued: 0, limit: 8, admittedPerS: 125, shedPerS: 15 })
+    assert.deepEqual([inside.processes, inside.heapBytes, inside.utilization, inside.loopDelayMaxMs], [2, 20, 0.9, 20])
+    assert.equal(readings.take(1), null)
+    readings.add(told({ admitted: 201, shed: 30 }))
+    assert.equal(readings.take(1)!.guard!.admittedPerS, 1)
+  })
+
+  it('are none of a line that is not what it should be', () => {
+    for (const line of ['', 'null', '{}', '{"pid":1', JSON.stringify({ ...told({}), inflight: 'many' })]) {
+      assert.equal(readTold(line), undefined, line)
+    }
+  })
+})
