@@ -195,7 +195,11 @@ ${Object.entries(results.clients)
 
 ## What it costs
 
-CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes; median of
+${Object.keys(results.cost).length === 0 ? 'Not measured yet: `node bench/outbound.ts --only cost` on a quiet machine.\n' : costs()}`
+}
+
+function costs(): string {
+  return `CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes; median of
 ${COST_ROUNDS} alternating rounds.
 
 | client | bare | bounded | ratio |
