@@ -139,6 +139,14 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 30,
     ideal: () => POOL50 * 0.9,
   }),
+  // Far fewer than the limit before anything was learned.
+  ...[1.5, 3, 10].map(k =>
+    draft(`pool of three at ${k}x`, {
+      workload: { rate: () => k * 60, steps: pool50, poolSize: 3 },
+      seconds: 30,
+      ideal: () => 60,
+    }),
+  ),
   draft('pool of 40 at 3x', {
     workload: { rate: () => 2400, steps: pool50, poolSize: 40 },
     seconds: 30,
