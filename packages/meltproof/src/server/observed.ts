@@ -37,7 +37,8 @@ export function observed(
   response.on('close', over)
   if (!request.complete) {
     request.on('end', () => {
-      timeline.receivedAtMs = now()
+      // After the answer Node ends what nobody has read; that says nothing about the client.
+      if (!response.writableEnded) timeline.receivedAtMs = now()
     })
   }
   if (tells) sayServerTiming(timeline, response)

@@ -155,7 +155,7 @@ test('a slow upload and a slow download are the network', async () => {
   const upload = http.request({ port, method: 'POST', path: '/upload', headers: { 'content-length': 4 } })
   upload.on('response', response => response.resume())
   upload.write('ab')
-  await sleep(200)
+  await sleep(500)
   upload.end('cd')
   const { record } = await recordOf('/upload')
   assert.equal(record.verdict, 'network')
