@@ -111,6 +111,8 @@ function plain(): Server {
   const server = http.createServer({ connectionsCheckingInterval: 500 }, listener)
   server.on('upgrade', (_, socket) => {
     socket.on('error', () => {})
+    // What a client sends after its handshake must be read, or its leaving is never seen: on a bare server, too.
+    socket.resume()
     socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello')
   })
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
