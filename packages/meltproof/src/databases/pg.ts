@@ -222,7 +222,11 @@ class ClientState {
       entry.noted?.sent()
       this.#send(entry).then(
         result => this.#finish(entry, undefined, result),
-        error => this.#finish(entry, error),
+        error => {
+          // While our own loop is stalled the server's clock may come first. It is the same deadline.
+          if (this.#serverMs !== this.#ownServerMs && isStatementTimeout(error)) entry.budget.expire(error)
+          this.#finish(entry, error)
+        },
       )
     }
   }
@@ -281,6 +285,11 @@ class ClientState {
     // One of a pool is ended by its release; ended here, the pool would not know.
     if (!this.pooled) Promise.resolve(this.#client.end()).catch(() => {})
   }
+}
+
+/** PostgreSQL's `query_canceled` says by its words alone whether somebody cancelled or time was up. */
+function isStatementTimeout(error: unknown): error is Error {
+  return (error as { code?: unknown } | null)?.code === '57014' && /statement timeout/.test(String(error))
 }
 
 /** Of a client that is in no pool: one that can not connect in time rejects, and its socket is given up. */

@@ -142,6 +142,11 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
+  /** The time is up by the clock of whoever does the work (a database's own timeout), as its `cause` says. */
+  expire(cause: Error): void {
+    this.cancel(this.#exceeded({ cause }))
+  }
+
   /** Ends the work before its time: nobody waits for it any more. */
   cancel(reason: Error): void {
     if (this.#reason !== undefined || this.#settled) return

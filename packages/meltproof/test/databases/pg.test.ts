@@ -175,6 +175,19 @@ test('the server knows the deadline too, on a ladder, and never above what was c
     client.release()
   }))
 
+test('when our loop is stalled and the server comes first, it is the same deadline', () =>
+  withPool({ max: 1 }, async pool => {
+    bound(pool, { queryMs: 500 })
+    await pool.query('select 1')
+    const late = rejection(pool.query('select pg_sleep(5)'))
+    await sleep(250)
+    block(500) // the server's limit is 512 ms, and ours is now later
+    const error = await late
+    assert.ok(error instanceof DeadlineExceededError, String(error))
+    assert.match(String(error.cause), /statement timeout/)
+    assert.equal((await pool.query('select 2 as n')).rows[0].n, 2)
+  }))
+
 test('a configured statement_timeout is kept', () =>
   withPool({ max: 1, statement_timeout: 2000 }, async pool => {
     bound(pool)
