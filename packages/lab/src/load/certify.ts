@@ -111,7 +111,7 @@ export const doubts = (evidence: Evidence): string[] => {
           ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
           : freezes.length > 0
             ? 'it was frozen'
-            : 'it did not get to run in time; is something else using this core?'
+            : 'it did not get to run in time, as happens when something else uses its core'
     why.push(`The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
   } else if (saturated && plan.arrival.kind === 'closed') {
     why.push(

@@ -55,7 +55,7 @@ export function curveSvg(result: MeltResult): string {
     label =>
       `<text class="name ${label.className}" x="${plot.right + 16}" y="${px(label.y + 5)}">${escapeText(label.text)}</text>`,
   )
-  const [first, second] = wrap(finding(result), 84)
+  const [first, second] = wrap(finding(result), 74)
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title">`,
     `<title id="title">${escapeText(finding(result))}</title>`,
