@@ -56,6 +56,11 @@ export function show(value: unknown): string {
   return String(value)
 }
 
+/** What somebody else's code threw, in words. Not every value has a text: String() of an object without prototype throws. */
+export function showThrown(thrown: unknown): string {
+  return thrown instanceof Error ? String(thrown) : show(thrown)
+}
+
 /** The known name within an edit distance of a third of its length (2 at least), if any. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined

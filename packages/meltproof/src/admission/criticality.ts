@@ -50,7 +50,8 @@ export function levelOf(criticality: Criticality = DEFAULT_CRITICALITY, key?: st
  */
 export function readCriticality(answer: unknown, epoch = 0): number | undefined {
   if (typeof answer === 'string') return isCriticality(answer) ? levelOf(answer) : undefined
-  if (typeof answer !== 'object' || answer === null) return undefined
+  // A promise, of an async function, would pass for an answer that names nothing.
+  if (typeof answer !== 'object' || answer === null || 'then' in answer) return undefined
   const { criticality = DEFAULT_CRITICALITY, key } = answer as { criticality?: unknown; key?: unknown }
   if (!isCriticality(criticality) || (key !== undefined && typeof key !== 'string')) return undefined
   return levelOf(criticality, key, epoch)

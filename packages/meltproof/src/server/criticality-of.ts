@@ -11,7 +11,7 @@ import {
   readCriticality,
 } from '../admission/criticality.ts'
 import { hourNow } from '../clock.ts'
-import { show } from '../options.ts'
+import { show, showThrown } from '../options.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
@@ -38,7 +38,7 @@ export function criticalityLevels(sources: CriticalitySources): ((request: Incom
       try {
         answer = criticality(request)
       } catch (error) {
-        sayOnce(`threw ${String(error)}`)
+        sayOnce(`threw ${showThrown(error)}`)
       }
     }
     if (answer !== undefined) {

@@ -12,7 +12,7 @@ import { KneeLaw } from '../admission/knee-law.ts'
 import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
 import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
-import { checkNumber, show } from '../options.ts'
+import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
@@ -164,7 +164,7 @@ function safely(
     try {
       return exempt(request) === true
     } catch (error) {
-      if (!said) note(`the exempt function threw ${String(error)}; such requests are not exempt`)
+      if (!said) note(`the exempt function threw ${showThrown(error)}; such requests are not exempt`)
       said = true
       return false
     }

@@ -61,6 +61,7 @@ test('reads answers of a criticality function, and says when one makes no sense'
     { criticality: 'urgent' },
     { key: 3 },
     () => 'critical',
+    Promise.resolve('critical'),
   ]) {
     const level = readCriticality(nonsense)
     // An array or function is an object without either field: the default, as {} is.

@@ -165,10 +165,12 @@ describe('criticality', () => {
   it('of the function decides, and a function that fails costs its request nothing else', async () => {
     const criticality = (request: http.IncomingMessage) => {
       if (request.url === '/throws') throw new Error('no idea')
+      if (request.url === '/odd') throw Object.create(null)
       if (request.url === '/nonsense') return 7 as never
       return request.url === '/low' ? ({ criticality: 'sheddable', key: 'somebody' } as const) : undefined
     }
-    assert.deepEqual(await served({ criticality }, [['/low'], ['/throws'], ['/nonsense'], ['/usual']]), [
+    assert.deepEqual(await served({ criticality }, [['/low'], ['/odd'], ['/throws'], ['/nonsense'], ['/usual']]), [
+      '/odd',
       '/throws',
       '/nonsense',
       '/usual',
