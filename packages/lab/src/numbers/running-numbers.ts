@@ -49,7 +49,8 @@ export class RunningNumbers {
   line(text: string): void {
     const trimmed = text.trim()
     if (trimmed === '') return
-    const value = NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
+    // Of a longer line only the beginning came, which may look like a number.
+    const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
       this.#notNumbers++
       this.#firstBad ??= printable(trimmed)
@@ -57,8 +58,8 @@ export class RunningNumbers {
     }
     this.#sketch.record(value)
     if (this.#exact !== undefined && this.#exact.push(value) > KEPT_EXACTLY) this.#exact = undefined
-    // Welford's form: a sum of many large numbers would lose the small ones.
-    this.#mean += (value - this.#mean) / this.#sketch.count
+    // Welford's form: a sum of many large numbers would lose the small ones. Divided first, or it overflows.
+    this.#mean += value / this.#sketch.count - this.#mean / this.#sketch.count
     this.#min = Math.min(this.#min, value)
     this.#max = Math.max(this.#max, value)
     this.#last = value

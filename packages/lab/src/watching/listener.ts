@@ -4,7 +4,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { BoundedLines } from '../numbers/bounded-lines.ts'
-import { readTold, type Told } from './readings.ts'
+import { type Source, readTold, type Told } from './readings.ts'
 
 /** Longer than any line of the reporter's. */
 const LONGEST_LINE = 4096
@@ -14,7 +14,7 @@ export interface Listener {
   close(): void
 }
 
-export function listenForReadings(onTold: (told: Told) => void): Promise<Listener> {
+export function listenForReadings(onTold: (told: Told, source: Source) => void): Promise<Listener> {
   // A folder of our own, which only we can read.
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
   const socketPath = path.join(folder, 'told.sock')
@@ -23,7 +23,7 @@ export function listenForReadings(onTold: (told: Told) => void): Promise<Listene
     connections.add(connection)
     const lines = new BoundedLines(LONGEST_LINE, line => {
       const told = readTold(line)
-      if (told !== undefined) onTold(told)
+      if (told !== undefined) onTold(told, connection)
     })
     connection.setEncoding('utf8').on('data', text => lines.add(String(text)))
     connection.on('error', () => connection.destroy())

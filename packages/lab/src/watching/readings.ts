@@ -14,6 +14,9 @@ export interface Told {
   readonly shed: number
 }
 
+/** Who told it: one event loop. Worker threads tell for themselves, under the process id of all of them. */
+export type Source = object
+
 /** All processes over one interval. Null where no process said anything. */
 export interface Inside {
   readonly processes: number
@@ -48,11 +51,12 @@ export function readTold(line: string): Told | undefined {
 }
 
 export class Readings {
-  #lines: Told[] = []
-  readonly #counts = new Map<number, { admitted: number; shed: number }>()
+  #lines: { readonly told: Told; readonly source: Source }[] = []
+  /** Weak: a command may start processes for ever. */
+  readonly #counts = new WeakMap<Source, { admitted: number; shed: number }>()
 
-  add(told: Told): void {
-    this.#lines.push(told)
+  add(told: Told, source: Source): void {
+    this.#lines.push({ told, source })
   }
 
   /** What was told since the last call, over `seconds`. */
@@ -60,19 +64,20 @@ export class Readings {
     const lines = this.#lines
     this.#lines = []
     if (lines.length === 0) return null
-    const latest = [...new Map(lines.map(told => [told.pid, told])).values()]
+    const latestOf = new Map(lines.map(({ told, source }) => [source, told]))
+    const latest = [...latestOf.values()]
     const sum = (read: (told: Told) => number): number => latest.reduce((total, told) => total + read(told), 0)
-    const most = (read: (told: Told) => number): number => lines.reduce((top, told) => Math.max(top, read(told)), 0)
+    const most = (read: (told: Told) => number): number => lines.reduce((top, { told }) => Math.max(top, read(told)), 0)
     let admitted = 0
     let shed = 0
-    for (const told of latest) {
-      const before = this.#counts.get(told.pid) ?? { admitted: 0, shed: 0 }
+    for (const [source, told] of latestOf) {
+      const before = this.#counts.get(source) ?? { admitted: 0, shed: 0 }
       admitted += told.admitted - before.admitted
       shed += told.shed - before.shed
-      this.#counts.set(told.pid, { admitted: told.admitted, shed: told.shed })
+      this.#counts.set(source, { admitted: told.admitted, shed: told.shed })
     }
     return {
-      processes: latest.length,
+      processes: new Set(latest.map(told => told.pid)).size,
       heapBytes: sum(told => told.heapUsed),
       utilization: most(told => told.utilization),
       loopDelayP99Ms: most(told => told.loopDelay.p99Ms),

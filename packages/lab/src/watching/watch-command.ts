@@ -43,11 +43,13 @@ const MOST_SAMPLES = 131_072
 
 export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
   const { command, intervalMs, signal, url } = request
-  const readings = new Readings()
-  const listener = await listenForReadings(told => readings.add(told))
-  const samples: Sample[] = []
   const [program, ...args] = command
-  const child = spawn(program!, args, {
+  // spawn() throws for it.
+  if (!program) throw new UserError('the command is empty; expected a program after --')
+  const readings = new Readings()
+  const listener = await listenForReadings((told, source) => readings.add(told, source))
+  const samples: Sample[] = []
+  const child = spawn(program, args, {
     stdio: ['inherit', request.stdoutToStderr ? process.stderr : 'inherit', 'inherit'],
     env: environment(request, listener.path),
   })
@@ -71,7 +73,8 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
     child.kill('SIGTERM')
     setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref()
   }
-  signal.addEventListener('abort', end, { once: true })
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
 
   const startedMs = performance.now()
   let before = { atMs: 0, cpuMs: 0 }
@@ -121,7 +124,7 @@ function environment({ registerUrl, protect }: WatchRequest, socketPath: string)
     ...process.env,
     NODE_OPTIONS: before ? `${before} ${option}` : option,
     MELTPROOF_WATCH: socketPath,
-    ...(protect ? {} : { MELTPROOF: 'off' }),
+    MELTPROOF: protect ? 'on' : 'off',
   }
 }
 
@@ -130,13 +133,13 @@ function probe(url: URL): Promise<number | null> {
   const started = performance.now()
   const { get } = url.protocol === 'https:' ? https : http
   return new Promise(resolve => {
-    const request = get(url, { agent: false, timeout: PROBE_TIMEOUT_MS }, response => {
+    // Of the whole: a timeout of the socket alone never ends an answer that drips.
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }, response => {
       const good = (response.statusCode ?? 500) < 400
       response.resume()
       response.once('end', () => resolve(good ? performance.now() - started : null))
-      response.once('error', () => resolve(null))
+      response.on('error', () => resolve(null))
     })
-    request.once('timeout', () => request.destroy())
-    request.once('error', () => resolve(null))
+    request.on('error', () => resolve(null))
   })
 }

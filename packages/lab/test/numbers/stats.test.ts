@@ -74,6 +74,20 @@ describe('meltlab stats', () => {
   })
 })
 
+describe('the running numbers', () => {
+  it('take no line for a number of which only the beginning came', async () => {
+    const { out } = await stats(`1\n0.${'0'.repeat(2000)}abc\n`, '--json')
+    const { count, notNumbers } = JSON.parse(out) as { count: number; notNumbers: number }
+    assert.deepEqual({ count, notNumbers }, { count: 1, notNumbers: 1 })
+  })
+
+  it('have a mean of the largest numbers too', () => {
+    const numbers = new RunningNumbers()
+    for (const line of ['1e308', '-1e308', '1e308', '-1e308']) numbers.line(line)
+    assert.ok(Math.abs(numbers.figures()!.mean) < 1e295, String(numbers.figures()!.mean))
+  })
+})
+
 describe('the sketch', () => {
   it('is within its accuracy of the exact quantile, for any numbers', () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 })

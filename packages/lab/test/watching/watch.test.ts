@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { ScenarioResult } from '../../src/report/scenario/result.ts'
+import { freePort } from '../../src/melt/free-port.ts'
 import { Readings, readTold, type Told } from '../../src/watching/readings.ts'
 import type { Sample } from '../../src/watching/samples.ts'
 
@@ -52,6 +53,14 @@ const SERVER = `
     console.log('my own output')
     process.exit(Number(process.argv[2] ?? 0))
   })
+`
+
+/** Takes longer than a probe may, but is never silent for so long. */
+const DRIP = `
+  import http from 'node:http'
+  const server = http.createServer((q, r) => { setInterval(() => r.write('.'), 100) })
+  server.listen(Number(process.argv[2]), '127.0.0.1')
+  setTimeout(() => process.exit(0), 13_000)
 `
 
 const samplesOf = (result: ScenarioResult): Sample[] => (result.measured as { samples: Sample[] }).samples
@@ -123,10 +132,20 @@ describe('meltlab watch', () => {
     assert.equal(samplesOf(JSON.parse(out) as ScenarioResult)[0]!.probeMs, null)
   })
 
+  it('gives up a probe whose answer drips', { timeout: 30_000 }, async () => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}/`
+    const args = ['--interval', '300ms', '--url', url, '--json', '--', process.execPath, app('drip', DRIP), `${port}`]
+    const samples = samplesOf(JSON.parse((await watch(args)).out) as ScenarioResult)
+    // Without an end of its own the probe would last as long as the command, and no sample come after it.
+    assert.ok(samples.at(-1)!.atMs > 9000, JSON.stringify(samples.map(({ atMs, probeMs }) => [atMs, probeMs])))
+  })
+
   for (const [args, complaint] of [
     [['--interval', '1', '--', 'node'], /needs a unit/],
     [['--interval', '1ms', '--', 'node'], /at least 250ms/],
     [['--url', 'here', '--', 'node'], /--url must be an http/],
+    [['--', ''], /command is empty/],
     [['--', 'no-such-program'], /there is no such program/],
     [['--', process.execPath, '-e', '0'], /exit code 0 before the first sample/],
     [[], /missing required argument/],
@@ -156,15 +175,29 @@ describe('the readings', () => {
 
   it('add up over processes, keep the worst of the loops, and turn counts into rates', () => {
     const readings = new Readings()
-    readings.add(told({ admitted: 100, shed: 10 }))
-    readings.add(told({ admitted: 200, shed: 30, loopDelay: { p99Ms: 9, maxMs: 20 } }))
-    readings.add(told({ pid: 2, utilization: 0.9, admitted: 50 }))
+    const [one, other] = [{}, {}]
+    readings.add(told({ admitted: 100, shed: 10 }), one)
+    readings.add(told({ admitted: 200, shed: 30, loopDelay: { p99Ms: 9, maxMs: 20 } }), one)
+    readings.add(told({ pid: 2, utilization: 0.9, admitted: 50 }), other)
     const inside = readings.take(2)!
     assert.deepEqual(inside.guard, { inflight: 2, queued: 0, limit: 8, admittedPerS: 125, shedPerS: 15 })
     assert.deepEqual([inside.processes, inside.heapBytes, inside.utilization, inside.loopDelayMaxMs], [2, 20, 0.9, 20])
     assert.equal(readings.take(1), null)
-    readings.add(told({ admitted: 201, shed: 30 }))
+    readings.add(told({ admitted: 201, shed: 30 }), one)
     assert.equal(readings.take(1)!.guard!.admittedPerS, 1)
+  })
+
+  it('tell the worker threads of a process apart', () => {
+    const readings = new Readings()
+    const [main, worker] = [{}, {}]
+    for (const admitted of [100, 110]) {
+      readings.add(told({ admitted }), main)
+      readings.add(told({ guards: 0, inflight: 0, limit: 0 }), worker)
+      const inside = readings.take(1)!
+      assert.deepEqual([inside.processes, inside.heapBytes], [1, 20])
+      assert.equal(inside.guard!.limit, 4)
+      assert.equal(inside.guard!.admittedPerS, admitted === 100 ? 100 : 10)
+    }
   })
 
   it('are none of a line that is not what it should be', () => {
