@@ -19,8 +19,12 @@ export const parseDuration = (text: string, name: string): number => {
   }
   const ms = Number(match[1]) * UNIT_MS[match[2]!.toLowerCase()]!
   if (!(ms > 0)) throw new UserError(`${name} must be longer than zero, got "${text}".`)
+  if (ms > LONGEST_MS) throw new UserError(`${name} must be at most 576h, got "${text}".`)
   return ms
 }
+
+/** A longer timer than 2^31 ms fires at once instead of never. */
+const LONGEST_MS = 24 * 86_400_000
 
 /** The shortest exact way to write a duration with its unit: 1500 -> `1.5s`, 10 -> `10ms`, 120000 -> `2m`. */
 export const formatDuration = (ms: number): string => {

@@ -95,6 +95,13 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   const fromUrl = url === undefined ? '/' : url.pathname + url.search
   const path = raw.path ?? fromUrl
   if (!path.startsWith('/')) throw new UserError(`--path must start with a slash, got ${path}`)
+  // `//host/` is one as a URL sees it, and the load would go there.
+  if (URL.parse(path, 'http://localhost')?.host !== 'localhost') {
+    throw new UserError(`--path must be a path on the server itself, got ${path}`)
+  }
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(raw.method)) {
+    throw new UserError(`--method must be an HTTP method such as GET, got ${raw.method}`)
+  }
   return {
     command,
     name: slug(raw.name ?? nameOf(command)),

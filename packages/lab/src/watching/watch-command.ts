@@ -96,19 +96,27 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
     if (samples.length > MOST_SAMPLES) samples.splice(0, MOST_SAMPLES / 2)
     request.onSample(taken, samples)
   }
+  let fault: { readonly error: unknown } | undefined
   let sampling = Promise.resolve()
   let idle = true
   const timer = setInterval(() => {
     if (!idle) return
     idle = false
-    sampling = sample().finally(() => {
-      idle = true
-    })
+    sampling = sample()
+      .catch((error: unknown) => {
+        // Whoever is asked to watch and can not says so, and leaves nothing running.
+        fault ??= { error }
+        end()
+      })
+      .finally(() => {
+        idle = true
+      })
   }, intervalMs)
   try {
     const { code, endedBy } = await exited
     clearInterval(timer)
     await sampling
+    if (fault !== undefined) throw fault.error
     return { samples, code, endedBy }
   } finally {
     clearInterval(timer)

@@ -144,6 +144,7 @@ describe('meltlab watch', () => {
   for (const [args, complaint] of [
     [['--interval', '1', '--', 'node'], /needs a unit/],
     [['--interval', '1ms', '--', 'node'], /at least 250ms/],
+    [['--interval', '9999h', '--', 'node'], /--interval must be at most 576h/],
     [['--url', 'here', '--', 'node'], /--url must be an http/],
     [['--', ''], /command is empty/],
     [['--', 'no-such-program'], /there is no such program/],
