@@ -12,6 +12,7 @@ import {
 } from '../admission/criticality.ts'
 import { hourNow } from '../clock.ts'
 import { show, showThrown } from '../options.ts'
+import { ignoreEnd, isPromiseLike } from './promise-like.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
@@ -37,6 +38,7 @@ export function criticalityLevels(sources: CriticalitySources): ((request: Incom
     if (criticality !== undefined) {
       try {
         answer = criticality(request)
+        if (isPromiseLike(answer)) ignoreEnd(answer)
       } catch (error) {
         sayOnce(`threw ${showThrown(error)}`)
       }

@@ -486,11 +486,19 @@ export class Doorkeeper {
   /** With its timeline when somebody wants to know. */
   #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const emit = this.#emit()
-    const tells = this.#hooks.tellsTiming?.(request) === true
+    const tells = this.#tellsTiming(request)
     if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
     return observed(this.#server, exchange, request, response, tells, () =>
       emit.call(this.#server, event, request, response),
     )
+  }
+
+  #tellsTiming(request: IncomingMessage): boolean {
+    try {
+      return this.#hooks.tellsTiming?.(request) === true
+    } catch {
+      return false // the session of an HTTP/2 client that has gone has no address any more
+    }
   }
 
   #onGone(exchange: Exchange): void {

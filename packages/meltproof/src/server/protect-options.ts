@@ -155,7 +155,7 @@ const MOST_BODY_BYTES = 1 << 20
 
 /** Fills in defaults; throws a MeltproofError for anything unknown or out of range. */
 export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
-  if (typeof options !== 'object' || options === null)
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
     invalidOption('protect(server, options): options', 'an object', options)
   rejectUnknown('protect(server, options)', options, KNOWN)
   const { lanes = DEFAULT_LANES, retryAfterS = [1, 5], shedBody, shedPage = HTML_PAGE, onNote = warn } = options
@@ -234,17 +234,23 @@ function checkPath(name: string, path: unknown): string {
   return path
 }
 
+function checkReadinessPath(name: string, path: unknown): string {
+  const checked = checkPath(name, path)
+  if (checked.endsWith('*')) invalidOption(name, 'one path, without a wildcard', path)
+  return checked
+}
+
 function checkReadiness(readiness: unknown): ReadinessOptions | undefined {
   if (readiness === undefined) return undefined
-  if (typeof readiness === 'string') return { path: checkPath('readiness', readiness) }
+  if (typeof readiness === 'string') return { path: checkReadinessPath('readiness', readiness) }
   if (typeof readiness !== 'object' || readiness === null) {
     invalidOption('readiness', 'a path, or { path, unreadyAbovePressure }', readiness)
   }
   rejectUnknown('readiness', readiness, ['path', 'unreadyAbovePressure'])
   const { path, unreadyAbovePressure } = readiness as { path?: unknown; unreadyAbovePressure?: unknown }
-  if (unreadyAbovePressure === undefined) return { path: checkPath('readiness.path', path) }
+  if (unreadyAbovePressure === undefined) return { path: checkReadinessPath('readiness.path', path) }
   return {
-    path: checkPath('readiness.path', path),
+    path: checkReadinessPath('readiness.path', path),
     unreadyAbovePressure: checkNumber('readiness.unreadyAbovePressure', unreadyAbovePressure, { min: 0, max: 1 }),
   }
 }
@@ -273,6 +279,7 @@ function checkRetryAfter(value: unknown): [number, number] {
 
 function checkBody(body: unknown): { type: string; text: string } {
   if (body === undefined) return { type: 'application/problem+json', text: PROBLEM_JSON }
+  if (typeof body === 'object' && body !== null) rejectUnknown('shedBody', body, ['type', 'text'])
   const { type, text } = (body ?? {}) as { type?: unknown; text?: unknown }
   if (typeof text !== 'string' || typeof type !== 'string') {
     invalidOption('shedBody', '{ type, text }, both strings', body)

@@ -26,6 +26,7 @@ import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
 import type { DoorPolicy } from './policy.ts'
 import { readGauges } from './pool-gauges.ts'
+import { ignoreEnd, isPromiseLike } from './promise-like.ts'
 import { answerReadiness } from './readiness.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
@@ -131,8 +132,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     explain: () => explainShed(door.lastShed, now(), dryRun, readGauges(checked.pools)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
-      const unfinished = (): number => door.inflight + door.queued
-      draining ??= drain({ server, sessions, unfinished, shedRest: () => door.shedEverybody() }, timeoutMs)
+      draining ??= drain({ server, sessions, shedRest: () => door.shedEverybody() }, timeoutMs)
       return draining
     },
     close: () => {
@@ -160,12 +160,20 @@ function safely(
   note: (text: string) => void,
 ): (request: IncomingMessage) => boolean {
   let said = false
+  const sayOnce = (what: string): void => {
+    if (!said) note(`the exempt function ${what}; such requests are not exempt`)
+    said = true
+  }
   return request => {
     try {
-      return exempt(request) === true
+      const answer: unknown = exempt(request)
+      if (isPromiseLike(answer)) {
+        ignoreEnd(answer)
+        sayOnce('is async and must answer at once')
+      }
+      return answer === true
     } catch (error) {
-      if (!said) note(`the exempt function threw ${showThrown(error)}; such requests are not exempt`)
-      said = true
+      sayOnce(`threw ${showThrown(error)}`)
       return false
     }
   }

@@ -50,6 +50,13 @@ describe('exempt requests', () => {
     })
   }
 
+  it('are not exempt when the function is async, which is said once, and its rejection is nobody’s', async () => {
+    const house = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
+    await fill(house)
+    assert.equal(house.notes.length, 1)
+    assert.match(house.notes[0]!, /async/)
+  })
+
   it('are not exempt when the function throws, which is said once', async () => {
     const house = await openProtected({
       exempt: () => {
@@ -113,6 +120,16 @@ describe('drain()', () => {
     assert.equal(house.guard.stats().shed.closing, 1)
     assert.match(house.guard.explain(), /draining/)
     await waiting.closed
+  })
+
+  it('tells that it had to cut a stream that was still flowing', async () => {
+    const house = await openProtected()
+    const client = (await house.connect()).get('/stream')
+    const { response } = await house.holding.take('/stream')
+    response.write('part')
+    await eventually('it flows', () => client.received.includes('part'))
+    assert.equal(await house.guard.drain(50), false)
+    await client.closed
   })
 
   it('refuses a time that makes no sense', async () => {
@@ -267,6 +284,9 @@ describe('options that make no sense', () => {
     [{ exempt: ['health'] }, /exempt\[0\] must be a path/],
     [{ exempt: ['/a?b'] }, /exempt\[0\] must be a path/],
     [{ readiness: 'ready' }, /readiness must be a path/],
+    [{ readiness: '/ready*' }, /without a wildcard/],
+    [{ shedBody: { type: 'a/b', text: '', tpye: '' } }, /Did you mean 'type'/],
+    [[], /an object; got an array/],
     [{ readiness: { path: '/r', unreadyAbovePresure: 1 } }, /Did you mean 'unreadyAbovePressure'/],
     [{ readiness: { path: '/r', unreadyAbovePressure: 2 } }, /from 0 to 1/],
     [{ criticality: 'high' }, /criticality must be a function/],
