@@ -76,7 +76,7 @@ for (const kinds of [
       const pair = kinds.map(kind => start('race', kind))
       await Promise.all(pair.map(child => next(child)))
       for (const options of [{}, { host: '127.0.0.1' }]) {
-        const [first, second] = await race(pair, [0, 20], options)
+        const [first, second] = await race(pair, [0, 400], options)
         assert.equal(first?.listening, kinds[0] === 'lanes' ? LANES : 1)
         assert.deepEqual(second, { code: 'EADDRINUSE' })
       }
