@@ -17,7 +17,7 @@ const { values } = parseArgs({
 const root = join(import.meta.dirname, '..')
 const MODES = {
   standing: ['--at', '0.5,1,2,6,10'],
-  fresh: ['--at', '0.5,1,2,6,10', '--fresh'],
+  fresh: ['--at', '1,2,10', '--fresh'],
 } as const
 mkdirSync(join(root, 'docs/images'), { recursive: true })
 for (const [name, options] of Object.entries(MODES)) {
