@@ -66,11 +66,6 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
     changes: [1, 2, 3, 5],
     growthBatch: [4, 8, 16, 32],
     patienceMs: [100, 300, 1000, 10_000],
-    rose: [1.1, 1.25, 1.4],
-    higher: [1.25, 1.5, 2],
-    questionAfterMs: [50, 100, 200],
-    questionMs: [0, 200, 400, 800],
-    questionEveryMs: [300, 1000, 3000],
     leaving: [0.05, 0.1, 0.25, 0.5],
   },
 }

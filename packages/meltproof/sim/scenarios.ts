@@ -3,8 +3,6 @@
  * assert thresholds on them, the benchmark compares laws on them.
  */
 import { cpuQuota, noisyNeighbour, sharedCore } from './core.ts'
-import type { GroupCommitCosts } from './group-commit.ts'
-import type { Random } from './random.ts'
 import type { Step, Workload } from './workload.ts'
 
 export interface Scenario {
@@ -34,25 +32,6 @@ export const cpu5 = (): Step[] => [
 /** 50 ms in a pool of ten: capacity 200/s. */
 export const pool50 = (): Step[] => [{ cpu: 0.1 }, { pool: 50 }, { cpu: 0.1 }]
 const poolOf = (ms: number): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
-/** A position stored in human-tide: 0.16 ms of CPU in all, so about 6,000/s, in groups that share a commit. */
-export const committed = (): Step[] => [{ cpu: 0.08 }, 'commit', { cpu: 0.05 }]
-/** Commits of 3 to 8 ms, in every second stretch of a third of a second up to so many times as long. */
-export const unsteadyDisk =
-  (mostTimesSlower = 5) =>
-  (random: Random): GroupCommitCosts => {
-    const slower: number[] = []
-    return {
-      gatherMs: 5,
-      commitMs: nowMs => {
-        const stretch = Math.floor(nowMs / 333)
-        while (slower.length <= stretch)
-          slower.push(random.next() < 0.5 ? 1 : 1 + (mostTimesSlower - 1) * random.next())
-        return (3 + 5 * random.next()) * slower[stretch]!
-      },
-      perRowMs: 0.03,
-      mostRows: 1000,
-    }
-  }
 const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
 /** Capacities of the two above: what a request costs in CPU besides (parsing) included. */
@@ -134,22 +113,6 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { rate: () => 150, steps: () => [{ cpu: 1 }, { timer: 20 }, { cpu: 1 }] },
     seconds: 30,
   }),
-  ...[100, 1000, 3000].flatMap(rate => [
-    draft(`group commit at ${rate}/s`, { workload: { rate: () => rate, steps: committed }, seconds: 30 }),
-    draft(`group commit at ${rate}/s, a noisy neighbour`, {
-      workload: { rate: () => rate, steps: committed, core: random => noisyNeighbour(random, 0.5, 200) },
-      seconds: 30,
-    }),
-    draft(`group commit at ${rate}/s, a disk others use`, {
-      workload: {
-        rate: now => (now < 3000 ? Math.min(rate, 300) : rate),
-        steps: committed,
-        core: random => noisyNeighbour(random, 0.6, 100),
-        groupCommit: unsteadyDisk(),
-      },
-      seconds: 60,
-    }),
-  ]),
   draft('fresh connections at 60 %', {
     workload: { rate: () => 115, steps: cpu5, fresh: { lanes: 32, acceptCostMs: 0.1 } },
     seconds: 30,
@@ -198,11 +161,6 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { rate: () => 300, steps: random => poolOf(random.next() < 0.5 ? 1 : 200) },
     seconds: 30,
     ideal: () => 10_000 / 100.5,
-  }),
-  draft('group commit at 2x', {
-    workload: { rate: () => 12_000, steps: committed },
-    seconds: 15,
-    ideal: () => withSheds(1000 / 0.1356, 12_000),
   }),
   draft('20 ms synchronous at 10x', {
     workload: { rate: () => 500, steps: () => [{ cpu: 20 }] },

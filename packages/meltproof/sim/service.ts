@@ -7,7 +7,6 @@ import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import type { Waiting } from '../src/admission/queue.ts'
-import { GroupCommit, type GroupCommitCosts } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
@@ -72,20 +71,11 @@ export interface SimRequest extends Waiting {
   state: 'arriving' | 'waiting' | 'serving' | 'over'
 }
 
-/** As measured in examples/human-tide: a multi-row insert into PostgreSQL, answered after its COMMIT. */
-const groupCommitCosts = (random: Random): GroupCommitCosts => ({
-  gatherMs: 5,
-  commitMs: () => 3 + 5 * random.next(),
-  perRowMs: 0.03,
-  mostRows: 1000,
-})
-
 export function simulate(workload: Workload, options: SimOptions): SimResult {
   const { seconds, seed = 1, shedCostMs = 0.008, parseCostMs = 0.03, sloMs = 1000 } = options
   const random = new Random(seed)
   const loop = new Loop(workload.core?.(new Random(seed + 0x5eed)))
   const pool = new Pool(workload.poolSize ?? 10)
-  const groups = new GroupCommit(loop, (workload.groupCommit ?? groupCommitCosts)(new Random(seed + 0xc0)))
   const listener =
     workload.fresh === undefined ? undefined : new Listener(loop, workload.fresh.lanes, workload.fresh.acceptCostMs)
   const perSecond: SimSecond[] = Array.from({ length: seconds }, () => ({
@@ -223,10 +213,6 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       const step = request.steps[request.step++]!
       if (step === 'yield') {
         loop.setImmediate(() => proceed(request))
-        return
-      }
-      if (step === 'commit') {
-        groups.add(() => proceed(request))
         return
       }
       if ('cpu' in step) {

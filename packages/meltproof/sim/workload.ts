@@ -1,7 +1,6 @@
 /** What is asked of a simulated service, and by whom. */
 import type { CriticalityAnswer } from '../src/admission/criticality.ts'
 import type { Core } from './core.ts'
-import type { GroupCommitCosts } from './group-commit.ts'
 import type { Random } from './random.ts'
 
 /** One step of a handler. */
@@ -16,8 +15,6 @@ export type Step =
   | { readonly wait: number }
   /** Holds one of the pool's connections for so long, ms. */
   | { readonly pool: number }
-  /** Is written together with others, see {@link Workload.groupCommit}. */
-  | 'commit'
 
 export interface Workload {
   /** Arrivals per second at a time. */
@@ -26,8 +23,6 @@ export interface Workload {
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
-  /** What writing together costs, made anew for every run. @default 5 ms of gathering, commits of 3 to 8 ms, 0.03 ms a row */
-  readonly groupCommit?: (random: Random) => GroupCommitCosts
   /** Clients give up after so long, ms, and the server learns of it. @default never */
   readonly patienceMs?: number
   /** How often a client tries again, after a shed or giving up. @default 0 */

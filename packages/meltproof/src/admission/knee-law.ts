@@ -13,15 +13,11 @@
  *
  * - grow: the loop is idle and service does not get slower: one more with every completion, which doubles L in each
  *   service time (TCP's slow start; leaving it when delay rises is HyStart, Ha & Rhee 2008).
- *   When service became slower, it is looked at under the limit growth came from: a slow moment is slow there too.
  * - descend: X does not fall when L is halved: halve again. Where it falls, K is known.
  * - steady: stay at K times the headroom; look below from time to time, above whenever the limit starts to bind, and
  *   at once when X changes.
- * - question, look-up: a steady limit that makes a queue may be too low, measured in a noisy moment or where requests
- *   share work (a group commit): is X higher under a higher limit? Asked before the queue is called overload.
  */
 import type { LimitLaw } from './limit.ts'
-import { VolleyMean } from './volley-mean.ts'
 
 /** Tuning of the law. */
 export interface KneeTuning {
@@ -52,10 +48,6 @@ export interface KneeTuning {
   readonly busyToStand: number
   /** X lower than this share of the reference means that L is below the knee. */
   readonly fell: number
-  /** X higher than this times the reference under a limit that much higher means that the limit was below the knee. */
-  readonly rose: number
-  /** See above. */
-  readonly higher: number
   /** A limit this much larger than the last one judged is judged by how service times took it. */
   readonly larger: number
   /** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
@@ -87,12 +79,6 @@ export interface KneeTuning {
   readonly patienceMs: number
   /** See above. */
   readonly leaving: number
-  /** A steady limit that has bound for so long, ms, is questioned before the queue behind it is called overload. */
-  readonly questionAfterMs: number
-  /** Questions that may take longer than this, ms, are not asked: it is about as long as a queue takes to be overload. */
-  readonly questionMs: number
-  /** Having been questioned in vain it is left alone for so long, ms, and for twice as long each further time. */
-  readonly questionEveryMs: number
 }
 
 export const KNEE_TUNING: KneeTuning = {
@@ -108,8 +94,6 @@ export const KNEE_TUNING: KneeTuning = {
   busyWindowMs: 20,
   busyToStand: 3,
   fell: 0.85,
-  rose: 1.25,
-  higher: 1.5,
   larger: 1.3,
   slower: 0.6,
   missing: 3,
@@ -124,38 +108,12 @@ export const KNEE_TUNING: KneeTuning = {
   busyStreak: 15,
   patienceMs: 300,
   leaving: 0.1,
-  questionAfterMs: 100,
-  questionMs: 400,
-  questionEveryMs: 1000,
 }
 
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
-/** Leaving, settling and being measured under a lower limit takes so many services. */
-const DOUBT_SERVICES = 4
-/** Growth is given the benefit of the doubt so many times. */
-const MOST_DOUBTS = 3
-/** No measurement is shorter than so many services: requests that share a pool leave in volleys. */
-const WINDOW_SERVICES = 3
-/** A question that was in vain is left alone for so many times as long as it took. */
-const QUIET_SHARE = 4
-/** A queue that is empty for less than this, ms, stands all the same. */
-const MOMENT_MS = 20
 
-type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down' | 'question' | 'look-up'
-
-/** Service became slower while the limit grew: because of it? */
-interface Doubt {
-  /** The limit it had grown to. */
-  readonly limit: number
-  /** Where a search would begin. */
-  readonly from: number
-  /** Faster than this under the limit from which growth began, ms: it was the limit. */
-  readonly serviceMs: number
-  readonly sinceMs: number
-  /** Since when no more are in service than the lower limit allows. */
-  settledAt: number
-}
+type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -164,8 +122,6 @@ export class KneeLaw implements LimitLaw {
   #limit: number
   #phase: Phase = 'grow'
   #bound = false
-  /** Since when it binds, but for moments. */
-  #boundSince = 0
   #unboundAt = Number.NEGATIVE_INFINITY
   /** 0 before it was learned. */
   #knee = 0
@@ -179,14 +135,6 @@ export class KneeLaw implements LimitLaw {
   /** How long the next look waits. */
   #trustMs = 0
   #meanServiceMs = 0
-  /** What the limit was questioned since it binds. */
-  #questioned = false
-  #busyWhenBound = 0
-  /** Clients that went away since it was questioned. */
-  #deserted = 0
-  #questionAt = 0
-  #askedAt = 0
-  #questionEveryMs: number
 
   #inflight = 0
   /** Time spent in service by all there are together, since the batch began. */
@@ -211,10 +159,8 @@ export class KneeLaw implements LimitLaw {
   // Growth.
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
   #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
-  #doubt: Doubt | undefined
-  #doubts = 0
   /** Service times of those who completed lately. */
-  readonly #batch = new VolleyMean()
+  readonly #batch = { count: 0, sum: 0, squares: 0 }
   /** The limit under which those who complete now were admitted. */
   #limitOfBatch: number
   #loopBusy = true
@@ -226,7 +172,6 @@ export class KneeLaw implements LimitLaw {
     this.#busyMs = busyMs
     this.#tuning = tuning
     this.#limit = tuning.initial
-    this.#questionEveryMs = tuning.questionEveryMs
     this.#limitOfBatch = tuning.initial
     this.#growthBase = { limit: tuning.initial, serviceMs: 0, variance: 0 }
   }
@@ -245,7 +190,6 @@ export class KneeLaw implements LimitLaw {
   }
 
   get searching(): boolean {
-    if (this.#phase === 'question' || this.#phase === 'look-up') return this.#bound
     return this.#phase === 'grow' && this.#bound && this.#busyStreak < this.#tuning.busyToStand
   }
 
@@ -277,77 +221,20 @@ export class KneeLaw implements LimitLaw {
   deserted(nowMs: number): void {
     this.#countInflight(nowMs)
     this.#inflight--
-    this.#deserted++
   }
 
   bound(nowMs: number): void {
     this.#bound = true
     this.#gapStart = Number.NaN
     // What was measured before a long quiet may be another traffic's.
-    const quietMs = nowMs - this.#unboundAt
-    if (quietMs > MOMENT_MS) {
-      this.#boundSince = nowMs
-      this.#busyWhenBound = this.#busyMs()
-      this.#questioned = false
-      this.#askedAt = nowMs
-    }
-    if (quietMs > this.#tuning.maxWindowMs) {
-      this.#openWindow()
-      // Under the larger limit nobody waited any more.
-      if (this.#phase === 'look-up') this.#settleAt(this.#limit / this.#tuning.headroom, nowMs, this.#lookAt)
-      else if (this.#phase === 'question') this.#settleAt(this.#knee, nowMs, this.#lookAt)
-    }
-    if (quietMs < this.#tuning.forgetMs) return
+    if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow()
+    if (nowMs - this.#unboundAt < this.#tuning.forgetMs) return
     if (this.#knee > 0) this.#limit = this.#steadyLimit()
     this.#beginGrowth(nowMs)
   }
 
   tick(nowMs: number): void {
-    if (!this.#bound) return
-    if (this.#phase === 'grow') {
-      const doubt = this.#doubt
-      if (doubt === undefined || nowMs - doubt.sinceMs < this.#tuning.patienceMs) return
-      this.#limit = doubt.limit
-      this.#search(doubt.from, nowMs)
-      return
-    }
-    if (this.#phase === 'question' || this.#phase === 'look-up') {
-      if (this.#deserted > 0 || nowMs - this.#askedAt > this.#tuning.questionMs) {
-        this.#inVain(nowMs)
-        return
-      }
-    }
-    this.#settled(nowMs)
-    if (
-      this.#phase === 'steady' &&
-      !this.#questioned &&
-      nowMs < this.#lookAt &&
-      nowMs >= this.#questionAt &&
-      nowMs - this.#boundSince >= this.#tuning.questionAfterMs
-    )
-      this.#question(nowMs)
-  }
-
-  /**
-   * A limit that was too low makes a queue by itself: a knee is measured in a noisy moment, or throughput grows with
-   * the limit because requests share work (a group commit). So growth is tried before anybody is shed for it.
-   */
-  #question(nowMs: number): void {
-    // Two measurements and the time to settle between them: where they take longer, overload would be noticed too late.
-    if ((2 * WINDOW_SERVICES + 1) * this.#meanServiceMs > this.#tuning.questionMs) return
-    this.#questioned = true
-    // Where the loop is the scarce thing there is nothing to ask.
-    if (this.#busyMs() - this.#busyWhenBound >= this.#tuning.loopBusy * (nowMs - this.#boundSince)) return
-    this.#phase = 'question'
-    this.#askedAt = nowMs
-    this.#deserted = 0
-    this.#openWindow()
-  }
-
-  #inVain(nowMs: number): void {
-    this.#questionAt = nowMs + Math.max(this.#questionEveryMs, QUIET_SHARE * (nowMs - this.#askedAt))
-    this.#questionEveryMs = Math.min(2 * this.#questionEveryMs, this.#tuning.lookEveryMs * this.#tuning.mostTrust)
-    this.#settleAt(this.#knee, nowMs, this.#lookAt)
+    if (this.#bound && this.#phase !== 'grow') this.#settled(nowMs)
   }
 
   unbound(nowMs: number): void {
@@ -381,7 +268,8 @@ export class KneeLaw implements LimitLaw {
   /** True when the window holds enough to compare throughputs. */
   #measured(): boolean {
     const { samples, minWindowMs, maxWindowMs } = this.#tuning
-    if (this.#gapsMs < Math.max(minWindowMs, Math.min(WINDOW_SERVICES * this.#meanServiceMs, maxWindowMs))) return false
+    // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
+    if (this.#gapsMs < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
     return this.#count >= samples || this.#gapsMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
   }
 
@@ -441,8 +329,6 @@ export class KneeLaw implements LimitLaw {
 
   #beginGrowth(nowMs: number): void {
     this.#phase = 'grow'
-    this.#doubt = undefined
-    this.#doubts = 0
     this.#settling = false
     this.#growthBase = { limit: this.#limit, serviceMs: 0, variance: 0 }
     this.#loopBusy = true // until shown otherwise
@@ -473,7 +359,6 @@ export class KneeLaw implements LimitLaw {
 
   /** Looks for the knee from a limit downwards. */
   #search(from: number, nowMs: number): void {
-    this.#doubt = undefined
     this.#referenceLimit = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
@@ -481,21 +366,17 @@ export class KneeLaw implements LimitLaw {
   #grow(nowMs: number, serviceMs: number): void {
     this.#judgeLoop(nowMs)
     if (this.#phase !== 'grow') return
-    this.#batch.add(nowMs, serviceMs)
-    if (this.#doubt !== undefined) {
-      this.#resolveDoubt(nowMs, this.#doubt)
-      return
-    }
+    this.#batch.count++
+    this.#batch.sum += serviceMs
+    this.#batch.squares += serviceMs * serviceMs
     if (this.#bound && !this.#loopBusy && this.#limit < this.#tuning.max) this.#limit++
-    // Service is not slow because of a limit that nobody waits for.
-    if (!this.#bound) return
-    const { count, sum } = this.#batch
+    const { count, sum, squares } = this.#batch
     if (count < this.#tuning.growthBatch || count < this.#limit / 3) return
     // Little's law: whoever completes has spent as much time in service as all there are, or the slow ones are still
     // missing among those who completed.
     if (this.#inflightMs > this.#tuning.missing * sum && count < this.#tuning.many) return
     const mean = sum / count
-    const variance = this.#batch.variance()
+    const variance = Math.max(0, squares / count - mean * mean) / count
     // Those who completed now were admitted under the limit of a batch ago.
     const limit = this.#limitOfBatch
     const base = this.#growthBase
@@ -517,44 +398,15 @@ export class KneeLaw implements LimitLaw {
       // a search that starts below the knee sheds for nothing.
       const uncertain = Math.sqrt(variance / mean ** 2 + base.variance / base.serviceMs ** 2)
       const knee = Math.max((limit * base.serviceMs) / mean, limit / 2)
-      const from = Math.min(this.#limit, knee * (1 + this.#tuning.unsure * uncertain))
-      if (DOUBT_SERVICES * mean > this.#tuning.patienceMs || this.#doubts++ >= MOST_DOUBTS) {
-        this.#search(from, nowMs)
-        return
-      }
-      // Where requests wait for each other it is in proportion to the limit, else it stays: in the middle of the two.
-      const serviceMs = mean / Math.sqrt(larger)
-      this.#doubt = { limit: this.#limit, from, serviceMs, sinceMs: nowMs, settledAt: Number.POSITIVE_INFINITY }
-      this.#limit = base.limit
+      this.#search(Math.min(this.#limit, knee * (1 + this.#tuning.unsure * uncertain)), nowMs)
     } else if (grew) this.#growthBase = { limit, serviceMs: mean, variance }
-  }
-
-  /**
-   * Service became slower while the limit grew. It may have done so by itself (a slow moment of a disk, a neighbour):
-   * then it is as slow under the limit from which growth began.
-   */
-  #resolveDoubt(nowMs: number, doubt: Doubt): void {
-    if (this.#inflight <= this.#limit) doubt.settledAt = Math.min(doubt.settledAt, nowMs)
-    if (!(nowMs - doubt.settledAt >= doubt.serviceMs && this.#bound)) {
-      this.#beginBatch()
-      return
-    }
-    const { count, sum } = this.#batch
-    if (count < this.#tuning.growthBatch || count < this.#limit / 3) return
-    this.#doubt = undefined
-    const mean = sum / count
-    this.#limit = doubt.limit
-    if (mean < doubt.serviceMs) {
-      this.#search(doubt.from, nowMs)
-      return
-    }
-    this.#growthBase = { limit: this.#growthBase.limit, serviceMs: mean, variance: this.#batch.variance() }
-    this.#beginBatch()
   }
 
   #beginBatch(): void {
     this.#limitOfBatch = this.#limit
-    this.#batch.clear()
+    this.#batch.count = 0
+    this.#batch.sum = 0
+    this.#batch.squares = 0
     this.#inflightMs = 0
   }
 
@@ -578,19 +430,6 @@ export class KneeLaw implements LimitLaw {
           this.#beginGrowth(nowMs)
         }
         return
-      case 'look-up':
-        if (rate < this.#tuning.rose * this.#referenceRate) {
-          this.#inVain(nowMs)
-          return
-        }
-        this.#knee = this.#limit / this.#tuning.headroom
-        this.#questionEveryMs = this.#tuning.questionEveryMs
-        this.#askedAt = nowMs
-        this.#lookUp(nowMs, rate, busy)
-        return
-      case 'question':
-        this.#lookUp(nowMs, rate, busy)
-        return
       case 'steady': {
         const before = this.#steadyRate
         const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
@@ -610,14 +449,5 @@ export class KneeLaw implements LimitLaw {
         return
       }
     }
-  }
-
-  /** This is the throughput under the limit there is; what is it under a higher one? */
-  #lookUp(nowMs: number, rate: number, busy: number): void {
-    this.#referenceRate = rate
-    this.#referenceLimit = this.#limit
-    if (this.#limit >= this.#tuning.max || busy >= this.#tuning.loopBusy)
-      this.#settleAt(this.#knee, nowMs, this.#lookAt)
-    else this.#measureAt(this.#limit * this.#tuning.higher, 'look-up', nowMs)
   }
 }
