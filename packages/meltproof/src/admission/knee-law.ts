@@ -27,6 +27,12 @@ export interface KneeTuning {
   readonly max: number
   /** L = K * headroom, rounded up: variance of service times must not idle the scarce resource. */
   readonly headroom: number
+  /**
+   * Where the loop itself is the scarce thing, the limit is no lower than this much work in service, ms (by Little's law
+   * that is how long service then takes). Each turn of the loop costs something however little it serves, and requests
+   * are turned away more cheaply in batches; less than this gains a latency that nobody notices.
+   */
+  readonly loopWorkMs: number
   /** Completions a measurement needs, so that its noise is below the differences the law looks for. */
   readonly samples: number
   /** No measurement is shorter, ms: timers and garbage collection would dominate it. */
@@ -46,6 +52,8 @@ export interface KneeTuning {
   readonly busyWindowMs: number
   /** After so many busy windows in a row growth is no excuse for a queue any more. */
   readonly busyToStand: number
+  /** Service times whose standard deviation is below this share of their mean are alike. */
+  readonly alike: number
   /** X lower than this share of the reference means that L is below the knee. */
   readonly fell: number
   /** A limit this much larger than the last one judged is judged by how service times took it. */
@@ -85,6 +93,7 @@ export const KNEE_TUNING: KneeTuning = {
   initial: 16,
   max: 10_000,
   headroom: 2,
+  loopWorkMs: 50,
   samples: 24,
   minWindowMs: 40,
   maxWindowMs: 1000,
@@ -93,6 +102,7 @@ export const KNEE_TUNING: KneeTuning = {
   loopBusy: 0.9,
   busyWindowMs: 20,
   busyToStand: 3,
+  alike: 0.5,
   fell: 0.85,
   larger: 1.3,
   slower: 0.6,
@@ -110,6 +120,9 @@ export const KNEE_TUNING: KneeTuning = {
   leaving: 0.1,
 }
 
+/** A limit larger than its floor by more than this factor is looked at again. */
+const MUCH = 1.5
+
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
 
@@ -125,6 +138,10 @@ export class KneeLaw implements LimitLaw {
   #unboundAt = Number.NEGATIVE_INFINITY
   /** 0 before it was learned. */
   #knee = 0
+  /** The lowest limit worth looking at, by the last measurement: loopWorkMs where the loop is scarce, 0 elsewhere. */
+  #floor = 0
+  /** The knee is somewhere at or below the floor; nobody looked further. */
+  #belowFloor = false
   /** The throughput, per ms, that a lower limit is compared with. */
   #referenceRate = 0
   #referenceLimit = 0
@@ -140,9 +157,11 @@ export class KneeLaw implements LimitLaw {
   /** Time spent in service by all there are together, since the batch began. */
   #inflightMs = 0
   #inflightSince = 0
+  /** The times at which those in service started, added up. */
+  #startsMs = 0
 
-  // The measurement under way: the gaps between completions while the limit binds from the one to the other, once
-  // service has settled under a changed limit. Stretches in which it does not bind say nothing about the limit.
+  // The measurement under way, once service has settled under a changed limit: who completed while the limit bound, and
+  // for how long it did. Stretches in which it does not bind say nothing about the limit.
   #settling = false
   /** Measurements begun anew since the last that was finished. */
   #disturbances = 0
@@ -150,11 +169,17 @@ export class KneeLaw implements LimitLaw {
   #checkedAt = 0
   #inflightAtCheck = 0
   #count = 0
-  #gapsMs = 0
-  #busyInGapsMs = 0
-  /** The completion a gap began with; NaN when the limit did not bind since. */
-  #gapStart = Number.NaN
-  #busyAtGapStart = 0
+  #boundMs = 0
+  #busyWhileBoundMs = 0
+  /** Of those who completed: their service times, added up, and the squares. */
+  #servedMs = 0
+  #servedSquares = 0
+  /** By how much those in service together grew older: service that was given, though nobody completed. */
+  #agedMs = 0
+  /** Up to when the present stretch is counted, and what busy time and age were then. */
+  #countedUntil = 0
+  #busyThen = 0
+  #ageThen = 0
 
   // Growth.
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
@@ -196,6 +221,7 @@ export class KneeLaw implements LimitLaw {
   admitted(nowMs: number): void {
     this.#countInflight(nowMs)
     this.#inflight++
+    this.#startsMs += nowMs
   }
 
   #countInflight(nowMs: number): void {
@@ -205,29 +231,42 @@ export class KneeLaw implements LimitLaw {
 
   completed(nowMs: number, serviceMs: number): void {
     this.#countInflight(nowMs)
-    this.#inflight--
+    this.#leave(nowMs - serviceMs)
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
     if (this.#phase === 'grow') {
       this.#grow(nowMs, serviceMs)
       return
     }
-    if (!this.#bound || !this.#settled(nowMs)) return
-    this.#countGap(nowMs)
+    if (!this.#bound) return
+    if (this.#settling) {
+      this.#settled(nowMs)
+      return
+    }
+    this.#count++
+    this.#servedMs += serviceMs
+    this.#servedSquares += serviceMs * serviceMs
+    this.#countUntil(nowMs)
     if (!this.#measured()) return
     this.#disturbances = 0
-    this.#learn(nowMs, this.#count / this.#gapsMs, this.#busyInGapsMs / this.#gapsMs)
+    this.#learn(nowMs, this.#rate(), this.#busyWhileBoundMs / this.#boundMs)
   }
 
   deserted(nowMs: number): void {
     this.#countInflight(nowMs)
+    // Who it was is not known: one of usual age.
+    this.#leave(this.#startsMs / this.#inflight)
+  }
+
+  #leave(startedMs: number): void {
     this.#inflight--
+    this.#startsMs = this.#inflight === 0 ? 0 : this.#startsMs - startedMs
   }
 
   bound(nowMs: number): void {
     this.#bound = true
-    this.#gapStart = Number.NaN
+    this.#countFrom(nowMs)
     // What was measured before a long quiet may be another traffic's.
-    if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow()
+    if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow(nowMs)
     if (nowMs - this.#unboundAt < this.#tuning.forgetMs) return
     if (this.#knee > 0) this.#limit = this.#steadyLimit()
     this.#beginGrowth(nowMs)
@@ -238,43 +277,69 @@ export class KneeLaw implements LimitLaw {
   }
 
   unbound(nowMs: number): void {
+    if (this.#bound) this.#countUntil(nowMs)
     this.#bound = false
     this.#unboundAt = nowMs
   }
 
-  disturbed(_nowMs: number): void {
+  disturbed(nowMs: number): void {
     // A loop that never turns in time would never be measured at all.
-    if (this.#bound && this.#disturbances++ < MOST_DISTURBANCES) this.#openWindow()
+    if (this.#bound && this.#disturbances++ < MOST_DISTURBANCES) this.#openWindow(nowMs)
   }
 
-  #countGap(nowMs: number): void {
-    const busyMs = this.#busyMs()
-    if (!Number.isNaN(this.#gapStart)) {
-      this.#count++
-      this.#gapsMs += nowMs - this.#gapStart
-      this.#busyInGapsMs += busyMs - this.#busyAtGapStart
-    }
-    this.#gapStart = nowMs
-    this.#busyAtGapStart = busyMs
+  /** The present stretch counts from here. */
+  #countFrom(nowMs: number): void {
+    this.#countedUntil = nowMs
+    this.#busyThen = this.#busyMs()
+    this.#ageThen = this.#ageMs(nowMs)
   }
 
-  #openWindow(): void {
+  /** The present stretch counts up to here. */
+  #countUntil(nowMs: number): void {
+    const [since, busyThen, ageThen] = [this.#countedUntil, this.#busyThen, this.#ageThen]
+    this.#countFrom(nowMs)
+    this.#boundMs += nowMs - since
+    this.#busyWhileBoundMs += this.#busyThen - busyThen
+    this.#agedMs += this.#ageThen - ageThen
+  }
+
+  /** For how long those in service have been, together. */
+  #ageMs(nowMs: number): number {
+    return this.#inflight * nowMs - this.#startsMs
+  }
+
+  /**
+   * Throughput of the window, per ms. Where all take about as long, they move in volleys, and whether a window holds one
+   * volley more or less is chance: there the share of service that those in service have behind them counts as well.
+   */
+  #rate(): number {
+    const mean = this.#servedMs / this.#count
+    const spread = this.#servedSquares / this.#count - mean * mean
+    const alike = spread < (this.#tuning.alike * mean) ** 2
+    const given = alike ? this.#count + this.#agedMs / mean : this.#count
+    return Math.max(given, 1) / this.#boundMs
+  }
+
+  #openWindow(nowMs: number): void {
     this.#count = 0
-    this.#gapsMs = 0
-    this.#busyInGapsMs = 0
-    this.#gapStart = Number.NaN
+    this.#boundMs = 0
+    this.#busyWhileBoundMs = 0
+    this.#servedMs = 0
+    this.#servedSquares = 0
+    this.#agedMs = 0
+    this.#countFrom(nowMs)
   }
 
   /** True when the window holds enough to compare throughputs. */
   #measured(): boolean {
     const { samples, minWindowMs, maxWindowMs } = this.#tuning
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (this.#gapsMs < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
-    return this.#count >= samples || this.#gapsMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
+    if (this.#boundMs < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
+    return this.#count >= samples || this.#boundMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
   }
 
   #steadyLimit(): number {
-    return Math.min(this.#tuning.max, Math.ceil(this.#knee * this.#tuning.headroom))
+    return Math.min(this.#tuning.max, Math.max(this.#floor, Math.ceil(this.#knee * this.#tuning.headroom)))
   }
 
   /** Changes the limit and measures once service has settled under it. */
@@ -306,7 +371,7 @@ export class KneeLaw implements LimitLaw {
       return false
     } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
     this.#settling = false
-    this.#openWindow()
+    this.#openWindow(nowMs)
     return true
   }
 
@@ -317,6 +382,17 @@ export class KneeLaw implements LimitLaw {
       ? Math.min(this.#trustMs * 2, this.#tuning.lookEveryMs * this.#tuning.mostTrust)
       : this.#tuning.lookEveryMs
     this.#settleAt(knee, nowMs, nowMs + this.#trustMs)
+  }
+
+  /** Looks further down, as far as there is anything to gain. */
+  #descend(nowMs: number): void {
+    const lower = Math.max(this.#limit / 2, this.#floor)
+    if (lower < this.#limit) {
+      this.#measureAt(lower, 'descend', nowMs)
+      return
+    }
+    this.#belowFloor = true
+    this.#found(this.#floor / this.#tuning.headroom, nowMs)
   }
 
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
@@ -411,19 +487,21 @@ export class KneeLaw implements LimitLaw {
   }
 
   #learn(nowMs: number, rate: number, busy: number): void {
+    this.#floor = busy >= this.#tuning.loopBusy ? Math.round(rate * this.#tuning.loopWorkMs) : 0
     switch (this.#phase) {
       case 'top':
         this.#referenceRate = rate
         this.#referenceLimit = this.#limit
-        this.#measureAt(this.#limit / 2, 'descend', nowMs)
+        this.#descend(nowMs)
         return
       case 'descend':
       case 'look-down':
         this.#referenceRate = Math.max(rate, this.#referenceRate)
         if (rate >= this.#tuning.fell * this.#referenceRate && this.#limit > 1) {
-          this.#measureAt(this.#limit / 2, 'descend', nowMs)
+          this.#descend(nowMs)
           return
         }
+        this.#belowFloor = false
         this.#found((this.#limit * this.#referenceRate) / rate, nowMs)
         // Throughput is in proportion all the way up to where we came from: there may be more above.
         if (this.#knee >= this.#referenceLimit * 0.8 && busy < this.#tuning.loopBusy) {
@@ -439,13 +517,18 @@ export class KneeLaw implements LimitLaw {
           this.#beginGrowth(nowMs)
           return
         }
+        if (this.#belowFloor) {
+          if (this.#limit > this.#floor * MUCH) this.#search(this.#limit, nowMs)
+          else this.#openWindow(nowMs)
+          return
+        }
         if (nowMs < this.#lookAt) {
-          this.#openWindow()
+          this.#openWindow(nowMs)
           return
         }
         this.#referenceRate = this.#steadyRate
         this.#referenceLimit = this.#limit
-        this.#measureAt(this.#knee * 0.7, 'look-down', nowMs)
+        this.#measureAt(Math.max(this.#knee * 0.7, this.#floor), 'look-down', nowMs)
         return
       }
     }

@@ -65,6 +65,16 @@ describe('more than goodput', () => {
     })
   })
 
+  test('a core ten times over: within a second the limit is what the core does in 50 ms, and stays there', () => {
+    for (const name of ['cpu at 3x', 'cpu at 10x']) {
+      eachSeed(name, (result, seed) => {
+        for (const { limit } of result.seconds.slice(1, -1)) {
+          assert.ok(limit >= 8 && limit <= 12, `${name}, seed ${seed}: ${result.seconds.map(second => second.limit)}`)
+        }
+      })
+    }
+  })
+
   test('a pool ten times over: the slowest admitted are answered within four services', () => {
     eachSeed('pool at 10x', (result, seed) => {
       const p99 = quantile(result.latencies, 0.99)
