@@ -49,6 +49,7 @@ const RULES: Readonly<Record<string, Rules>> = {
   },
   'packages/lab': {
     may: {
+      'node-version': [],
       'user-error': [],
       durations: ['user-error'],
       numbers: [],
@@ -59,7 +60,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       watching: ['numbers', 'watch', 'report', 'user-error'],
       scenarios: ['load', 'watch', 'report', 'melt', 'durations', 'user-error'],
       commands: ['numbers', 'watching', 'load', 'watch', 'report', 'melt', 'scenarios', 'durations', 'user-error'],
-      cli: ['commands', 'user-error'],
+      cli: ['node-version', 'commands', 'user-error'],
       index: ['load', 'watch', 'report', 'melt', 'scenarios'],
     },
     packages: ['commander', 'meltproof', 'uplot'],

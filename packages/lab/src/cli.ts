@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `meltlab` command: knows the commands' names and what becomes of their errors, nothing else. */
+import './node-version.ts'
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { registerAttack } from './commands/attack.ts'

@@ -2,7 +2,7 @@
  * Quantiles of any stream of numbers in bounded memory, within 0.5 % of the value (DDSketch: Masson, Rim and Lee, "A
  * Fast and Fully-Mergeable Quantile Sketch with Relative-Error Guarantees", VLDB 2019). Pure.
  *
- * A bucket holds the numbers between two powers of gamma. All doubles together make about 142,000 buckets of each sign,
+ * A bucket holds the numbers between two powers of gamma. All doubles together make about 145,000 buckets of each sign,
  * so a stream that never ends can not make it grow beyond some megabytes.
  */
 

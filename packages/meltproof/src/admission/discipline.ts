@@ -60,4 +60,7 @@ export interface DisciplineParts<E extends Waiting> {
   readonly level?: ((entry: E) => number) | undefined
 }
 
+/** What a QueueDiscipline must have besides `size` and `standing`. */
+export const DISCIPLINE_METHODS = ['push', 'refuses', 'next', 'remove', 'departed', 'expire', 'dueInMs'] as const
+
 export type MakeDiscipline<E extends Waiting> = (parts: DisciplineParts<E>) => QueueDiscipline<E>

@@ -1,7 +1,7 @@
 /** The options of protect(): declared, defaulted and checked in one place. */
 import type { IncomingMessage } from 'node:http'
 import { LAW_METHODS } from '../admission/checked-law.ts'
-import type { MakeDiscipline } from '../admission/discipline.ts'
+import { DISCIPLINE_METHODS, type MakeDiscipline, type QueueDiscipline } from '../admission/discipline.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
@@ -178,7 +178,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     tellsTiming: checkServerTiming(options.serverTiming),
     dryRun: checkBoolean('dryRun', dryRun),
     limit: checkLimit(limit),
-    queue: checkFunction('queue', queue),
+    queue: checkQueue(queue),
     pools: checkPools(options.pools),
     onNote,
   }
@@ -263,6 +263,22 @@ function checkLimit(limit: unknown): number | LimitLaw | undefined {
     return limit as LimitLaw
   }
   return checkNumber('limit', limit, { min: 1, max: MOST_IN_SERVICE, whole: true })
+}
+
+/** The discipline is made with the guard: one that is none is a mistake in an option, told at once. */
+function checkQueue(queue: MakeDiscipline<Exchange> | undefined): MakeDiscipline<Exchange> | undefined {
+  const make = checkFunction('queue', queue)
+  if (make === undefined) return undefined
+  return parts => {
+    const made: unknown = make(parts)
+    const missing = DISCIPLINE_METHODS.filter(
+      name => typeof (made as Record<string, unknown> | null)?.[name] !== 'function',
+    )
+    if (missing.length > 0) {
+      invalidOption('queue', `a function that makes a QueueDiscipline (what it made lacks ${missing.join(', ')})`, made)
+    }
+    return made as QueueDiscipline<Exchange>
+  }
 }
 
 function checkRetryAfter(value: unknown): [number, number] {

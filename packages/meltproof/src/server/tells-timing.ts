@@ -12,12 +12,15 @@ export function checkServerTiming(value: unknown): TellsTiming | undefined {
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
   if (!Array.isArray(value)) invalidOption('serverTiming', EXPECTED, value)
+  if (value.length === 0) invalidOption('serverTiming', `${EXPECTED}; an empty list is nobody, which is false`, value)
   const peers = new BlockList()
   for (const [index, entry] of value.entries()) allow(peers, `serverTiming[${index}]`, entry)
   return ({ socket: { remoteAddress } }) => {
     if (remoteAddress === undefined) return false
     // An IPv4 client of a socket that listens on both comes as ::ffff:10.0.0.1.
-    const address = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
+    // A link-local one names its interface: fe80::1%eth0.
+    const mapped = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
+    const address = mapped.split('%', 1)[0]!
     return peers.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
 }

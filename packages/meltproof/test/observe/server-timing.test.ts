@@ -40,20 +40,27 @@ test('to everybody, or to peers; beside an entry of the app', async () => {
 })
 
 test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {
-  const tells = checkServerTiming(['10.0.0.0/8', 'fd00::/8'])!
+  const tells = checkServerTiming(['10.0.0.0/8', 'fd00::/8', 'fe80::2'])!
   const from = (remoteAddress: string | undefined): boolean => tells({ socket: { remoteAddress } } as IncomingMessage)
-  assert.deepEqual(['::ffff:10.1.2.3', '10.1.2.3', '11.1.2.3', 'fd12::1', 'fe80::1', undefined].map(from), [
-    true,
-    true,
-    false,
-    true,
-    false,
-    false,
-  ])
+  assert.deepEqual(
+    ['::ffff:10.1.2.3', '10.1.2.3', '11.1.2.3', 'fd12::1', 'fe80::1', 'fe80::2%eth0', undefined].map(from),
+    [true, true, false, true, false, true, false],
+  )
 })
 
 test('what is no address or network is an error', () => {
-  const wrong = [1, 'yes', [''], ['10.0.0.0/33'], ['10.0.0.0/8/8'], ['example.org'], [10], ['::1/129'], ['10.0.0.1/x']]
+  const wrong = [
+    1,
+    'yes',
+    [],
+    [''],
+    ['10.0.0.0/33'],
+    ['10.0.0.0/8/8'],
+    ['example.org'],
+    [10],
+    ['::1/129'],
+    ['10.0.0.1/x'],
+  ]
   for (const serverTiming of wrong) {
     assert.throws(() => protect(http.createServer(), { serverTiming } as ProtectOptions), /serverTiming/)
   }

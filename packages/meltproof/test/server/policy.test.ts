@@ -6,6 +6,7 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { type LimitLaw, type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
+import { exemptPaths } from '../../src/server/exempt-paths.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import { Holding, eventually, type House, listen } from './harness.ts'
 
@@ -49,6 +50,19 @@ describe('exempt requests', () => {
       assert.deepEqual({ counted, inflight, queued }, { counted: 2, inflight: 1, queued: 1 })
     })
   }
+
+  it('are not exempt when their path climbs out of the exempt folder', () => {
+    const exempt = exemptPaths(['/internal/*', '/health'])!
+    for (const path of ['/internal/', '/internal/a.b', '/internal/..a/b...', '/internal/.well-known', '/health']) {
+      assert.equal(exempt(path), true, path)
+    }
+    for (const up of ['..', '.', '%2e%2e', '%2E.', '.%2e']) {
+      for (const slash of ['/', '%2f', '\\', '%5C']) {
+        assert.equal(exempt(`/internal/${up}${slash}checkout`), false, up + slash)
+        assert.equal(exempt(`/internal/a${slash}${up}`), false, slash + up)
+      }
+    }
+  })
 
   it('are not exempt when the function is async, which is said once, and its rejection is nobody’s', async () => {
     const house = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
@@ -295,6 +309,8 @@ describe('options that make no sense', () => {
     [{ limit: 0 }, /limit must be a whole number/],
     [{ limit: { limit: 3 } }, /it lacks admitted, completed/],
     [{ queue: {} }, /queue must be a function/],
+    [{ queue: () => ({ push: () => 'wait' }) }, /queue must be .* lacks refuses, next, remove/],
+    [{ queue: () => null }, /queue must be .* lacks push/],
     [{ pools: { db: {} } }, /pools\.db must be a pool of pg/],
     [{ pools: [] }, /pools must be an object/],
   ] as const) {
