@@ -19,6 +19,7 @@ import { PressureMeter } from '../admission/pressure.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
+import { routeOf } from '../route.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
@@ -27,6 +28,7 @@ import { observed } from './observed.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
+import { RouteCosts } from './route-costs.ts'
 import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
 
 export interface DoorkeeperHooks {
@@ -65,6 +67,7 @@ export class Doorkeeper {
     exempt: 0,
     shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0 },
   }
+  readonly routeCosts: RouteCosts = new RouteCosts()
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
@@ -631,7 +634,10 @@ export class Doorkeeper {
     connection?.overlapping?.delete(exchange)
     try {
       const nowMs = now()
-      this.#gate.release(nowMs, nowMs - exchange.startedAt, answered)
+      const serviceMs = nowMs - exchange.startedAt
+      this.#gate.release(nowMs, serviceMs, answered)
+      const route = answered ? routeOf(exchange.request) : undefined
+      if (route !== undefined) this.routeCosts.spent(route, serviceMs)
     } catch (error) {
       this.#fail(error)
     }

@@ -1,5 +1,6 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
 import type { ShedReason } from '../admission/gate.ts'
+import type { RouteCost } from './route-costs.ts'
 
 /** What the door knew at a shed. */
 export interface LastShed {
@@ -10,12 +11,16 @@ export interface LastShed {
   readonly queued: number
 }
 
-/** @param pools how many wait for each pool right now */
+/**
+ * @param pools how many wait for each pool right now
+ * @param routes what the dearest routes cost, where an adapter names them
+ */
 export function explainShed(
   last: LastShed | undefined,
   nowMs: number,
   dryRun: boolean,
   pools: Readonly<Record<string, number>> = {},
+  routes: readonly RouteCost[] = [],
 ): string {
   if (last === undefined) return 'Nothing was shed.'
   const { reason, inflight, limit, queued } = last
@@ -25,7 +30,12 @@ export function explainShed(
   const full = Object.entries(pools)
     .filter(([, waiting]) => waiting > 0)
     .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...full].join('; ')}).`
+  const dear = routes.map(
+    ({ route, meanMs, share }) =>
+      `${route} takes ${meanMs.toFixed(meanMs < 10 ? 1 : 0)} ms and ${percent(share)} of it`,
+  )
+  const where = dear.length === 0 ? [] : [`of the time in service ${dear.join(', ')}`]
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...full, ...where].join('; ')}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
@@ -35,6 +45,10 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   full: 'as many waited as may wait',
   closing: 'the server was draining',
   memory: 'the heap was nearly full of live objects',
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)} %`
 }
 
 function seconds(ms: number): string {

@@ -31,7 +31,7 @@ export interface Guard {
   stats(): GuardStats
   /** The same number as `stats().pressure`. */
   pressure(): number
-  /** Why the last shed happened, in one sentence for a person. */
+  /** Why the last shed happened, in one sentence for a person; with what the dearest routes cost, where they are named. */
   explain(): string
   /**
    * Not ready from now on: the server takes no more connections, serves whoever is there, and closes. Resolves true when

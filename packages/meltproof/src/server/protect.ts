@@ -129,7 +129,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       dryRun,
     }),
     pressure: () => door.pressure(),
-    explain: () => explainShed(door.lastShed, now(), dryRun, readGauges(checked.pools)),
+    explain: () =>
+      explainShed(door.lastShed, now(), dryRun, readGauges(checked.pools), door.routeCosts.dearest(ROUTES_TOLD)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       draining ??= drain({ server, sessions, shedRest: () => door.shedEverybody() }, timeoutMs)
@@ -145,6 +146,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   return guard
 }
 
+/** explain() names the dearest few routes. */
+const ROUTES_TOLD = 3
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 

@@ -5,7 +5,9 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type LimitLaw, type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
+import { nameRoute } from '../../src/route.ts'
 import { exemptPaths } from '../../src/server/exempt-paths.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import { Holding, eventually, type House, listen } from './harness.ts'
@@ -134,6 +136,20 @@ describe('drain()', () => {
     assert.equal(house.guard.stats().shed.closing, 1)
     assert.match(house.guard.explain(), /draining/)
     await waiting.closed
+  })
+
+  it('tells which routes fill the server, where they are named', async () => {
+    const house = await openProtected()
+    const client = await house.connect()
+    client.get('/report/7')
+    const { request, response } = await house.holding.take('/report/7')
+    nameRoute(request, () => '/report/:id')
+    await delay(20)
+    response.end()
+    assert.equal((await client.answer()).status, 200)
+    await fill(house)
+    await house.guard.drain(1)
+    assert.match(house.guard.explain(), /; of the time in service \/report\/:id takes \d+ ms and 100 % of it\)\.$/)
   })
 
   it('tells that it had to cut a stream that was still flowing', async () => {
