@@ -138,3 +138,24 @@ test('bad options are errors that say what to do', () => {
   assert.throws(() => metrics(guard, { register: {} as never }), /a registry of prom-client 15/)
   assert.throws(() => metrics(undefined as never), /the guard that protect\(\) returned/)
 })
+
+test('a scrape is answered during overload, on the port of the service too', async () => {
+  const server = http.createServer()
+  const guard = protect(server, { limit: 1, exempt: ['/metrics'] })
+  const handler = metrics(guard)
+  const unanswered: http.ServerResponse[] = []
+  server.on('request', (request, response) => {
+    if (request.url === '/metrics') handler(request, response)
+    else unanswered.push(response)
+  })
+  const house = await listen(server)
+  for (let i = 0; i < 20; i++) (await house.connect()).get('/work')
+  // Nobody leaves, so whoever waits is told after 800 ms in vain, and nobody takes the place.
+  await eventually('somebody was shed', () => guard.stats().shed.late > 0)
+  assert.equal(guard.stats().inflight, 1)
+  const scrape = await fetch(`http://127.0.0.1:${house.port}/metrics`)
+  assert.equal(scrape.status, 200)
+  assert.match(await scrape.text(), /^meltproof_shed_total\{reason="late"\} [1-9]/m)
+  for (const response of unanswered) response.end()
+  handler.close()
+})
