@@ -1,6 +1,6 @@
 /** What meltproof measures, as Prometheus families: fed by the channels, in base units, with bounded labels. */
 import type { RequestMessage } from '../channels.ts'
-import type { LogLossRecord, OutboundRecord, Shares, StallRecord, Verdict } from '../record.ts'
+import type { LogLossRecord, OutboundRecord, RequestRecord, Shares, StallRecord, Verdict } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop, LoopDelay } from './event-loop.ts'
 import { Counter, type Family, Histogram, type HistogramSeries, type Labels, Reading } from './instruments.ts'
@@ -11,8 +11,8 @@ import type { GuardLike, Watcher } from './watch.ts'
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
 
 interface RouteSeries {
-  /** By method and status. */
-  readonly durations: Map<string, HistogramSeries>
+  /** By method and then status. */
+  readonly durations: Map<string, Map<number, HistogramSeries>>
   readonly shares: Readonly<Record<Verdict, { value: number }>>
 }
 
@@ -79,23 +79,35 @@ export class Figures implements Watcher {
 
   request({ record, request }: RequestMessage): void {
     const { routeOf, slowMs } = this.#options
-    const { durations, shares } = this.#routeSeries(routeOf(record, request))
-    const method = methodLabel(record.method)
-    const kind = `${method} ${record.status}`
-    let duration = durations.get(kind)
-    if (duration === undefined) {
-      duration = this.#server.series({
-        http_request_method: method,
-        http_response_status_code: record.status === 0 ? '' : String(record.status),
-        http_route: routeOf(record, request),
-      })
-      durations.set(kind, duration)
-    }
-    duration.observe(record.totalMs / 1000)
-    for (const part of VERDICTS) shares[part].value += record.shares[`${part}Ms`] / 1000
+    const route = routeOf(record, request)
+    const { durations, shares } = this.#routeSeries(route)
+    this.#duration(durations, record, route).observe(record.totalMs / 1000)
+    shares.loop.value += record.shares.loopMs / 1000
+    shares.dependency.value += record.shares.dependencyMs / 1000
+    shares.network.value += record.shares.networkMs / 1000
+    shares.self.value += record.shares.selfMs / 1000
     this.#queuedSum.value += record.queuedMs / 1000
     this.#lateSum.value += record.lateMs / 1000
     if (record.totalMs + record.lateMs >= slowMs) this.#slowRequests.add(1, { verdict: record.verdict })
+  }
+
+  #duration(durations: RouteSeries['durations'], { method, status }: RequestRecord, route: string): HistogramSeries {
+    const label = methodLabel(method)
+    let ofMethod = durations.get(label)
+    if (ofMethod === undefined) {
+      ofMethod = new Map()
+      durations.set(label, ofMethod)
+    }
+    let duration = ofMethod.get(status)
+    if (duration === undefined) {
+      duration = this.#server.series({
+        http_request_method: label,
+        http_response_status_code: status === 0 ? '' : String(status),
+        http_route: route,
+      })
+      ofMethod.set(status, duration)
+    }
+    return duration
   }
 
   /** Bounded, since routes, methods and statuses are. */

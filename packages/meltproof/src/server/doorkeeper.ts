@@ -433,7 +433,7 @@ export class Doorkeeper {
       exchange.response = response
       response[ASKED] = true
       if (exchange.holdsPermit || exchange.ungated) {
-        if (exchange.holdsPermit || exchange.ghost) response.on('close', () => this.#ended(exchange))
+        response.on('close', () => this.#onGone(exchange))
         return this.#enter(exchange, event, request, response)
       }
       this.#answerThroughNode(exchange, response)

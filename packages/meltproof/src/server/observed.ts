@@ -15,6 +15,7 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * Runs the handler of a request with a timeline, which everything the handler starts belongs to. Its exceptions pass.
+ * Whoever calls sees to it that `exchange.over` is called when the response closes.
  * @param tells whether the answer says how long it took us
  */
 export function observed(
@@ -34,8 +35,8 @@ export function observed(
     publish(timeline, server, request, response)
   }
   exchange.over = over
-  response.on('close', over)
-  if (!request.complete) {
+  // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
+  if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.
       if (!response.writableEnded) timeline.receivedAtMs = now()

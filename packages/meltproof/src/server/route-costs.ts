@@ -36,13 +36,11 @@ export class RouteCosts {
   dearest(most: number): RouteCost[] {
     const all = [...this.#routes].sort(([, a], [, b]) => b.spentMs - a.spentMs)
     const totalMs = all.reduce((sum, [, { spentMs }]) => sum + spentMs, 0)
-    return all
-      .slice(0, most)
-      .map(([route, { count, spentMs }]) => ({
-        route,
-        meanMs: spentMs / count,
-        share: spentMs / Math.max(totalMs, 1e-9),
-      }))
+    return all.slice(0, most).map(([route, { count, spentMs }]) => ({
+      route,
+      meanMs: spentMs / count,
+      share: spentMs / Math.max(totalMs, 1e-9),
+    }))
   }
 
   #fade(): void {
