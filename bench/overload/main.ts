@@ -9,8 +9,8 @@
  * runs/overload/ as it ends, and the next start goes on from there. `--for SECONDS` stops by itself and exits with 75
  * while there is more to do. When all that was asked for is there (or with --report) it writes
  * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg. `--only-quiet` keeps nothing
- * that was measured while somebody else used a tenth of the server's core: start it again until all is there. `--quick` measures less, and in another folder, and prints
- * what it found instead.
+ * that was measured while somebody else used a tenth of the server's core: start it again until all is there. `--quick`
+ * measures less, and in another folder, and prints what it found instead.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -45,8 +45,24 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
     'from-scratch': { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 })
+if (values.help) {
+  console.log(`npm run bench:overload -- [options]    all of it takes some hours; it goes on where it was stopped
+
+  --workload LIST  of ${Object.keys(WORKLOADS).join(', ')}
+  --arms LIST      of ${ARMS.join(', ')}
+  --loads LIST     multiples of the capacity (default: ${LOADS.join(',')})
+  --modes LIST     of ${MODES.join(', ')}
+  --rounds N       medians are over so many (default: 3)
+  --for SECONDS    stop by itself then; exit code ${MORE_TO_DO} when there is more to do
+  --only-quiet     measure again what others disturbed
+  --report         only write the report of what is there
+  --from-scratch   forget what is there
+  --quick          one workload, little of it, printed and not kept`)
+  process.exit()
+}
 const { quick } = values
 const workloads = chosen('workload', values.workload, Object.keys(WORKLOADS), quick ? ['steps'] : undefined)
 const arms = chosen('arms', values.arms, ARMS, quick ? ['bare', 'meltproof'] : undefined)
