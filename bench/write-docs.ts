@@ -105,8 +105,15 @@ function melted({ conditions, capacity, certified, why, startedAt }: MeltResult)
     `${startedAt.slice(0, 10)}, Node ${conditions.node}, ${conditions.cores} cores of ${conditions.cpu}.`,
     `Capacity ${capacity?.rate.toFixed(0)}/s before${drift} after; ${conditions.rounds} rounds of`,
     `${conditions.durationMs / 1000} s from a cold start, SLO ${conditions.sloMs / 1000} s, ${conditions.connections}.`,
-    certified ? 'Certified.' : `Not certified: ${why.join('; ')}`,
+    certified ? 'Certified.' : doubts(why),
   ].join(' ')
+}
+
+/** Everything that speaks against the figures, folded away where it is long. */
+function doubts(why: readonly string[]): string {
+  const list = why.map(reason => `- ${reason}`).join('\n')
+  const count = why.length === 1 ? 'one reason' : `${why.length} reasons`
+  return `Not certified, for ${count}:\n\n${why.length <= 3 ? list : `<details><summary>all</summary>\n\n${list}\n\n</details>`}`
 }
 
 function ideal(k: number, r: number | undefined): string {
