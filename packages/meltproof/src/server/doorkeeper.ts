@@ -286,7 +286,9 @@ export class Doorkeeper {
         return 0
       }
       connection.stopIdleTimeout(this.#server)
-      return connection.handOn(request, keepAlive)
+      const hijacked = connection.handOn(request, keepAlive) === UPGRADES
+      if (hijacked) this.#releaseBefore(connection)
+      return hijacked ? UPGRADES : 0
     }
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasLine) {
@@ -643,6 +645,15 @@ export class Doorkeeper {
     }
   }
 
+  /**
+   * The connection becomes somebody else's, and with it the news that its client has gone, which may never come: Node
+   * leaves a socket unread for ever that a body had stopped in the packet of the upgrade. Requests that were in service
+   * on it must not hold their permits that long.
+   */
+  #releaseBefore(connection: Connection): void {
+    for (const exchange of [...this.#inService]) if (exchange.connection === connection) this.#release(exchange, false)
+  }
+
   /** Its client has gone, or the door is open. */
   #abandon(exchange: Exchange): void {
     try {
@@ -765,6 +776,9 @@ const ASKED = Symbol.for('meltproof.asked')
 type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
+/** What Node's parser is told when a connection leaves HTTP. */
+const UPGRADES = 2
+
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
 
 /** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */

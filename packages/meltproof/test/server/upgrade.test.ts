@@ -107,6 +107,24 @@ describe('an upgrade nobody listens for', () => {
   })
 })
 
+describe('an upgrade pipelined behind a request in service', () => {
+  it('takes its permit back, for nobody may ever see its client leave', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    const sockets: Duplex[] = []
+    house.server.on('upgrade', (_request, socket) => sockets.push(socket.on('error', () => {})))
+    // More than a request buffers: Node stops the socket, parses on, and leaves it stopped after the upgrade.
+    const body = 'x'.repeat(65_000)
+    const client = await house.connect()
+    client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
+    await holding.take('/unread')
+    await eventually('it is upgraded', () => sockets.length === 1)
+    client.destroy()
+    await eventually('the permit is back', () => house.door.inflight === 0)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
 describe('CONNECT', () => {
   it('reaches its listener', async () => {
     const house = await openFullDoor()
