@@ -52,9 +52,10 @@ export interface SimResult {
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
-  /** The same for those that came in the second half, by user and by class; empty where the workload names none. */
+  /** The same for those that came in the second half, by user, class and kind; empty where the workload names none. */
   readonly users: SimTally[]
   readonly classes: SimTally[]
+  readonly kinds: SimTally[]
   readonly inflightAtEnd: number
   readonly queuedAtEnd: number
   readonly law: LimitLaw | undefined
@@ -65,6 +66,7 @@ export interface SimRequest extends Waiting {
   readonly tries: number
   readonly user: number
   level: number
+  readonly kind: number
   steps: readonly Step[]
   step: number
   startedAt: number
@@ -88,6 +90,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const tallies = (length: number): SimTally[] => Array.from({ length }, () => ({ offered: 0, good: 0, shed: 0 }))
   const userTallies = tallies(workload.users ?? 0)
   const classTallies = tallies(workload.criticality === undefined ? 0 : 4)
+  const kindTallies = tallies(workload.kinds?.length ?? 0)
   const latencies: number[] = []
   const shedLatencies: number[] = []
   let shed = 0
@@ -104,6 +107,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (user !== undefined) user[what]++
     const ofClass = classTallies[Math.floor((request.level * 4) / LEVELS)]
     if (ofClass !== undefined) ofClass[what]++
+    const ofKind = kindTallies[request.kind]
+    if (ofKind !== undefined) ofKind[what]++
   }
 
   const law = options.law?.(() => loop.busyMs)
@@ -119,6 +124,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             wakeAtTurnEnd: () => loop.setImmediate(() => gate!.turnEnded(loop.nowMs)),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
+            kind: workload.kinds === undefined ? undefined : request => request.kind,
           },
           options.tuning,
           options.queue,
@@ -141,6 +147,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
+      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
       steps: [],
       step: 0,
       startedAt: 0,
@@ -202,7 +209,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
-    request.steps = workload.steps(random, request.createdAt)
+    request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
@@ -251,7 +258,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       if (second !== undefined) second.late++
     }
     if (gate === undefined) unguarded--
-    else gate.release(loop.nowMs, loop.nowMs - request.startedAt)
+    else gate.release(loop.nowMs, loop.nowMs - request.startedAt, true, request)
   }
 
   // Arrivals: a Poisson process whose rate may change, generated one ahead.
@@ -284,6 +291,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     shedLatencies: Float64Array.from(shedLatencies).sort(),
     users: userTallies,
     classes: classTallies,
+    kinds: kindTallies,
     inflightAtEnd: gate?.inflight ?? unguarded,
     queuedAtEnd: gate?.queued ?? 0,
     law,
@@ -292,4 +300,14 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
 
 export function quantile(sorted: Float64Array, q: number): number {
   return sorted.length === 0 ? Number.NaN : sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!
+}
+
+/** The kind on which a number from 0 to 1 falls. */
+function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+  let until = 0
+  for (const [kind, { share }] of kinds.entries()) {
+    until += share
+    if (at < until) return kind
+  }
+  return kinds.length - 1
 }

@@ -21,6 +21,8 @@ export interface Workload {
   readonly rate: (nowMs: number) => number
   /** What one request does. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
+  /** Kinds of requests, told apart at the gate, instead of `steps`: the share of each, and what it does. */
+  readonly kinds?: readonly { readonly share: number; readonly steps: (random: Random) => readonly Step[] }[]
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
   /** Clients give up after so long, ms, and the server learns of it. @default never */

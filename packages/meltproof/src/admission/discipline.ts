@@ -35,13 +35,13 @@ export interface QueueDiscipline<E extends Waiting> {
    * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
    * that is not known without it. What it refuses counts as having come.
    */
-  refuses(nowMs: number): ShedReason | undefined
+  refuses(nowMs: number, kind?: number): ShedReason | undefined
   /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined
   /** Takes out one whose client went away. False when it did not wait any more. */
   remove(entry: E, nowMs: number): boolean
-  /** A request left service while somebody waits. */
-  departed(nowMs: number): void
+  /** A request left service while somebody waits; with who it was and its time in service if it was answered. */
+  departed(nowMs: number, entry?: E, serviceMs?: number): void
   /** Time passed: sheds those who have waited too long. */
   expire(nowMs: number): void
   /** {@link expire} must be called again within so many milliseconds; Infinity when nobody waits. */
@@ -58,6 +58,8 @@ export interface DisciplineParts<E extends Waiting> {
    * at once.
    */
   readonly level?: ((entry: E) => number) | undefined
+  /** The kind of a request (fair-shares.ts); absent where nobody is to be fair between kinds. */
+  readonly kind?: ((entry: E) => number) | undefined
 }
 
 /** What a QueueDiscipline must have besides `size` and `standing`. */

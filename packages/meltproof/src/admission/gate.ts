@@ -34,6 +34,11 @@ export interface GateHooks<E extends Waiting> {
    * unloaded server never asks. Leave it out where all requests are alike: then levels cost nothing.
    */
   readonly level?: ((entry: E) => number) | undefined
+  /**
+   * The kind of a request (fair-shares.ts): while there is not enough for all, kinds that ask for little get it. Asked
+   * only while somebody waits.
+   */
+  readonly kind?: ((entry: E) => number) | undefined
 }
 
 /** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
@@ -77,7 +82,7 @@ export class Gate<E extends Waiting> {
     this.#law = law
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
-    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level })
+    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind })
   }
 
   /** Requests in service. */
@@ -121,9 +126,9 @@ export class Gate<E extends Waiting> {
    * The reason {@link offer} would shed anybody who came now, asked before anything was spent on the request. With
    * undefined, offer it. Without levels this answers for nearly all that are shed under heavy overload.
    */
-  refuses(nowMs: number): ShedReason | undefined {
+  refuses(nowMs: number, kind?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
-    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs)
+    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
   }
 
   /** The synchronous part of a handler started by `offer` has returned; keeps the turn budget honest. */
@@ -136,7 +141,7 @@ export class Gate<E extends Waiting> {
    * before. The handler most likely works on, so the permit is kept for as long as service usually takes: clients that
    * lose patience must not look like fast service, or more and more of it is let in behind them.
    */
-  release(nowMs: number, serviceMs: number, answered = true): void {
+  release(nowMs: number, serviceMs: number, answered = true, entry?: E): void {
     if (answered) {
       this.#usualServiceMs += (serviceMs - this.#usualServiceMs) * (this.#usualServiceMs === 0 ? 1 : USUAL_WEIGHT)
       this.#inflight--
@@ -146,7 +151,7 @@ export class Gate<E extends Waiting> {
       this.#wakeWhenDue(nowMs)
       return
     } else this.#desert(nowMs)
-    this.#left(nowMs)
+    this.#left(nowMs, answered ? entry : undefined, serviceMs)
   }
 
   #desert(nowMs: number): void {
@@ -154,9 +159,9 @@ export class Gate<E extends Waiting> {
     this.#law.deserted(nowMs)
   }
 
-  #left(nowMs: number): void {
+  #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
     if (this.#queue.size === 0) return
-    this.#queue.departed(nowMs)
+    this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
   }
 

@@ -395,6 +395,12 @@ export class KneeLaw implements LimitLaw {
     this.#found(this.#floor / this.#tuning.headroom, nowMs)
   }
 
+  /** The limit under which a moment in service belongs to a request that takes loopWorkMs: cheap ones do not count. */
+  #loopFloor(): number {
+    if (this.#servedSquares === 0) return 0
+    return Math.max(1, Math.round((this.#limit * this.#tuning.loopWorkMs * this.#servedMs) / this.#servedSquares))
+  }
+
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
     this.#knee = Math.max(1, knee)
     this.#steadyRate = 0
@@ -487,7 +493,7 @@ export class KneeLaw implements LimitLaw {
   }
 
   #learn(nowMs: number, rate: number, busy: number): void {
-    this.#floor = busy >= this.#tuning.loopBusy ? Math.round(rate * this.#tuning.loopWorkMs) : 0
+    this.#floor = busy >= this.#tuning.loopBusy ? this.#loopFloor() : 0
     switch (this.#phase) {
       case 'top':
         this.#referenceRate = rate

@@ -15,6 +15,8 @@ export interface Waiting {
    * does well to declare it, so that objects keep their shape.
    */
   level?: number
+  /** In which queue of its discipline it waits, written by the discipline. */
+  line?: number
 }
 
 /**

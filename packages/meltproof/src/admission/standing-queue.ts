@@ -4,11 +4,13 @@
  * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
  *
  * Where requests have levels (criticality.ts), the best class goes first, and while the queue stands only levels above
- * a line are let in (cutoff.ts). Without levels neither costs anything.
+ * a line are let in (cutoff.ts). Without levels neither costs anything; then kinds of requests that ask for little go
+ * first (fair-shares.ts), so that a flood of heavy ones does not take them down.
  */
 import { ClassQueue } from './class-queue.ts'
 import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
+import { FairShares } from './fair-shares.ts'
 import type { DisciplineParts, MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
 import type { LimitLaw } from './limit.ts'
 import type { Waiting } from './queue.ts'
@@ -63,6 +65,9 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   readonly #queue: ClassQueue<E>
   /** Undefined when all are alike. */
   readonly #cutoff: Cutoff | undefined
+  /** Undefined when there are levels, or no kinds. */
+  readonly #shares: FairShares | undefined
+  readonly #kind: (entry: E) => number
   /** When somebody of this class or a better one was last kept. */
   readonly #lastKeptAt: number[]
 
@@ -85,7 +90,9 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     this.#shed = parts.shed
     this.#level = parts.level
     this.#tuning = tuning
-    const classes = parts.level === undefined ? 1 : CRITICALITIES.length
+    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares() : undefined
+    this.#kind = parts.kind ?? (() => 0)
+    const classes = parts.level !== undefined ? CRITICALITIES.length : this.#shares === undefined ? 1 : 2
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
     this.#cutoff = parts.level === undefined ? undefined : new Cutoff()
@@ -100,7 +107,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
-    const which = this.#level === undefined ? 0 : classOf(this.#levelOf(entry))
+    const which = this.#lineFor(entry, nowMs)
+    entry.line = which
     if (this.#cutoff !== undefined && this.#queue.size > 0) {
       const above = this.#cutoff.arrived(entry.level!)
       if (this.#standing && !above) {
@@ -128,8 +136,15 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return 'wait'
   }
 
-  refuses(nowMs: number): ShedReason | undefined {
-    if (this.#level !== undefined || !this.#enoughWait(0, nowMs)) return undefined
+  refuses(nowMs: number, kind?: number): ShedReason | undefined {
+    if (this.#level !== undefined) return undefined
+    if (this.#shares === undefined) {
+      if (!this.#enoughWait(0, nowMs)) return undefined
+    } else {
+      // A request of a kind that fits is offered and counted then.
+      if (kind === undefined || this.#fits(kind) || !this.#enoughWait(REST, nowMs)) return undefined
+      this.#shares.arrived(kind, nowMs, this.#law.limit)
+    }
     this.#expire(nowMs)
     return 'standing'
   }
@@ -147,8 +162,9 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 
   /** Counts a departure; from enough of them comes the time between two. */
-  departed(nowMs: number): void {
+  departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
+    if (entry !== undefined) this.#shares?.served(this.#kind(entry), serviceMs)
     const stalled = nowMs - this.#lastDepartureAt > STALL_GAPS * this.#departureGapMs
     this.#lastDepartureAt = nowMs
     // One long gap is a stall of the loop and says nothing of the pace; several in a row are the new pace.
@@ -183,13 +199,26 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return entry.level
   }
 
-  /** Its level is above the line, not on it: all of these can be served, and waiting is chance. */
+  #lineFor(entry: E, nowMs: number): number {
+    if (this.#level !== undefined) return classOf(this.#levelOf(entry))
+    if (this.#shares === undefined) return 0
+    const kind = this.#kind(entry)
+    this.#shares.arrived(kind, nowMs, this.#law.limit)
+    return this.#fits(kind) ? FITS : REST
+  }
+
+  #fits(kind: number): boolean {
+    return this.#standing && this.#shares!.within(kind)
+  }
+
+  /** Above the line, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */
   #wanted(entry: E): boolean {
+    if (this.#shares !== undefined) return entry.line === FITS
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
   #classOf(entry: E): number {
-    return this.#level === undefined ? 0 : classOf(entry.level!)
+    return entry.line ?? 0
   }
 
   /**
@@ -210,6 +239,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
       this.#standing = false
       this.#intervalsStanding = 0
       this.#cutoff?.open(nowMs)
+      this.#shares?.open(nowMs)
     }
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
     this.#previousBacklogMs = 0
@@ -263,6 +293,9 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 }
 
+/** The two lines where there are kinds: those that fit, and the rest. */
+const FITS = 0
+const REST = 1
 /** The pace of departures is taken over at least so many. */
 const DEPARTURES_COUNTED = 8
 /** A gap so many times the usual one is a stall. */

@@ -13,6 +13,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
@@ -121,6 +122,7 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
+        kind: exchange => kindOf(exchange.request.url ?? ''),
       },
       tuning,
       policy.queue,
@@ -319,7 +321,7 @@ export class Doorkeeper {
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kindOf(url))
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
@@ -637,7 +639,7 @@ export class Doorkeeper {
     try {
       const nowMs = now()
       const serviceMs = nowMs - exchange.startedAt
-      this.#gate.release(nowMs, serviceMs, answered)
+      this.#gate.release(nowMs, serviceMs, answered, exchange)
       const route = answered ? routeOf(exchange.request) : undefined
       if (route !== undefined) this.routeCosts.spent(route, serviceMs)
     } catch (error) {

@@ -10,6 +10,7 @@ import type { Connection } from './connection.ts'
 export class Exchange implements Waiting {
   arrivedAt: number
   left = false
+  line = 0
   readonly request: IncomingMessage
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
   readonly connection: Connection | undefined

@@ -1,0 +1,94 @@
+/** Fairness between kinds of requests: the arithmetic, the kind of a path, and what becomes of a service. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { FairShares, KINDS, kindOf } from '../../src/admission/fair-shares.ts'
+import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { type SimTally, simulate } from '../../sim/service.ts'
+import type { Step, Workload } from '../../sim/workload.ts'
+
+/** Two windows of arrivals a second, by kind, that take so long each. */
+function asked(limit: number, kinds: Readonly<Record<number, { rate: number; ms: number }>>): FairShares {
+  const shares = new FairShares()
+  shares.open(0)
+  for (const [kind, { ms }] of Object.entries(kinds)) shares.served(Number(kind), ms)
+  for (let atMs = 1; atMs <= 400; atMs++) {
+    for (const [kind, { rate }] of Object.entries(kinds)) {
+      const many = Math.floor((atMs * rate) / 1000) - Math.floor(((atMs - 1) * rate) / 1000)
+      for (let i = 0; i < many; i++) shares.arrived(Number(kind), atMs, limit)
+    }
+  }
+  return shares
+}
+
+describe('fair shares', () => {
+  it('who asks for less than an equal share gets it, who asks for more does not', () => {
+    const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 }, 9: { rate: 50, ms: 40 } })
+    assert.deepEqual(
+      [3, 9, 7, 20].map(kind => shares.within(kind)),
+      [true, true, false, false],
+    )
+  })
+
+  it('equally heavy kinds stand equal, and a single kind is never within', () => {
+    const two = asked(10, { 1: { rate: 500, ms: 100 }, 2: { rate: 500, ms: 100 } })
+    assert.deepEqual([two.within(1), two.within(2)], [false, false])
+    assert.equal(asked(10, { 1: { rate: 10, ms: 1 } }).within(1), false)
+  })
+
+  it('are forgotten when another queue begins', () => {
+    const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 } })
+    shares.open(1000)
+    assert.equal(shares.within(3), false)
+  })
+})
+
+describe('the kind of a path', () => {
+  it('is that of its path without ids and query', () => {
+    assert.equal(kindOf('/users/7?full=1'), kindOf('/users/8'))
+    assert.equal(kindOf('/users/7/orders/f81d4fae'), kindOf('/users/8/orders/0'))
+    assert.notEqual(kindOf('/users/7'), kindOf('/users/list'))
+    assert.notEqual(kindOf('/cheap'), kindOf('/heavy'))
+  })
+
+  it('is one of a few, whatever the path', () => {
+    const seen = new Set<number>()
+    for (const url of [
+      '',
+      '/',
+      '*',
+      '?',
+      '/é',
+      '/'.repeat(100_000),
+      'http://x/y',
+      ...Array.from({ length: 5000 }, (_, i) => `/${i.toString(36)}`),
+    ]) {
+      const kind = kindOf(url)
+      assert.ok(Number.isInteger(kind) && kind >= 0 && kind < KINDS, url.slice(0, 20))
+      seen.add(kind)
+    }
+    assert.ok(seen.size > KINDS / 2, 'spread over them')
+  })
+})
+
+describe('a flood of heavy requests', () => {
+  const heavy = (): Step[] => [{ cpu: 5 }, 'yield', { cpu: 5 }, 'yield', { cpu: 5 }, 'yield', { cpu: 5 }]
+  const run = (cheap: Step[], heavyRate: number, seed: number): readonly SimTally[] => {
+    const rate = 200 + heavyRate
+    const kinds = [
+      { share: 200 / rate, steps: () => cheap },
+      { share: heavyRate / rate, steps: heavy },
+    ]
+    const workload: Workload = { rate: () => rate, steps: heavy, kinds }
+    return simulate(workload, { seconds: 30, seed, law: busyMs => new KneeLaw(busyMs) }).kinds
+  }
+
+  for (const times of [2, 10]) {
+    it(`of ${times} times the capacity leaves the cheap ones alone, and is served what is left`, () => {
+      for (const seed of [1, 2, 3]) {
+        const [cheap, flood] = run([{ cpu: 0.2 }], 48 * times, seed)
+        assert.ok(cheap!.good >= 0.9 * cheap!.offered, `seed ${seed}: ${cheap!.good} of ${cheap!.offered}`)
+        assert.ok(flood!.good / 15 >= 40, `seed ${seed}: ${flood!.good / 15}/s of the heavy ones`)
+      }
+    })
+  }
+})
