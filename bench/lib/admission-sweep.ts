@@ -44,6 +44,7 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
   law: {
     initial: [2, 4, 8, 16, 32, 64, 256],
     headroom: [1, 1.25, 1.5, 2, 3, 4],
+    tooShortMs: [0, 1, 2, 4, 8],
     loopWorkMs: [0, 25, 50, 100, 200],
     alike: [0, 0.25, 0.5, 1, 2],
     samples: [6, 12, 24, 48, 96],

@@ -33,6 +33,8 @@ export interface KneeTuning {
    * are turned away more cheaply in batches; less than this gains a latency that nobody notices.
    */
   readonly loopWorkMs: number
+  /** A request that spends less than this in service does not count when throughput is measured, ms. */
+  readonly tooShortMs: number
   /** Completions a measurement needs, so that its noise is below the differences the law looks for. */
   readonly samples: number
   /** No measurement is shorter, ms: timers and garbage collection would dominate it. */
@@ -94,6 +96,7 @@ export const KNEE_TUNING: KneeTuning = {
   max: 10_000,
   headroom: 2,
   loopWorkMs: 50,
+  tooShortMs: 2,
   samples: 24,
   minWindowMs: 40,
   maxWindowMs: 1000,
@@ -125,6 +128,46 @@ const MUCH = 1.5
 
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
+
+/** Those who completed in a measurement. */
+class Tally {
+  completed = 0
+  #servedMs = 0
+  #squares = 0
+
+  count(serviceMs: number): void {
+    this.completed++
+    this.#servedMs += serviceMs
+    this.#squares += serviceMs * serviceMs
+  }
+
+  clear(): void {
+    this.completed = 0
+    this.#servedMs = 0
+    this.#squares = 0
+  }
+
+  /** What service takes whoever is in service at some moment, ms: of the cheap ones few are. */
+  get typicalMs(): number {
+    return this.#servedMs === 0 ? 0 : this.#squares / this.#servedMs
+  }
+
+  /**
+   * Throughput over so long, per ms. Where all take about as long, they move in volleys, and whether a window holds one
+   * volley more or less is chance: there the share of service that those in service have behind them counts as well
+   * (`agedMs`: by how much they grew older together). `byWork`: where they differ, as many count as did most of the work
+   * (the effective size of a sample, Kish 1965), so that cheap ones among heavy ones, which are the mix and not the
+   * limit's doing, do not.
+   */
+  rate(overMs: number, agedMs: number, alike: number, byWork: boolean): number {
+    const mean = this.#servedMs / this.completed
+    const spread = this.#squares / this.completed - mean * mean
+    let given = this.completed
+    if (spread < (alike * mean) ** 2) given += agedMs / mean
+    else if (byWork) given = this.#servedMs ** 2 / this.#squares
+    return Math.max(given, 1) / overMs
+  }
+}
 
 type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 
@@ -168,12 +211,14 @@ export class KneeLaw implements LimitLaw {
   #changedAt = 0
   #checkedAt = 0
   #inflightAtCheck = 0
-  #count = 0
+  readonly #whileBound = new Tally()
   #boundMs = 0
   #busyWhileBoundMs = 0
-  /** Of those who completed: their service times, added up, and the squares. */
-  #servedMs = 0
-  #servedSquares = 0
+  /** The same, whether the limit bound or not. */
+  readonly #whole = new Tally()
+  #openedAt = 0
+  #busyAtOpening = 0
+  #ageAtOpening = 0
   /** By how much those in service together grew older: service that was given, though nobody completed. */
   #agedMs = 0
   /** Up to when the present stretch is counted, and what busy time and age were then. */
@@ -232,23 +277,35 @@ export class KneeLaw implements LimitLaw {
   completed(nowMs: number, serviceMs: number): void {
     this.#countInflight(nowMs)
     this.#leave(nowMs - serviceMs)
+    // Cheap ones among heavy ones come and go without keeping anybody waiting. How many there are is the mix, and says
+    // nothing about the limit; and a service that takes no longer than this under the limit it has needs no lower one.
+    if (serviceMs < this.#tuning.tooShortMs && this.#phase !== 'grow') return
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
     if (this.#phase === 'grow') {
       this.#grow(nowMs, serviceMs)
       return
     }
-    if (!this.#bound) return
     if (this.#settling) {
-      this.#settled(nowMs)
+      if (this.#bound) this.#settled(nowMs)
       return
     }
-    this.#count++
-    this.#servedMs += serviceMs
-    this.#servedSquares += serviceMs * serviceMs
+    this.#whole.count(serviceMs)
+    if (!this.#bound) return
+    this.#whileBound.count(serviceMs)
     this.#countUntil(nowMs)
-    if (!this.#measured()) return
-    this.#disturbances = 0
-    this.#learn(nowMs, this.#rate(), this.#busyWhileBoundMs / this.#boundMs)
+    // A loop that never rests is what binds, also in the moments in which the limit does not.
+    const wholeMs = nowMs - this.#openedAt
+    const wholeBusy = (this.#busyThen - this.#busyAtOpening) / wholeMs
+    if (wholeBusy >= this.#tuning.loopBusy) {
+      const { typicalMs } = this.#whole
+      if (!this.#suffices(this.#whole, wholeMs, Math.max(typicalMs, this.#meanServiceMs))) return
+      const agedMs = this.#ageThen - this.#ageAtOpening
+      this.#learn(nowMs, this.#whole.rate(wholeMs, agedMs, this.#tuning.alike, true), wholeBusy)
+      return
+    }
+    if (!this.#suffices(this.#whileBound, this.#boundMs, this.#meanServiceMs)) return
+    const rate = this.#whileBound.rate(this.#boundMs, this.#agedMs, this.#tuning.alike, false)
+    this.#learn(nowMs, rate, this.#busyWhileBoundMs / this.#boundMs)
   }
 
   deserted(nowMs: number): void {
@@ -308,34 +365,24 @@ export class KneeLaw implements LimitLaw {
     return this.#inflight * nowMs - this.#startsMs
   }
 
-  /**
-   * Throughput of the window, per ms. Where all take about as long, they move in volleys, and whether a window holds one
-   * volley more or less is chance: there the share of service that those in service have behind them counts as well.
-   */
-  #rate(): number {
-    const mean = this.#servedMs / this.#count
-    const spread = this.#servedSquares / this.#count - mean * mean
-    const alike = spread < (this.#tuning.alike * mean) ** 2
-    const given = alike ? this.#count + this.#agedMs / mean : this.#count
-    return Math.max(given, 1) / this.#boundMs
-  }
-
   #openWindow(nowMs: number): void {
-    this.#count = 0
+    this.#whileBound.clear()
+    this.#whole.clear()
     this.#boundMs = 0
     this.#busyWhileBoundMs = 0
-    this.#servedMs = 0
-    this.#servedSquares = 0
     this.#agedMs = 0
     this.#countFrom(nowMs)
+    this.#openedAt = nowMs
+    this.#busyAtOpening = this.#busyThen
+    this.#ageAtOpening = this.#ageThen
   }
 
-  /** True when the window holds enough to compare throughputs. */
-  #measured(): boolean {
+  /** Whether so many over so long are enough to compare throughputs. */
+  #suffices({ completed }: Tally, overMs: number, serviceMs: number): boolean {
     const { samples, minWindowMs, maxWindowMs } = this.#tuning
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (this.#boundMs < Math.max(minWindowMs, Math.min(3 * this.#meanServiceMs, maxWindowMs))) return false
-    return this.#count >= samples || this.#boundMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
+    if (overMs < Math.max(minWindowMs, Math.min(3 * serviceMs, maxWindowMs))) return false
+    return completed >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanServiceMs)
   }
 
   #steadyLimit(): number {
@@ -386,19 +433,14 @@ export class KneeLaw implements LimitLaw {
 
   /** Looks further down, as far as there is anything to gain. */
   #descend(nowMs: number): void {
-    const lower = Math.max(this.#limit / 2, this.#floor)
+    // Where the loop binds, the floor is where to be, however far down; elsewhere only looking finds the knee.
+    const lower = this.#floor > 0 ? this.#floor : this.#limit / 2
     if (lower < this.#limit) {
       this.#measureAt(lower, 'descend', nowMs)
       return
     }
     this.#belowFloor = true
     this.#found(this.#floor / this.#tuning.headroom, nowMs)
-  }
-
-  /** The limit under which a moment in service belongs to a request that takes loopWorkMs: cheap ones do not count. */
-  #loopFloor(): number {
-    if (this.#servedSquares === 0) return 0
-    return Math.max(1, Math.round((this.#limit * this.#tuning.loopWorkMs * this.#servedMs) / this.#servedSquares))
   }
 
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
@@ -493,7 +535,8 @@ export class KneeLaw implements LimitLaw {
   }
 
   #learn(nowMs: number, rate: number, busy: number): void {
-    this.#floor = busy >= this.#tuning.loopBusy ? this.#loopFloor() : 0
+    this.#disturbances = 0
+    this.#floor = busy >= this.#tuning.loopBusy ? Math.round(rate * this.#tuning.loopWorkMs) : 0
     switch (this.#phase) {
       case 'top':
         this.#referenceRate = rate

@@ -83,7 +83,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   #lastDepartureAt = 0
   #countingSince = 0
   #departures = 0
-  #stalls = 0
+  #lastStallAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: DisciplineParts<E>, tuning: StandingTuning = STANDING_TUNING) {
     this.#law = parts.law
@@ -165,11 +165,12 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
     if (entry !== undefined) this.#shares?.served(this.#kind(entry), serviceMs)
-    const stalled = nowMs - this.#lastDepartureAt > STALL_GAPS * this.#departureGapMs
+    const gapMs = nowMs - this.#lastDepartureAt
     this.#lastDepartureAt = nowMs
-    // One long gap is a stall of the loop and says nothing of the pace; several in a row are the new pace.
-    this.#stalls = stalled ? this.#stalls + 1 : 0
-    if (stalled && this.#stalls === 1) {
+    // One long gap is a stall of the loop and says nothing of the pace. Several are the pace: of a pool that became
+    // slow, or of heavy requests that leave one by one among volleys of cheap ones.
+    if (gapMs > STALL_GAPS * this.#departureGapMs && nowMs - this.#lastStallAt > STALL_EVERY_MS) {
+      this.#lastStallAt = nowMs
       this.#countDeparturesFrom(nowMs)
       return
     }
@@ -300,3 +301,5 @@ const REST = 1
 const DEPARTURES_COUNTED = 8
 /** A gap so many times the usual one is a stall. */
 const STALL_GAPS = 20
+/** Stalls in the pace that come more often than this are the pace, ms. */
+const STALL_EVERY_MS = 500

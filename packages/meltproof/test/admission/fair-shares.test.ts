@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FairShares, KINDS, kindOf } from '../../src/admission/fair-shares.ts'
 import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { fixedLimit } from '../../src/admission/limit.ts'
+import { StandingQueue } from '../../src/admission/standing-queue.ts'
 import { type SimTally, simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
 
@@ -91,4 +93,20 @@ describe('a flood of heavy requests', () => {
       }
     })
   }
+})
+
+describe('a queue in front of cheap and heavy requests', () => {
+  it('is seen to stand although they leave in volleys', () => {
+    const queue = new StandingQueue({ law: fixedLimit(3), shed: () => undefined })
+    let standingSince = Number.POSITIVE_INFINITY
+    for (let atMs = 0; atMs < 1000; atMs++) {
+      // 600 a second come; every 20 ms a heavy one leaves, and five cheap ones behind it.
+      if (atMs % 5 < 3) queue.push({ arrivedAt: atMs, left: false }, atMs)
+      for (let i = 0; atMs % 20 === 0 && i < 6 && queue.next(atMs + i / 10) !== undefined; i++)
+        queue.departed(atMs + i / 10)
+      queue.expire(atMs + 0.9)
+      if (queue.standing) standingSince = Math.min(standingSince, atMs)
+    }
+    assert.ok(standingSince < 900, `${standingSince} ms`)
+  })
 })
