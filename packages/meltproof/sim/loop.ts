@@ -14,6 +14,8 @@ export class Loop {
   nowMs = 0
   /** Cumulative time spent running tasks, as `eventLoopUtilization().active` counts it: stolen time included. */
   busyMs = 0
+  /** Turns so far. */
+  turns = 0
   readonly #core: Core
   readonly #timers = new EventHeap<Task>()
   readonly #external = new EventHeap<Task>()
@@ -52,6 +54,7 @@ export class Loop {
   /** Runs until a time, or until nothing is left to do. */
   run(untilMs: number): void {
     while (this.nowMs < untilMs) {
+      this.turns++
       while (this.#timers.nextAt <= this.nowMs) this.#timers.pop()!()
       if (this.#immediates.length === 0) {
         const next = Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt)

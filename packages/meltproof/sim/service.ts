@@ -119,6 +119,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           law,
           {
             now: () => loop.nowMs,
+            turn: () => loop.turns,
             start: request => serve(request),
             shed: request => turnAway(request),
             wakeAtTurnEnd: () => loop.setImmediate(() => gate!.turnEnded(loop.nowMs)),
@@ -176,7 +177,6 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (decision === 'start') {
       loop.burn(parseCostMs)
       serve(request)
-      gate.handlerReturned(loop.nowMs)
     } else if (decision === 'wait') request.state = 'waiting'
     else turnAway(request)
   }

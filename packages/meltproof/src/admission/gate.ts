@@ -29,6 +29,8 @@ export interface GateHooks<E extends Waiting> {
   /** Call {@link Gate.timeCame} after about this many milliseconds, instead of any time asked for before. */
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
+  /** Which turn of the loop this is: another number in each. */
+  readonly turn: () => number
   /**
    * The level of a request, see criticality.ts. Called only about requests that can not start at once, so that an
    * unloaded server never asks. Leave it out where all requests are alike: then levels cost nothing.
@@ -67,11 +69,9 @@ export class Gate<E extends Waiting> {
   /** When permits whose clients went away are given back. */
   readonly #keptUntil: number[] = []
 
-  // The turn budget. Asking to be called at the end of every turn would cost each quiet turn a system call, so a turn
-  // is first guessed: requests whose handlers follow each other without a gap form a run. Only a run that lasts is
-  // checked against the real end of the turn.
-  #runStartedAt = Number.NEGATIVE_INFINITY
-  #lastHandlerEndedAt = Number.NEGATIVE_INFINITY
+  // The turn budget: which turn it was in which a handler was last started on arrival, and when the first one was.
+  #turn = Number.NaN
+  #turnStartedAt = 0
 
   constructor(
     law: LimitLaw,
@@ -105,7 +105,7 @@ export class Gate<E extends Waiting> {
   }
 
   /**
-   * A request arrived at `nowMs`. `start`: run its handler, then call {@link handlerReturned}. `wait`: the gate keeps
+   * A request arrived at `nowMs`. `start`: run its handler. `wait`: the gate keeps
    * the entry and later calls a hook with it. A reason: answer it now that it is shed.
    */
   offer(entry: E, nowMs: number): Decision {
@@ -129,11 +129,6 @@ export class Gate<E extends Waiting> {
   refuses(nowMs: number, kind?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
-  }
-
-  /** The synchronous part of a handler started by `offer` has returned; keeps the turn budget honest. */
-  handlerReturned(nowMs: number): void {
-    this.#lastHandlerEndedAt = nowMs
   }
 
   /**
@@ -184,7 +179,6 @@ export class Gate<E extends Waiting> {
   /** The turn that {@link GateHooks.wakeAtTurnEnd} asked about is over. */
   turnEnded(nowMs: number): void {
     this.#pumpAtTurnEnd = false
-    this.#lastHandlerEndedAt = Number.NEGATIVE_INFINITY
     this.#pump(nowMs)
   }
 
@@ -233,13 +227,18 @@ export class Gate<E extends Waiting> {
     this.#law.admitted(nowMs)
   }
 
-  /** True when this turn has used its budget on handlers. */
+  /**
+   * True when this turn has used its budget on handlers, and on what they do in its microtasks. Being called at the end
+   * of every turn would cost each quiet one a system call, so that is asked for only when the budget runs low.
+   */
   #turnSpent(nowMs: number): boolean {
-    if (nowMs - this.#lastHandlerEndedAt >= SAME_BATCH_GAP_MS) {
-      this.#runStartedAt = nowMs
+    const turn = this.#hooks.turn()
+    if (turn !== this.#turn) {
+      this.#turn = turn
+      this.#turnStartedAt = nowMs
       return false
     }
-    const ranFor = nowMs - this.#runStartedAt
+    const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs / 4) return false
     this.#wakeAtTurnEnd()
     return ranFor >= this.#turnBudgetMs
@@ -277,5 +276,3 @@ export class Gate<E extends Waiting> {
 const STALL_MS = 50
 /** Weight of one more service time in the usual one: the last twenty or so count. */
 const USUAL_WEIGHT = 0.1
-/** A handler that starts within this of the end of another ran, most likely, in the same poll batch; ms. */
-const SAME_BATCH_GAP_MS = 0.2

@@ -21,6 +21,7 @@ import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
+import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
@@ -113,6 +114,7 @@ export class Doorkeeper {
       law,
       {
         now,
+        turn: loopTurn,
         start: exchange => this.#startWaited(exchange),
         shed: (exchange, reason) => this.#shedWaited(exchange, reason),
         wakeAtTurnEnd: () => setImmediate(turnEnded),
@@ -363,7 +365,6 @@ export class Doorkeeper {
       this.#handingOn = undefined
       // If Node answered by itself (no Host header, a 417), no response came by.
       if (exchange.response === undefined) this.#release(exchange)
-      this.#handlerReturned()
     }
   }
 
@@ -421,14 +422,6 @@ export class Doorkeeper {
     this.#linedConnections.add(connection)
   }
 
-  #handlerReturned(): void {
-    try {
-      this.#gate.handlerReturned(now())
-    } catch (error) {
-      this.#fail(error)
-    }
-  }
-
   /** Node hands a request to the app. */
   #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
     const exchange = this.#handingOn
@@ -467,11 +460,7 @@ export class Doorkeeper {
     } catch (error) {
       this.#fail(error)
     }
-    try {
-      return this.#enter(exchange, event, request, response)
-    } finally {
-      this.#handlerReturned()
-    }
+    return this.#enter(exchange, event, request, response)
   }
 
   /** Hands a request that got past the gate to the app; under its budget where requests have one. */

@@ -18,11 +18,13 @@ function gateOn(law: LimitLaw, levels = false) {
     now: 0,
     started: [] as number[],
     shed: [] as [number, ShedReason][],
+    turn: 0,
     turnEnds: 0,
     wakeAt: Number.POSITIVE_INFINITY,
   }
   const gate = new Gate<Entry>(law, {
     now: () => world.now,
+    turn: () => world.turn,
     start: entry => world.started.push(entry.id),
     shed: (entry, reason) => world.shed.push([entry.id, reason]),
     wakeAtTurnEnd: () => world.turnEnds++,
@@ -39,10 +41,7 @@ function gateOn(law: LimitLaw, levels = false) {
     arrive(worth?: number): { entry: Entry; decision: string } {
       const entry: Entry = { id: nextId++, arrivedAt: 0, left: false, ...(worth === undefined ? {} : { worth }) }
       const decision = gate.offer(entry, world.now)
-      if (decision === 'start') {
-        world.started.push(entry.id)
-        gate.handlerReturned(world.now)
-      }
+      if (decision === 'start') world.started.push(entry.id)
       return { entry, decision }
     },
     release(): void {
@@ -50,11 +49,13 @@ function gateOn(law: LimitLaw, levels = false) {
     },
     endTurn(): void {
       gate.turnEnded(world.now)
+      world.turn++
     },
     /** Lets time pass, waking the gate whenever it asked for it. */
     pass(ms: number): void {
       const until = world.now + ms
       while (world.wakeAt <= until) {
+        world.turn++
         world.now = world.wakeAt
         world.wakeAt = Number.POSITIVE_INFINITY
         gate.timeCame(world.now)
@@ -85,12 +86,24 @@ test('handlers that do not yield stop starting once the turn has spent its budge
     if (decision !== 'start') continue
     world.now += 3 // burns 3 ms and answers
     gate.release(world.now, 3)
-    gate.handlerReturned(world.now)
   }
   const started = decisions.filter(decision => decision === 'start').length
   assert.equal(started, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
   assert.equal(gate.queued, 20 - started)
   assert.ok(world.turnEnds > 0, 'it asked to be called at the end of the turn')
+})
+
+test('what handlers do in microtasks, after they returned, is of the same turn', () => {
+  const { gate, world } = gateOn(fixedLimit(1000))
+  const offered = Array.from({ length: 20 }, (_, id) => {
+    const decision = gate.offer({ id, arrivedAt: 0, left: false }, world.now)
+    world.now += 3 // whenever it burns them, before the next one is parsed
+    return decision
+  })
+  assert.equal(offered.filter(decision => decision === 'start').length, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
+  world.turn++
+  gate.abandon({ id: 99, arrivedAt: 0, left: true }, world.now)
+  assert.equal(gate.queued, 16)
 })
 
 test('a burst that drains sheds nobody', () => {
@@ -264,6 +277,7 @@ test('levels are asked for only when a request can not start at once', () => {
   let asked = 0
   const gate = new Gate<Entry>(fixedLimit(2), {
     now: () => 0,
+    turn: () => 0,
     start: () => {},
     shed: () => {},
     wakeAtTurnEnd: () => {},
