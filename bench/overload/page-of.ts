@@ -15,9 +15,10 @@ Written by \`npm run bench:overload\` (\`bench/overload/\`) from \`bench/results
 behind nothing (bare), toobusy-js, overload-protection, @fastify/under-pressure (100 ms of event loop delay; a Fastify
 app) and meltproof, each with its own README's set-up and no tuning. Open loop, Poisson arrivals, every cell from a cold
 start; the load is multiples of the bare app's measured capacity. *Goodput*: 2xx answers within 1 s of the time the
-request was due. *Of capacity* is goodput over capacity, and *ideal* what no server on this machine could beat: above the
-capacity (1 - k r/S) / (1 - r/S), where S is the service time (1 / capacity) and r the cost of one shed. Where the work
-is done elsewhere (the pools), sheds use a core that would idle, and the ideal is all of it.
+request was due. *Of capacity* is goodput over capacity, and *ideal* what is left when every request too many is told so at
+once: above the capacity (1 - k r/S) / (1 - r/S), where S is the service time (1 / capacity) and r the cost of one shed.
+That cost is measured at one rate; in larger batches a shed is cheaper, so a figure can lie above its ideal. Where the
+work is done elsewhere (the pools), sheds use a core that would idle, and the ideal is all of it.
 
 ${machine === undefined ? '' : `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${machine.platform}.`} ${
     shedCost === undefined

@@ -56,7 +56,7 @@ export function pictureOf(title: string, { arms, rows }: MeltResult, ideal: (mul
       label =>
         `<text class="name arm${label.at}" x="${plot.right + 18}" y="${px(label.y + 5)}">${escapeText(label.text)}</text>`,
     ),
-    `<text class="tick" x="${(plot.left + plot.right) / 2}" y="${plot.bottom + 54}" text-anchor="middle">offered load, multiples of the capacity; dotted: no server on this machine can do more</text>`,
+    `<text class="tick" x="${(plot.left + plot.right) / 2}" y="${plot.bottom + 54}" text-anchor="middle">offered load, multiples of the capacity; dotted: the ideal for the measured cost of a shed</text>`,
     '</svg>\n',
   ].join('\n')
 }
