@@ -33,9 +33,11 @@ export interface QueueDiscipline<E extends Waiting> {
   push(entry: E, nowMs: number): 'wait' | ShedReason
   /**
    * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
-   * that is not known without it. What it refuses counts as having come.
+   * that is not known without it.
    */
   refuses(nowMs: number, kind?: number): ShedReason | undefined
+  /** Somebody of this kind was told what {@link refuses} said. */
+  refused?(nowMs: number, kind: number): void
   /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined
   /** Takes out one whose client went away. False when it did not wait any more. */

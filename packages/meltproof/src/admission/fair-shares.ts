@@ -8,7 +8,7 @@
  */
 
 /** Kinds told apart; who hashes to the same one shares its fate. */
-export const KINDS = 64
+export const KINDS = 256
 /** Demand is counted over windows of this, ms. */
 const WINDOW_MS = 200
 /** Weight of the last window in what is known. */
@@ -17,6 +17,10 @@ const WEIGHT = 0.5
 const SERVICE_WEIGHT = 0.1
 /** Share of the limit that is dealt out: demand is an estimate. */
 const DEALT = 0.9
+/** A kind that fits comes first up to so many times what it asks for in a window, and so many besides. */
+const BURST = 1.5
+const FEW = 4
+const NOBODY = -1
 
 export class FairShares {
   readonly #arrivals = new Float64Array(KINDS)
@@ -24,10 +28,15 @@ export class FairShares {
   readonly #rates = new Float64Array(KINDS)
   /** Mean time in service, ms; 0: not known yet. */
   readonly #serviceMs = new Float64Array(KINDS)
-  readonly #within = new Uint8Array(KINDS)
+  /** How many of a kind may come first until the next draw: what it usually asks for, and some. */
+  readonly #granted = new Float64Array(KINDS)
   #meanServiceMs = 0
   #since = Number.NaN
   #drawn = false
+
+  constructor() {
+    this.#granted.fill(NOBODY)
+  }
 
   /** A request of this kind came while others wait. */
   arrived(kind: number, nowMs: number, limit: number): void {
@@ -43,15 +52,18 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /** True when all of this kind can be had, whatever the others ask for. False before anything is known. */
+  /**
+   * True when all of this kind can be had, whatever the others ask for. False before anything is known, and for a kind
+   * of which suddenly far more come than did: whoever floods one small kind after another must not come first.
+   */
   within(kind: number): boolean {
-    return this.#within[kind] === 1
+    return this.#arrivals[kind]! <= this.#granted[kind]!
   }
 
   /** A queue begins: what was asked for before is another traffic's. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
-    this.#within.fill(0)
+    this.#granted.fill(NOBODY)
     this.#since = nowMs
     this.#drawn = false
   }
@@ -65,7 +77,7 @@ export class FairShares {
       this.#arrivals[kind] = 0
       const before = this.#rates[kind]!
       this.#rates[kind] = this.#drawn ? before + (rate - before) * WEIGHT : rate
-      this.#within[kind] = 0
+      this.#granted[kind] = NOBODY
       const serviceMs = this.#serviceMs[kind]! || this.#meanServiceMs
       if (this.#rates[kind]! * elapsedMs > 0.01) asking.push({ kind, permits: this.#rates[kind]! * serviceMs })
       else this.#rates[kind] = 0
@@ -76,7 +88,7 @@ export class FairShares {
     for (const [i, { kind, permits }] of asking.entries()) {
       // Somebody must be asked to do with less, or there would be no queue.
       if (permits > left / (asking.length - i) || i === asking.length - 1) return
-      this.#within[kind] = 1
+      this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
       left -= permits
     }
   }
@@ -86,8 +98,8 @@ export class FairShares {
  * The kind of a request by its path: 0 to {@link KINDS} - 1. Segments with a digit in them are taken for ids, so that
  * `/users/7` and `/users/8` are of one kind. Looks at no more than the first {@link LONGEST} characters.
  */
-export function kindOf(url: string): number {
-  let hash = 0
+export function kindOf(url: string, salt: number = SALT): number {
+  let hash = salt
   let segment = 0
   let isId = false
   const length = Math.min(url.length, LONGEST)
@@ -108,6 +120,8 @@ export function kindOf(url: string): number {
 }
 
 const LONGEST = 128
+/** Another one in each process, so that nobody outside knows which paths are of one kind. */
+const SALT = (Math.random() * 2 ** 32) | 0
 const SLASH = 47
 const QUESTION_MARK = 63
 const ZERO = 48

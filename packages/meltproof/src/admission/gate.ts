@@ -131,6 +131,11 @@ export class Gate<E extends Waiting> {
     return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
   }
 
+  /** A request of this kind was told what {@link refuses} said. */
+  refused(nowMs: number, kind: number): void {
+    this.#queue.refused?.(nowMs, kind)
+  }
+
   /**
    * A request that was in service has left it, `serviceMs` after it started. Not answered: its client went away
    * before. The handler most likely works on, so the permit is kept for as long as service usually takes: clients that

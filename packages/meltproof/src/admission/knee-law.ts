@@ -155,17 +155,25 @@ class Tally {
   /**
    * Throughput over so long, per ms. Where all take about as long, they move in volleys, and whether a window holds one
    * volley more or less is chance: there the share of service that those in service have behind them counts as well
-   * (`agedMs`: by how much they grew older together). `byWork`: where they differ, as many count as did most of the work
-   * (the effective size of a sample, Kish 1965), so that cheap ones among heavy ones, which are the mix and not the
-   * limit's doing, do not.
+   * (`agedMs`: by how much they grew older together; no more than there can be in service).
    */
-  rate(overMs: number, agedMs: number, alike: number, byWork: boolean): number {
+  rate(overMs: number, agedMs: number, alike: number, limit: number): number {
+    return Math.max(this.completed + this.#underWay(agedMs, alike, limit), 1) / overMs
+  }
+
+  /**
+   * The same, but as many count as did most of the work (the effective size of a sample, Kish 1965), so that cheap ones
+   * among heavy ones, which are the mix and not the limit's doing, do not.
+   */
+  rateByWork(overMs: number, agedMs: number, alike: number, limit: number): number {
+    const share = this.#servedMs ** 2 / this.#squares / this.completed
+    return Math.max(share * (this.completed + this.#underWay(agedMs, alike, limit)), 1) / overMs
+  }
+
+  #underWay(agedMs: number, alike: number, limit: number): number {
     const mean = this.#servedMs / this.completed
     const spread = this.#squares / this.completed - mean * mean
-    let given = this.completed
-    if (spread < (alike * mean) ** 2) given += agedMs / mean
-    else if (byWork) given = this.#servedMs ** 2 / this.#squares
-    return Math.max(given, 1) / overMs
+    return spread < (alike * mean) ** 2 ? Math.max(-limit, Math.min(limit, agedMs / mean)) : 0
   }
 }
 
@@ -192,6 +200,10 @@ export class KneeLaw implements LimitLaw {
   /** Measurements in a row that differ from the steady rate. */
   #changes = 0
   #lookAt = 0
+  /** When a measurement was last finished. */
+  #learnedAt = 0
+  /** The last one was of all the time, by work: what it is compared with must be, too. */
+  #byLoop = false
   /** How long the next look waits. */
   #trustMs = 0
   #meanServiceMs = 0
@@ -279,7 +291,11 @@ export class KneeLaw implements LimitLaw {
     this.#leave(nowMs - serviceMs)
     // Cheap ones among heavy ones come and go without keeping anybody waiting. How many there are is the mix, and says
     // nothing about the limit; and a service that takes no longer than this under the limit it has needs no lower one.
-    if (serviceMs < this.#tuning.tooShortMs && this.#phase !== 'grow') return
+    if (serviceMs < this.#tuning.tooShortMs && this.#phase !== 'grow') {
+      // But it may do with a higher one, when all of it has become so quick.
+      if (this.#bound && nowMs - this.#learnedAt > this.#tuning.lookEveryMs) this.#beginGrowth(nowMs)
+      return
+    }
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
     if (this.#phase === 'grow') {
       this.#grow(nowMs, serviceMs)
@@ -296,16 +312,28 @@ export class KneeLaw implements LimitLaw {
     // A loop that never rests is what binds, also in the moments in which the limit does not.
     const wholeMs = nowMs - this.#openedAt
     const wholeBusy = (this.#busyThen - this.#busyAtOpening) / wholeMs
-    if (wholeBusy >= this.#tuning.loopBusy) {
+    const looking = this.#phase === 'descend' || this.#phase === 'look-down'
+    if (looking ? this.#byLoop : wholeBusy >= this.#tuning.loopBusy) {
       const { typicalMs } = this.#whole
       if (!this.#suffices(this.#whole, wholeMs, Math.max(typicalMs, this.#meanServiceMs))) return
       const agedMs = this.#ageThen - this.#ageAtOpening
-      this.#learn(nowMs, this.#whole.rate(wholeMs, agedMs, this.#tuning.alike, true), wholeBusy)
+      this.#setByLoop(true)
+      this.#learn(nowMs, this.#whole.rateByWork(wholeMs, agedMs, this.#tuning.alike, this.#limit), wholeBusy)
       return
     }
     if (!this.#suffices(this.#whileBound, this.#boundMs, this.#meanServiceMs)) return
-    const rate = this.#whileBound.rate(this.#boundMs, this.#agedMs, this.#tuning.alike, false)
+    this.#setByLoop(false)
+    const rate = this.#whileBound.rate(this.#boundMs, this.#agedMs, this.#tuning.alike, this.#limit)
     this.#learn(nowMs, rate, this.#busyWhileBoundMs / this.#boundMs)
+  }
+
+  /** Rates of the two ways to measure are not compared with each other. */
+  #setByLoop(byLoop: boolean): void {
+    if (byLoop !== this.#byLoop && this.#phase === 'steady') {
+      this.#steadyRate = 0
+      this.#changes = 0
+    }
+    this.#byLoop = byLoop
   }
 
   deserted(nowMs: number): void {
@@ -414,6 +442,7 @@ export class KneeLaw implements LimitLaw {
       this.#checkedAt = nowMs
       this.#inflightAtCheck = this.#inflight
       if (enough || this.#phase === 'steady') return false
+      this.#belowFloor = false
       this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs, nowMs + this.#tuning.lookEveryMs)
       return false
     } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
@@ -452,6 +481,7 @@ export class KneeLaw implements LimitLaw {
   }
 
   #beginGrowth(nowMs: number): void {
+    this.#learnedAt = nowMs
     this.#phase = 'grow'
     this.#settling = false
     this.#growthBase = { limit: this.#limit, serviceMs: 0, variance: 0 }
@@ -536,6 +566,7 @@ export class KneeLaw implements LimitLaw {
 
   #learn(nowMs: number, rate: number, busy: number): void {
     this.#disturbances = 0
+    this.#learnedAt = nowMs
     this.#floor = busy >= this.#tuning.loopBusy ? Math.round(rate * this.#tuning.loopWorkMs) : 0
     switch (this.#phase) {
       case 'top':

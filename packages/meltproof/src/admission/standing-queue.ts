@@ -141,12 +141,14 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     if (this.#shares === undefined) {
       if (!this.#enoughWait(0, nowMs)) return undefined
     } else {
-      // A request of a kind that fits is offered and counted then.
       if (kind === undefined || this.#fits(kind) || !this.#enoughWait(REST, nowMs)) return undefined
-      this.#shares.arrived(kind, nowMs, this.#law.limit)
     }
     this.#expire(nowMs)
     return 'standing'
+  }
+
+  refused(nowMs: number, kind: number): void {
+    this.#shares?.arrived(kind, nowMs, this.#law.limit)
   }
 
   next(nowMs: number): E | undefined {

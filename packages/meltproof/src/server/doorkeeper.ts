@@ -124,7 +124,7 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
-        kind: exchange => kindOf(exchange.request.url ?? ''),
+        kind: exchange => kindOf(exchange.url),
       },
       tuning,
       policy.queue,
@@ -323,10 +323,12 @@ export class Doorkeeper {
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kindOf(url))
+      const kind = kindOf(url)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
+      this.#gate.refused(nowMs, kind)
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
       this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)

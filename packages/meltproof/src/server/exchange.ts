@@ -12,6 +12,8 @@ export class Exchange implements Waiting {
   left = false
   line = 0
   readonly request: IncomingMessage
+  /** The target as it arrived: frameworks cut it down on the way, and its kind must stay the same. */
+  readonly url: string
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
   readonly connection: Connection | undefined
   /** What llhttp says about the connection after this request. */
@@ -37,6 +39,7 @@ export class Exchange implements Waiting {
 
   constructor(request: IncomingMessage, connection: Connection | undefined, keepAlive: boolean, arrivedAt: number) {
     this.request = request
+    this.url = request.url ?? ''
     this.connection = connection
     this.keepAlive = keepAlive
     this.arrivedAt = arrivedAt
