@@ -187,6 +187,8 @@ byId('time').addEventListener('input', () => {
 
 async function startReplay() {
   past?.stop.abort()
+  // Nothing to play or to pause yet.
+  byId('play').disabled = true
   setMode('mode-replay')
   const stop = new AbortController()
   try {
@@ -196,6 +198,7 @@ async function startReplay() {
     const replay = new Replay(Math.floor(from), Math.ceil(Math.max(last, from + 1000)))
     past = { replay, step: 0, playing: true, stop }
     setPlaying(true)
+    byId('play').disabled = false
     byId('empty').hidden = true
     show(byId('live'), 'replay', 'replay')
     const loading = replay.load(query => get(`/api/history?${query}`, stop.signal), stop.signal)
