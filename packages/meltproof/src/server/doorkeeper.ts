@@ -290,9 +290,10 @@ export class Doorkeeper {
         return 0
       }
       connection.stopIdleTimeout(this.#server)
-      const hijacked = connection.handOn(request, keepAlive) === UPGRADES
-      if (hijacked) this.#releaseBefore(connection)
-      return hijacked ? UPGRADES : 0
+      const answer = connection.handOn(request, keepAlive)
+      // Still true when somebody listens, whatever this Node answers its parser.
+      if (request.upgrade) this.#releaseBefore(connection)
+      return answer
     }
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasLine) {
@@ -769,9 +770,6 @@ const ASKED = Symbol.for('meltproof.asked')
 type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
-/** What Node's parser is told when a connection leaves HTTP. */
-const UPGRADES = 2
-
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
 
 /** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */
