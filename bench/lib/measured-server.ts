@@ -55,6 +55,41 @@ export async function cpuPerRequest(
   return { us: used / answered, outcome }
 }
 
+/**
+ * CPU per answered request of two arms of `script`, us, pair by pair. Both run at once, each idle while the other is
+ * loaded, and take turns of a second: whatever the machine does to one it does to the other a second later. Whoever goes
+ * first changes from pair to pair.
+ */
+export async function sideBySide(
+  script: string,
+  arms: readonly [readonly string[], readonly string[]],
+  options: { readonly rate: number; readonly pairs: number; readonly connections: number },
+): Promise<(readonly [first: number, second: number])[]> {
+  const servers = await Promise.all(arms.map(args => startServer(script, args)))
+  const slice = async (arm: 0 | 1, seconds: number): Promise<number> => {
+    const server = servers[arm]!
+    const before = await server.cpuUs()
+    const outcome = await runLoad(plan(server.url, { ...options, seconds }))
+    const answered = Object.values(outcome.answered).reduce((sum, n) => sum + n, 0)
+    return ((await server.cpuUs()) - before) / answered
+  }
+  await slice(0, WARM_UP_S)
+  await slice(1, WARM_UP_S)
+  const pairs: [number, number][] = []
+  for (let i = 0; i < options.pairs; i++) {
+    const first = i % 2 === 0 ? 0 : 1
+    const pair: [number, number] = [0, 0]
+    pair[first] = await slice(first, 1)
+    pair[first === 0 ? 1 : 0] = await slice(first === 0 ? 1 : 0, 1)
+    pairs.push(pair)
+  }
+  for (const server of servers) await server.stop()
+  return pairs
+}
+
+/** V8 has compiled the path by then. */
+const WARM_UP_S = 3
+
 export function plan(
   url: string,
   { rate, seconds, connections }: { rate: number; seconds: number; connections: number | 'fresh' },

@@ -1,13 +1,13 @@
 /** `meltlab attack` as its user meets it: exit codes, sentences, one document. */
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackDocument } from '../src/commands/attack-report.ts'
 import { liveView } from '../src/commands/live-view.ts'
 import { formatDuration, parseDuration } from '../src/durations.ts'
 import { UserError } from '../src/user-error.ts'
+import { type Kill, runCli } from './run-cli.ts'
 import { closedPort, httpServer, rawServer, type TestServer } from './load/servers.ts'
 
 const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
@@ -18,22 +18,9 @@ interface Ended {
   readonly err: string
 }
 
-const meltlab = async (
-  args: readonly string[],
-  onStart?: (kill: (signal: NodeJS.Signals) => void) => void,
-): Promise<Ended> => {
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', text => {
-    out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    err += text
-  })
-  onStart?.(signal => child.kill(signal))
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, out, err }
+const meltlab = async (args: readonly string[], onStart?: (kill: Kill) => void): Promise<Ended> => {
+  const { code, stdout, stderr } = await runCli(args, onStart && { onStart })
+  return { code, out: stdout, err: stderr }
 }
 
 describe('meltlab attack', () => {

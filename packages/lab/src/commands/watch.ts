@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { describeMachine } from '../melt/machine.ts'
+import { parseUrl } from '../melt/options.ts'
 import { progressOn } from '../melt/progress.ts'
 import { registerUrl } from '../melt/register-url.ts'
 import type { ScenarioResult } from '../report/scenario/result.ts'
@@ -120,12 +121,4 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
 
 function howEnded(code: number | null, endedBy: NodeJS.Signals | null): string {
   return endedBy === null ? `with exit code ${code}` : `by ${endedBy}`
-}
-
-function parseUrl(text: string): URL {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new UserError(`--url must be an http or https URL such as http://127.0.0.1:3000/, got "${text}"`)
-  }
-  return url
 }

@@ -2,6 +2,7 @@
  * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
  * arms and decides how each is started, and starts nothing.
  */
+import { joinNodeOptions } from '../node-options.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Arm {
@@ -105,8 +106,6 @@ export function armEnvironment(
   base: Readonly<Record<string, string | undefined>>,
   shared: Readonly<Record<string, string>>,
 ): Record<string, string | undefined> {
-  const env: Record<string, string | undefined> = { ...base, ...shared, ...arm.env }
-  const options = [env.NODE_OPTIONS, arm.nodeOptions].filter(part => part !== undefined && part !== '')
-  if (options.length > 0) env.NODE_OPTIONS = options.join(' ')
-  return env
+  const env: Readonly<Record<string, string | undefined>> = { ...base, ...shared, ...arm.env }
+  return { ...env, NODE_OPTIONS: joinNodeOptions(env.NODE_OPTIONS, arm.nodeOptions) }
 }

@@ -133,7 +133,7 @@ export function parseMultiples(text: string): number[] {
   return [...new Set(multiples)].sort((a, b) => a - b)
 }
 
-function parseUrl(text: string): URL {
+export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError(`--url must be an http or https address such as http://127.0.0.1:3000, got ${text}`)

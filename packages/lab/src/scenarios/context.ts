@@ -11,6 +11,7 @@ import { freePort } from '../melt/free-port.ts'
 import { pinned } from '../melt/pinning.ts'
 import { bar, type Progress } from '../melt/progress.ts'
 import { quote, waitUntilListening } from '../melt/readiness.ts'
+import { joinNodeOptions } from '../node-options.ts'
 import { formatRate } from '../report/format.ts'
 import type { Form } from '../report/scenario/result.ts'
 import { UserError } from '../user-error.ts'
@@ -64,7 +65,12 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
       const command = typeof spec.run === 'string' ? [process.execPath, appFile(spec.run)] : spec.run
       const app = await launch({
         command: pinned(command, cores?.[spec.core]),
-        env: { ...process.env, ...optionsOf(spec), PORT: port, ...spec.env },
+        env: {
+          ...process.env,
+          NODE_OPTIONS: joinNodeOptions(process.env['NODE_OPTIONS'], spec.nodeOptions),
+          PORT: port,
+          ...spec.env,
+        },
       })
       let stopped: Promise<void> | undefined
       const stop = (): Promise<void> => (stopped ??= app.stop())
@@ -103,13 +109,6 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
       }
     },
   }
-}
-
-/** NODE_OPTIONS of the user stay. */
-function optionsOf({ nodeOptions }: AppSpec): Record<string, string> {
-  if (nodeOptions === undefined) return {}
-  const before = process.env.NODE_OPTIONS
-  return { NODE_OPTIONS: before ? `${before} ${nodeOptions}` : nodeOptions }
 }
 
 async function originOf(app: App, spec: AppSpec, port: number, signal: AbortSignal): Promise<string> {

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import http from 'node:http'
 import https from 'node:https'
 import { performance } from 'node:perf_hooks'
+import { joinNodeOptions } from '../node-options.ts'
 import { UserError } from '../user-error.ts'
 import { usage } from '../watch/process-tree.ts'
 import { listenForReadings } from './listener.ts'
@@ -126,11 +127,9 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
 }
 
 function environment({ registerUrl, protect }: WatchRequest, socketPath: string): NodeJS.ProcessEnv {
-  const before = process.env['NODE_OPTIONS']
-  const option = `--import ${registerUrl}`
   return {
     ...process.env,
-    NODE_OPTIONS: before ? `${before} ${option}` : option,
+    NODE_OPTIONS: joinNodeOptions(process.env['NODE_OPTIONS'], `--import ${registerUrl}`),
     MELTPROOF_WATCH: socketPath,
     MELTPROOF: protect ? 'on' : 'off',
   }

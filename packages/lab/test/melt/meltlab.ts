@@ -1,21 +1,15 @@
-/** Runs the real command as a process of its own, and looks for what it left behind. */
-import { spawn } from 'node:child_process'
+/** `meltlab melt` as a process of its own, and the folder it wrote. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { MeltResult } from '../../src/report/result.ts'
-import { allProcesses } from '../../src/watch/process-tree.ts'
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
 
 /** A small app of apps/, by name. */
 export const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.mjs`, import.meta.url))
 
-export interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
+export interface Ended extends CliEnd {
   readonly tookMs: number
   /** Of the run's folder, when it has written one. */
   readonly result: MeltResult | undefined
@@ -24,31 +18,11 @@ export interface Ended {
   readonly strays: readonly string[]
 }
 
-/**
- * `onStderr` sees all of stderr so far, each time there is more, and may signal the process. Every process below carries
- * an environment variable of this run, by which strays are found.
- */
-export async function meltlab(
-  args: readonly string[],
-  onStderr: (text: string, kill: (signal: NodeJS.Signals) => void) => void = () => {},
-): Promise<Ended> {
+export async function meltlab(args: readonly string[], onStderr?: CliOptions['onStderr']): Promise<Ended> {
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
-  const mark = `MELTLAB_TEST_RUN=${path.basename(out)}`
-  const [name, value] = mark.split('=') as [string, string]
+  const mark = path.basename(out)
   const startedMs = Date.now()
-  const child = spawn(process.execPath, [cli, 'melt', '--out', out, ...args], {
-    env: { ...process.env, [name]: value },
-  })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', text => {
-    stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    stderr += text
-    onStderr(stderr, signal => child.kill(signal))
-  })
-  const code = await new Promise<number | null>(resolve => child.once('close', resolve))
+  const { code, stdout, stderr } = await runCli(['melt', '--out', out, ...args], { onStderr, mark })
   const tookMs = Date.now() - startedMs
   const [run] = readdirSync(out)
   const file = run === undefined ? '' : path.join(out, run, 'result.json')
@@ -63,16 +37,4 @@ export async function meltlab(
   }
   rmSync(out, { recursive: true, force: true })
   return ended
-}
-
-async function carrying(mark: string): Promise<string[]> {
-  if (process.platform !== 'linux') return []
-  return (await allProcesses()).flatMap(({ pid, state }) => {
-    try {
-      const marked = state !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(mark)
-      return marked ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`] : []
-    } catch {
-      return [] // ended meanwhile
-    }
-  })
 }

@@ -1,34 +1,20 @@
 /** `meltlab stats` and the pure parts it is made of. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { BoundedLines } from '../../src/numbers/bounded-lines.ts'
 import { QuantileSketch } from '../../src/numbers/quantile-sketch.ts'
 import { RunningNumbers } from '../../src/numbers/running-numbers.ts'
-
-const cli = join(import.meta.dirname, '../../dist/cli.js')
+import { type Kill, runCli } from '../run-cli.ts'
 
 async function stats(
-  input: string | ((stdin: NodeJS.WritableStream, kill: () => void) => Promise<void>),
+  input: string | ((stdin: NodeJS.WritableStream, kill: Kill) => unknown),
   ...flags: string[]
 ): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [cli, 'stats', ...flags])
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', text => {
-    out += text
+  const { code, stdout, stderr } = await runCli(['stats', ...flags], {
+    onStart: (kill, stdin) => (typeof input === 'string' ? stdin.end(input) : input(stdin, kill)),
   })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    err += text
-  })
-  child.stdin.on('error', () => undefined)
-  if (typeof input === 'string') child.stdin.end(input)
-  else await input(child.stdin, () => child.kill('SIGINT'))
-  const [code] = await once(child, 'close')
-  return { code, out, err }
+  return { code, out: stdout, err: stderr }
 }
 
 describe('meltlab stats', () => {
@@ -61,7 +47,7 @@ describe('meltlab stats', () => {
     const { code, out } = await stats(async (stdin, kill) => {
       stdin.write('7\n')
       await new Promise(resolve => setTimeout(resolve, 600))
-      kill()
+      kill('SIGINT')
     })
     assert.equal(code, 130)
     assert.match(out, /^Meas: 1 Min: 7/)

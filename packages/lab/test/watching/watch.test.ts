@@ -1,7 +1,5 @@
 /** `meltlab watch`: what it shows of a real process, and how it ends. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,28 +8,13 @@ import type { ScenarioResult } from '../../src/report/scenario/result.ts'
 import { freePort } from '../../src/melt/free-port.ts'
 import { Readings, readTold, type Told } from '../../src/watching/readings.ts'
 import type { Sample } from '../../src/watching/samples.ts'
+import { type CliEnd, type CliOptions, runCli } from '../run-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meltlab-watch-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
-const cli = join(import.meta.dirname, '../../dist/cli.js')
 
-async function watch(
-  args: readonly string[],
-  onStdout: (text: string, kill: () => void) => void = () => undefined,
-): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [cli, 'watch', '--out', folder, ...args])
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', text => {
-    out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', text => {
-    err += text
-    onStdout(err, () => child.kill('SIGINT'))
-  })
-  const [code] = await once(child, 'close')
-  return { code, out, err }
-}
+const watch = (args: readonly string[], options?: CliOptions): Promise<CliEnd> =>
+  runCli(['watch', '--out', folder, ...args], options)
 
 function app(name: string, source: string): string {
   const file = join(folder, `${name}.mjs`)
@@ -67,15 +50,11 @@ const samplesOf = (result: ScenarioResult): Sample[] => (result.measured as { sa
 
 describe('meltlab watch', () => {
   it('shows memory, CPU, loop and door of a process, and lets its output through', async () => {
-    const { code, out, err } = await watch([
-      '--interval',
-      '500ms',
-      '--protect',
-      '--json',
-      '--',
-      process.execPath,
-      app('server', SERVER),
-    ])
+    const {
+      code,
+      stdout: out,
+      stderr: err,
+    } = await watch(['--interval', '500ms', '--protect', '--json', '--', process.execPath, app('server', SERVER)])
     assert.equal(code, 0, err)
     assert.match(err, /my own output/)
     const result = JSON.parse(out) as ScenarioResult
@@ -100,7 +79,11 @@ describe('meltlab watch', () => {
   })
 
   it('does not protect unless asked, and hands the exit code on', async () => {
-    const { code, out, err } = await watch(['--interval', '500ms', '--', process.execPath, app('server', SERVER), '7'])
+    const {
+      code,
+      stdout: out,
+      stderr: err,
+    } = await watch(['--interval', '500ms', '--', process.execPath, app('server', SERVER), '7'])
     assert.equal(code, 7)
     assert.match(out, /my own output/)
     assert.match(out, /loop busy/)
@@ -110,15 +93,21 @@ describe('meltlab watch', () => {
 
   it('ends the command on Ctrl-C, keeps what was seen, and ends with 130', async () => {
     const waits = app('waits', `console.error('here'); setInterval(() => {}, 1000)`)
-    const { code, out, err } = await watch(['--interval', '250ms', '--', process.execPath, waits], (text, kill) => {
-      if (text.includes('here')) setTimeout(kill, 1200)
+    const {
+      code,
+      stdout: out,
+      stderr: err,
+    } = await watch(['--interval', '250ms', '--', process.execPath, waits], {
+      onStderr: (text, kill) => {
+        if (text.includes('here')) setTimeout(kill, 1200, 'SIGINT')
+      },
     })
     assert.equal(code, 130, err)
     assert.match(out, /INCOMPLETE/)
   })
 
   it('probes a URL, also one that does not answer', async () => {
-    const { out } = await watch([
+    const { stdout } = await watch([
       '--interval',
       '300ms',
       '--url',
@@ -129,14 +118,14 @@ describe('meltlab watch', () => {
       '-e',
       'setTimeout(() => {}, 1500)',
     ])
-    assert.equal(samplesOf(JSON.parse(out) as ScenarioResult)[0]!.probeMs, null)
+    assert.equal(samplesOf(JSON.parse(stdout) as ScenarioResult)[0]!.probeMs, null)
   })
 
   it('gives up a probe whose answer drips', { timeout: 30_000 }, async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const args = ['--interval', '300ms', '--url', url, '--json', '--', process.execPath, app('drip', DRIP), `${port}`]
-    const samples = samplesOf(JSON.parse((await watch(args)).out) as ScenarioResult)
+    const samples = samplesOf(JSON.parse((await watch(args)).stdout) as ScenarioResult)
     // Without an end of its own the probe would last as long as the command, and no sample come after it.
     assert.ok(samples.at(-1)!.atMs > 9000, JSON.stringify(samples.map(({ atMs, probeMs }) => [atMs, probeMs])))
   })
@@ -152,7 +141,7 @@ describe('meltlab watch', () => {
     [[], /missing required argument/],
   ] as const) {
     it(`refuses ${args.join(' ')}`, async () => {
-      const { code, err } = await watch(args)
+      const { code, stderr: err } = await watch(args)
       assert.equal(code, 2, err)
       assert.match(err, complaint)
     })

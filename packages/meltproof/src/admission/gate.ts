@@ -105,8 +105,8 @@ export class Gate<E extends Waiting> {
   }
 
   /**
-   * A request arrived at `nowMs`. `start`: run its handler. `wait`: the gate keeps
-   * the entry and later calls a hook with it. A reason: answer it now that it is shed.
+   * A request arrived at `nowMs`. `start`: run its handler. `wait`: the gate keeps the entry and later calls a hook with
+   * it. A reason: answer it now that it is shed.
    */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'

@@ -129,11 +129,30 @@ const MUCH = 1.5
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
 
-/** Those who completed in a measurement. */
-class Tally {
+/** What a measurement saw: for how long, and who completed meanwhile. */
+class Measurement {
   completed = 0
+  overMs = 0
+  busyMs = 0
+  /** By how much those in service together grew older: service that was given, though nobody completed. */
+  agedMs = 0
   #servedMs = 0
   #squares = 0
+
+  clear(): void {
+    this.completed = 0
+    this.overMs = 0
+    this.busyMs = 0
+    this.agedMs = 0
+    this.#servedMs = 0
+    this.#squares = 0
+  }
+
+  pass(ms: number, busyMs: number, agedMs: number): void {
+    this.overMs += ms
+    this.busyMs += busyMs
+    this.agedMs += agedMs
+  }
 
   count(serviceMs: number): void {
     this.completed++
@@ -141,10 +160,9 @@ class Tally {
     this.#squares += serviceMs * serviceMs
   }
 
-  clear(): void {
-    this.completed = 0
-    this.#servedMs = 0
-    this.#squares = 0
+  /** Share of the time in which the loop was busy. */
+  get busy(): number {
+    return this.busyMs / this.overMs
   }
 
   /** What service takes whoever is in service at some moment, ms: of the cheap ones few are. */
@@ -153,27 +171,28 @@ class Tally {
   }
 
   /**
-   * Throughput over so long, per ms. Where all take about as long, they move in volleys, and whether a window holds one
-   * volley more or less is chance: there the share of service that those in service have behind them counts as well
-   * (`agedMs`: by how much they grew older together; no more than there can be in service).
+   * Throughput, per ms. Where all take about as long, they move in volleys, and whether a window holds one volley more
+   * or less is chance: there the share of service that those in service have behind them counts as well; no more than
+   * there can be in service.
    */
-  rate(overMs: number, agedMs: number, alike: number, limit: number): number {
-    return Math.max(this.completed + this.#underWay(agedMs, alike, limit), 1) / overMs
+  rate(alike: number, limit: number): number {
+    return Math.max(this.#given(alike, limit), 1) / this.overMs
   }
 
   /**
    * The same, but as many count as did most of the work (the effective size of a sample, Kish 1965), so that cheap ones
    * among heavy ones, which are the mix and not the limit's doing, do not.
    */
-  rateByWork(overMs: number, agedMs: number, alike: number, limit: number): number {
+  rateByWork(alike: number, limit: number): number {
     const share = this.#servedMs ** 2 / this.#squares / this.completed
-    return Math.max(share * (this.completed + this.#underWay(agedMs, alike, limit)), 1) / overMs
+    return Math.max(share * this.#given(alike, limit), 1) / this.overMs
   }
 
-  #underWay(agedMs: number, alike: number, limit: number): number {
+  #given(alike: number, limit: number): number {
     const mean = this.#servedMs / this.completed
     const spread = this.#squares / this.completed - mean * mean
-    return spread < (alike * mean) ** 2 ? Math.max(-limit, Math.min(limit, agedMs / mean)) : 0
+    if (spread >= (alike * mean) ** 2) return this.completed
+    return this.completed + Math.max(-limit, Math.min(limit, this.agedMs / mean))
   }
 }
 
@@ -223,17 +242,10 @@ export class KneeLaw implements LimitLaw {
   #changedAt = 0
   #checkedAt = 0
   #inflightAtCheck = 0
-  readonly #whileBound = new Tally()
-  #boundMs = 0
-  #busyWhileBoundMs = 0
+  readonly #whileBound = new Measurement()
   /** The same, whether the limit bound or not. */
-  readonly #whole = new Tally()
-  #openedAt = 0
-  #busyAtOpening = 0
-  #ageAtOpening = 0
-  /** By how much those in service together grew older: service that was given, though nobody completed. */
-  #agedMs = 0
-  /** Up to when the present stretch is counted, and what busy time and age were then. */
+  readonly #whole = new Measurement()
+  /** Up to when both are counted, and what busy time and age were then. */
   #countedUntil = 0
   #busyThen = 0
   #ageThen = 0
@@ -305,26 +317,22 @@ export class KneeLaw implements LimitLaw {
       if (this.#bound) this.#settled(nowMs)
       return
     }
+    this.#countUntil(nowMs)
     this.#whole.count(serviceMs)
     if (!this.#bound) return
     this.#whileBound.count(serviceMs)
-    this.#countUntil(nowMs)
+    const { alike, loopBusy } = this.#tuning
     // A loop that never rests is what binds, also in the moments in which the limit does not.
-    const wholeMs = nowMs - this.#openedAt
-    const wholeBusy = (this.#busyThen - this.#busyAtOpening) / wholeMs
     const looking = this.#phase === 'descend' || this.#phase === 'look-down'
-    if (looking ? this.#byLoop : wholeBusy >= this.#tuning.loopBusy) {
-      const { typicalMs } = this.#whole
-      if (!this.#suffices(this.#whole, wholeMs, Math.max(typicalMs, this.#meanServiceMs))) return
-      const agedMs = this.#ageThen - this.#ageAtOpening
+    if (looking ? this.#byLoop : this.#whole.busy >= loopBusy) {
+      if (!this.#suffices(this.#whole, Math.max(this.#whole.typicalMs, this.#meanServiceMs))) return
       this.#setByLoop(true)
-      this.#learn(nowMs, this.#whole.rateByWork(wholeMs, agedMs, this.#tuning.alike, this.#limit), wholeBusy)
-      return
+      this.#learn(nowMs, this.#whole.rateByWork(alike, this.#limit), this.#whole.busy)
+    } else {
+      if (!this.#suffices(this.#whileBound, this.#meanServiceMs)) return
+      this.#setByLoop(false)
+      this.#learn(nowMs, this.#whileBound.rate(alike, this.#limit), this.#whileBound.busy)
     }
-    if (!this.#suffices(this.#whileBound, this.#boundMs, this.#meanServiceMs)) return
-    this.#setByLoop(false)
-    const rate = this.#whileBound.rate(this.#boundMs, this.#agedMs, this.#tuning.alike, this.#limit)
-    this.#learn(nowMs, rate, this.#busyWhileBoundMs / this.#boundMs)
   }
 
   /** Rates of the two ways to measure are not compared with each other. */
@@ -348,8 +356,8 @@ export class KneeLaw implements LimitLaw {
   }
 
   bound(nowMs: number): void {
+    this.#countUntil(nowMs)
     this.#bound = true
-    this.#countFrom(nowMs)
     // What was measured before a long quiet may be another traffic's.
     if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow(nowMs)
     if (nowMs - this.#unboundAt < this.#tuning.forgetMs) return
@@ -362,7 +370,7 @@ export class KneeLaw implements LimitLaw {
   }
 
   unbound(nowMs: number): void {
-    if (this.#bound) this.#countUntil(nowMs)
+    this.#countUntil(nowMs)
     this.#bound = false
     this.#unboundAt = nowMs
   }
@@ -372,20 +380,16 @@ export class KneeLaw implements LimitLaw {
     if (this.#bound && this.#disturbances++ < MOST_DISTURBANCES) this.#openWindow(nowMs)
   }
 
-  /** The present stretch counts from here. */
-  #countFrom(nowMs: number): void {
-    this.#countedUntil = nowMs
-    this.#busyThen = this.#busyMs()
-    this.#ageThen = this.#ageMs(nowMs)
-  }
-
-  /** The present stretch counts up to here. */
+  /** The time since the last call is measured, as what it was. */
   #countUntil(nowMs: number): void {
-    const [since, busyThen, ageThen] = [this.#countedUntil, this.#busyThen, this.#ageThen]
-    this.#countFrom(nowMs)
-    this.#boundMs += nowMs - since
-    this.#busyWhileBoundMs += this.#busyThen - busyThen
-    this.#agedMs += this.#ageThen - ageThen
+    const busyMs = this.#busyMs()
+    const ageMs = this.#ageMs(nowMs)
+    const passed = [nowMs - this.#countedUntil, busyMs - this.#busyThen, ageMs - this.#ageThen] as const
+    this.#whole.pass(...passed)
+    if (this.#bound) this.#whileBound.pass(...passed)
+    this.#countedUntil = nowMs
+    this.#busyThen = busyMs
+    this.#ageThen = ageMs
   }
 
   /** For how long those in service have been, together. */
@@ -394,19 +398,13 @@ export class KneeLaw implements LimitLaw {
   }
 
   #openWindow(nowMs: number): void {
+    this.#countUntil(nowMs)
     this.#whileBound.clear()
     this.#whole.clear()
-    this.#boundMs = 0
-    this.#busyWhileBoundMs = 0
-    this.#agedMs = 0
-    this.#countFrom(nowMs)
-    this.#openedAt = nowMs
-    this.#busyAtOpening = this.#busyThen
-    this.#ageAtOpening = this.#ageThen
   }
 
   /** Whether so many over so long are enough to compare throughputs. */
-  #suffices({ completed }: Tally, overMs: number, serviceMs: number): boolean {
+  #suffices({ completed, overMs }: Measurement, serviceMs: number): boolean {
     const { samples, minWindowMs, maxWindowMs } = this.#tuning
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
     if (overMs < Math.max(minWindowMs, Math.min(3 * serviceMs, maxWindowMs))) return false

@@ -138,11 +138,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   refuses(nowMs: number, kind?: number): ShedReason | undefined {
     if (this.#level !== undefined) return undefined
-    if (this.#shares === undefined) {
-      if (!this.#enoughWait(0, nowMs)) return undefined
-    } else {
-      if (kind === undefined || this.#fits(kind) || !this.#enoughWait(REST, nowMs)) return undefined
-    }
+    if (this.#shares !== undefined && (kind === undefined || this.#fits(kind))) return undefined
+    if (!this.#enoughWait(this.#shares === undefined ? ONLY : REST, nowMs)) return undefined
     this.#expire(nowMs)
     return 'standing'
   }
@@ -204,7 +201,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   #lineFor(entry: E, nowMs: number): number {
     if (this.#level !== undefined) return classOf(this.#levelOf(entry))
-    if (this.#shares === undefined) return 0
+    if (this.#shares === undefined) return ONLY
     const kind = this.#kind(entry)
     this.#shares.arrived(kind, nowMs, this.#law.limit)
     return this.#fits(kind) ? FITS : REST
@@ -296,6 +293,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 }
 
+/** The line where all are alike. */
+const ONLY = 0
 /** The two lines where there are kinds: those that fit, and the rest. */
 const FITS = 0
 const REST = 1

@@ -324,12 +324,13 @@ export class Doorkeeper {
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
-      const kind = kindOf(url)
+      // Kinds matter, and cost, only while somebody waits.
+      const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
       const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
-      this.#gate.refused(nowMs, kind)
+      if (kind !== undefined) this.#gate.refused(nowMs, kind)
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
       this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)

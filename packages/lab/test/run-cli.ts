@@ -1,0 +1,60 @@
+/** Runs the real command as a process of its own, and tells what it said and what it left behind. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { allProcesses } from '../src/watch/process-tree.ts'
+
+const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+
+export interface CliEnd {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export type Kill = (signal: NodeJS.Signals) => void
+
+export interface CliOptions {
+  /** Sees all of stderr so far, each time there is more, and may signal the process. */
+  readonly onStderr?: ((text: string, kill: Kill) => void) | undefined
+  readonly onStart?: (kill: Kill, stdin: NodeJS.WritableStream) => unknown
+  /** Put into the environment of the command and so of everything it starts: {@link carrying} finds strays by it. */
+  readonly mark?: string
+}
+
+const MARK = 'MELTLAB_TEST_RUN'
+
+export async function runCli(args: readonly string[], { onStderr, onStart, mark }: CliOptions = {}): Promise<CliEnd> {
+  const child = spawn(process.execPath, [cli, ...args], { env: { ...process.env, [MARK]: mark } })
+  const kill: Kill = signal => child.kill(signal)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text
+    onStderr?.(stderr, kill)
+  })
+  child.stdin.on('error', () => undefined) // it may end before it has read everything
+  const closed = once(child, 'close') as Promise<[number | null]>
+  if (onStart === undefined) child.stdin.end()
+  else await onStart(kill, child.stdin)
+  const [code] = await closed
+  return { code, stdout, stderr }
+}
+
+/** Command lines of the processes that carry the mark and still live. */
+export async function carrying(mark: string): Promise<string[]> {
+  if (process.platform !== 'linux') return []
+  return (await allProcesses()).flatMap(({ pid, state }) => {
+    try {
+      const marked =
+        state !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARK}=${mark}`)
+      return marked ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`] : []
+    } catch {
+      return [] // ended meanwhile
+    }
+  })
+}
