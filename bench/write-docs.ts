@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import type { MeltResult } from '../packages/lab/src/report/result.ts'
 import { tableOf } from '../packages/lab/src/report/table.ts'
 import type { Conditions } from './lib/conditions.ts'
+import type { OverheadCase } from './overhead.ts'
 
 interface Overhead extends Conditions {
-  readonly rate: number
-  readonly rounds: readonly object[]
-  readonly bareUs: number
-  readonly protectedUs: number
-  readonly ratio: number
+  readonly rounds: number
+  readonly pairs: number
+  readonly cases: readonly OverheadCase[]
 }
 
 interface ShedCost extends Conditions {
@@ -74,12 +73,12 @@ ${ideal(10, cost.costUs.standing['shed'])} at 10x and ${ideal(100, cost.costUs.s
 
 ## What it costs when nothing is wrong
 
-\`node bench/overhead.ts\`. Hello world at ${overhead.rate}/s, the server's own CPU per request, ${overhead.rounds.length} alternating rounds.
-${where(overhead)}
+\`node bench/overhead.ts\`. The server's own CPU per request, bare and protected taking turns of a second, ${overhead.pairs} turns in
+each of ${overhead.rounds} rounds; medians. ${where(overhead)}
 
-| bare | protected | ratio |
-| ---: | ---: | ---: |
-| ${us(overhead.bareUs)} | ${us(overhead.protectedUs)} | ${overhead.ratio.toFixed(3)} |
+| | offered | connections | bare | protected | ratio | ratio of each round |
+| --- | ---: | ---: | ---: | ---: | ---: | --- |
+${overhead.cases.map(each => `| ${each.name} | ${each.rate}/s | ${each.connections} | ${us(each.bareUs)} | ${us(each.protectedUs)} | ${each.ratio.toFixed(3)} | ${each.ratios.map(ratio => ratio.toFixed(2)).join(', ')} |`).join('\n')}
 
 ## Accept lanes
 

@@ -63,7 +63,7 @@ export async function cpuPerRequest(
 export async function sideBySide(
   script: string,
   arms: readonly [readonly string[], readonly string[]],
-  options: { readonly rate: number; readonly pairs: number; readonly connections: number },
+  options: { readonly rate: number; readonly pairs: number; readonly connections: number | 'fresh' },
 ): Promise<(readonly [first: number, second: number])[]> {
   const servers = await Promise.all(arms.map(args => startServer(script, args)))
   const slice = async (arm: 0 | 1, seconds: number): Promise<number> => {

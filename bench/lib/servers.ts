@@ -3,6 +3,8 @@
  *
  *   hello            node:http answering at once
  *   hello-protected  the same under protect()
+ *   soon             answering after 5 ms, as one does who asks a database
+ *   soon-protected   the same under protect()
  *   shed             the door with a limit of one and 20 ms for each: all but 50 a second are turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
@@ -24,7 +26,17 @@ const hello: http.RequestListener = (_, response) => {
   response.end('hello world\n')
 }
 
+const soon: http.RequestListener = (_, response) => {
+  setTimeout(() => response.end('hello world\n'), 5)
+}
+
 const servers: Record<string, () => net.Server> = {
+  soon: () => http.createServer(soon),
+  'soon-protected': () => {
+    const server = http.createServer(soon)
+    protect(server)
+    return server
+  },
   hello: () => http.createServer(hello),
   'hello-protected': () => {
     const server = http.createServer(hello)

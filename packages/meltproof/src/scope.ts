@@ -1,20 +1,45 @@
 /**
  * Which request the running code works for, so that a call to a dependency can be counted towards it. Entered by the
  * server while somebody observes requests, and not at all otherwise; the only file that knows where it is kept.
+ *
+ * An async context costs every request half a microsecond and more, and a service that calls nobody has no use for it.
+ * So it is kept only from the first time somebody asks on. That first call is made either while the handler of its
+ * request runs its first stretch, or in a process with one open request, or nobody knows whose it is.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 const storage = new AsyncLocalStorage<object>()
-let entered = false
+let asked = false
+/** Until somebody has asked: the request whose handler runs its first stretch now. */
+let running: object | undefined
+/** Until then: how many are open, and the last of them that was entered. */
+let open = 0
+let latest: object | undefined
 
 /** What stands for the request that the running code works for; undefined outside of one, or when nobody observes. */
 export function currentScope(): object | undefined {
-  // Until somebody observes, asking must not cost a lookup.
-  return entered ? storage.getStore() : undefined
+  if (asked) return storage.getStore()
+  if (open === 0) return undefined
+  asked = true
+  return running ?? (open === 1 ? latest : undefined)
 }
 
-/** Runs `fn`, and whatever it starts, for the request that `scope` stands for. */
+/** Runs `fn`, and whatever it starts, for the request that `scope` stands for. Pair it with {@link leaveScope}. */
 export function runInScope<R>(scope: object, fn: () => R): R {
-  entered = true
-  return storage.run(scope, fn)
+  open++
+  if (asked) return storage.run(scope, fn)
+  const outer = running
+  running = scope
+  latest = scope
+  try {
+    return fn()
+  } finally {
+    running = outer
+  }
+}
+
+/** The request that `scope` stands for is over. */
+export function leaveScope(scope: object): void {
+  open--
+  if (latest === scope) latest = undefined
 }

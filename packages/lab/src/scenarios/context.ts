@@ -91,7 +91,7 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
         },
       })
       signal.throwIfAborted()
-      for (const reason of outcome.why) doubt(`${label}: ${reason}`)
+      if (request.warmUp !== true) for (const reason of outcome.why) doubt(`${label}: ${reason}`)
       return outcome
     },
   }

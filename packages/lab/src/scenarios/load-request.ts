@@ -16,6 +16,8 @@ interface Common {
   readonly fresh?: boolean
   /** Every request one of its own, from so many senders in turn; see load/numbered-request.ts. */
   readonly numbered?: { readonly senders: number }
+  /** Its figures are not used, so nothing about them is doubtful. */
+  readonly warmUp?: true
 }
 
 /** `users` who each wait for their answer, or `rate` arrivals a second whatever the server does. */

@@ -56,9 +56,21 @@ export const readerOf = ({ stage, share }: Cell): string => {
   return share === 0 ? `${what}, not read` : `${what}, read at ${Math.round(share * 100)} %`
 }
 
-/** The rate without logging, by which the others are judged: the median of its runs. */
-export function reference({ cells }: LoggingMeasured, variant: Cell['variant'] = 'database'): number | undefined {
-  const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === variant).map(cell => cell.rate)
+/**
+ * The rate without logging that a cell is compared with: the mean of the last run without before it and the first one
+ * after it, since a machine and a database drift.
+ */
+export function referenceFor({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
+  const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant
+  const at = cells.indexOf(cell)
+  const around = [cells.slice(0, at + 1).findLast(isReference), cells.slice(at).find(isReference)]
+  const rates = around.flatMap(each => (each === undefined ? [] : [each.rate]))
+  return rates.length === 0 ? undefined : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
+}
+
+/** The rate without logging: the median of its runs. */
+export function reference({ cells }: LoggingMeasured): number | undefined {
+  const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === 'database').map(cell => cell.rate)
   rates.sort((a, b) => a - b)
   return rates[Math.floor(rates.length / 2)]
 }

@@ -1,7 +1,15 @@
 /** Tables, plots and printouts of the logging scenario. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { LinesPlot, Printout, Table, View } from '../report/scenario/result.ts'
-import { ARMS, armOf, type CellResult, type LoggingMeasured, readerOf, reference } from './logging-measured.ts'
+import {
+  ARMS,
+  armOf,
+  type CellResult,
+  type LoggingMeasured,
+  readerOf,
+  reference,
+  referenceFor,
+} from './logging-measured.ts'
 
 export function loggingView(measured: LoggingMeasured): View {
   const { cells } = measured
@@ -36,7 +44,7 @@ function finding(measured: LoggingMeasured): string {
 function rates(title: string, cells: readonly CellResult[], measured: LoggingMeasured): Table {
   return {
     title,
-    note: `${measured.users} users who each wait for their answer. "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`,
+    note: `${measured.users} users who each wait for their answer. "Of no logging": compared with the runs without before and after. "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`,
     columns: [
       'logger',
       'stdout',
@@ -50,7 +58,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
       'vanished',
     ],
     rows: cells.map(cell => {
-      const base = reference(measured, cell.variant)
+      const base = referenceFor(measured, cell)
       const { lines } = cell
       return {
         arm: armOf(cell),

@@ -40,10 +40,10 @@ export const tide: Scenario<unknown> = scenario<TideMeasured>({
     for (const arm of arms) {
       const app = await startTide(context, arm, database.url)
       const durationMs = context.pick({ brief: 1000, quick: 4000, full: 20_000 })
-      await context.load(
-        `${arm.name}, warming up`,
-        phoneRequest(app.origin, newPhones(WARM_UP.phones, WARM_UP.durationMs)),
-      )
+      await context.load(`${arm.name}, warming up`, {
+        ...phoneRequest(app.origin, newPhones(WARM_UP.phones, WARM_UP.durationMs)),
+        warmUp: true,
+      })
       let beyond = 0
       for (const phones of context.pick({
         brief: [50, 200],

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logging } from '../../src/scenarios/logging.ts'
-import { type Cell, type CellResult, type LoggingMeasured, reference } from '../../src/scenarios/logging-measured.ts'
+import {
+  type Cell,
+  type CellResult,
+  type LoggingMeasured,
+  reference,
+  referenceFor,
+} from '../../src/scenarios/logging-measured.ts'
 import { runCommand } from './run-command.ts'
 
 const MB = 1024 * 1024
@@ -63,12 +69,17 @@ test('memory is judged against the run without logging and the buffer', () => {
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 153 * MB })), false)
 })
 
-test('the reference is the median of its runs, and each control has its own', () => {
+test('the reference is the median of its runs; a cell is compared with those around it, a control with its own', () => {
   const of = (rate: number, variant: Cell['variant'] = 'database'): CellResult =>
     cell({ logger: 'none', stage: 'null', variant }, { rate })
   const { cells } = measured(of(900), of(5000), of(77, 'cluster'))
   assert.equal(reference({ ...measured(), cells }), 1000)
-  assert.equal(reference({ ...measured(), cells }, 'cluster'), 77)
+  const around = (...those: CellResult[]): number | undefined =>
+    referenceFor({ ...measured(), cells: those }, those.find(each => each.logger !== 'none')!)
+  assert.equal(around(of(900), of(1000), cell({}), of(1200), of(5000)), 1100)
+  assert.equal(around(of(900), cell({})), 900)
+  assert.equal(around(of(900), cell({ variant: 'cluster' }), of(77, 'cluster')), 77)
+  assert.equal(around(of(77, 'cluster'), cell({})), undefined)
 })
 
 test('the view copes with nothing, with half, and names the worst', () => {

@@ -1,6 +1,12 @@
 /**
  * Where one call is and when its next limit falls due: connect, then first byte, then the body. Pure: it is told the
- * time, and when it has to judge, how much of a stretch of it was *fair*: time in which our own event loop could turn.
+ * time, and when it has to judge, in how much of a stretch of it our own event loop was stalled.
+ *
+ * A limit is given back what a stall can have cost the call, and no more. Until the request is sent, and while a body
+ * comes, each step waits for us, so every stall counts. In between the peer alone works: an answer that came during a
+ * stall has been read right after it, and one that lay there when the limit passed is read in the two polls before the
+ * verdict. Were each small stall of a busy loop counted there too, a limit of 3 s would be one of 3.7 s at 90 %
+ * utilisation (`meltlab run timeouts`).
  *
  * Nothing is armed here. Whoever holds it keeps one timer for `nextMs` and asks again when that fires, so a chunk of
  * a body costs two assignments.
@@ -20,8 +26,8 @@ export interface CallProgress {
   readonly sentBytes: number
 }
 
-/** How much of the time between two points was fair to the other side. */
-export type FairBetween = (fromMs: number, toMs: number) => number
+/** In how much of the time between two points our own event loop was stalled, ms. */
+export type StalledBetween = (fromMs: number, toMs: number) => number
 
 /** Either the limit that passed, or in how many fair milliseconds to ask again. */
 export type CallVerdict =
@@ -34,8 +40,9 @@ export class CallPhases {
   readonly #limits: CallLimits
   #stage: Stage = 'connect'
   #eventStream = false
-  /** The whole request is on its way. */
-  #sent = false
+  /** When the whole request was on its way, and when the head of its response was here. */
+  #sentMs = Number.POSITIVE_INFINITY
+  #headMs = Number.POSITIVE_INFINITY
   readonly #startMs: number
   /** Last sign of life within the stage. */
   #lastMs: number
@@ -72,13 +79,15 @@ export class CallPhases {
   /** The last of the request went out: from here it is the peer's turn. */
   sent(nowMs: number): void {
     if (this.#stage !== 'head') return
-    this.#sent = true
+    this.#sentMs = nowMs
     this.#lastMs = nowMs
   }
 
   /** The head of the response is here. */
   head(nowMs: number, eventStream: boolean): void {
     this.#stage = 'body'
+    this.#sentMs = Math.min(this.#sentMs, nowMs)
+    this.#headMs = nowMs
     this.#eventStream = eventStream
     this.#lastMs = nowMs
     this.#windowStartMs = nowMs
@@ -111,13 +120,13 @@ export class CallPhases {
     return next
   }
 
-  /** Asked when `nextMs` has come: has a limit passed, or has there been progress, or unfair time, meanwhile? */
-  check(nowMs: number, fair: FairBetween, progress: CallProgress): CallVerdict {
+  /** Asked when `nextMs` has come: has a limit passed, or has there been progress, or a stall of ours, meanwhile? */
+  check(nowMs: number, stalled: StalledBetween, progress: CallProgress): CallVerdict {
     const { totalMs, connectMs, firstByteMs } = this.#limits
     let inMs = Number.POSITIVE_INFINITY
     /** What is left of a limit; true when nothing is. */
     const passed = (sinceMs: number, limitMs: number): boolean => {
-      const leftMs = limitMs - fair(sinceMs, nowMs)
+      const leftMs = limitMs - this.#fairMs(sinceMs, nowMs, stalled)
       if (leftMs <= 0) return true
       inMs = Math.min(inMs, leftMs)
       return false
@@ -128,7 +137,8 @@ export class CallPhases {
     } else if (this.#stage === 'head') {
       if (passed(this.#lastMs, bound(firstByteMs))) {
         const { awaitingCaller, sentBytes } = progress
-        if (this.#sent || (!awaitingCaller && sentBytes === this.#sentBytes)) return expiry('first-byte', firstByteMs)
+        if (this.#sentMs < Number.POSITIVE_INFINITY || (!awaitingCaller && sentBytes === this.#sentBytes))
+          return expiry('first-byte', firstByteMs)
         // It is known only now that the request got on, so the peer gets a whole limit from here.
         this.#sentBytes = sentBytes
         this.#lastMs = nowMs
@@ -145,7 +155,7 @@ export class CallPhases {
         passed(nowMs, idleMs)
       }
       if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
-        const fairMs = fair(this.#windowStartMs, nowMs)
+        const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
         const due = (bound(this.#limits.minBytesPerSecond) * fairMs) / 1000
         if (!this.#pausedInWindow && this.#windowBytes < due) return expiry('drip', RATE_WINDOW_MS)
         this.#windowStartMs = nowMs
@@ -155,6 +165,18 @@ export class CallPhases {
       }
     }
     return { expired: undefined, inMs }
+  }
+
+  /**
+   * How much of a stretch the other side had. Never less than half: a loop that stalls for ever may double a limit and
+   * not lift it, the same bound a fair timer has.
+   */
+  #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
+    const sentMs = Math.min(this.#sentMs, toMs)
+    const headMs = Math.max(this.#headMs, fromMs)
+    const oursMs = (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
+    const elapsedMs = toMs - fromMs
+    return elapsedMs - Math.min(oursMs, elapsedMs / 2)
   }
 
   #idleMs(): number {

@@ -13,6 +13,8 @@ import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
 import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
+const NO_CREDIT = { creditCapMs: 0 } as const
+
 /** What carries a call: it can end it, and say how it gets on. */
 export interface Carrier {
   /** Ends the call with this error, as its client expects errors. Called once at most. */
@@ -98,7 +100,7 @@ export class OutboundCall {
     this.#startMs = startMs
     this.#phases = new CallPhases(limits, startMs)
     this.#dueMs = this.#phases.nextMs()
-    this.#timer = startFairTimer(this.#dueMs - startMs, () => this.#due())
+    this.#timer = this.#startTimer(this.#dueMs - startMs)
     if (budget !== undefined) {
       this.#onBudgetEnd = reason => this.#budgetEnded(reason)
       budget.onEnd(this.#onBudgetEnd)
@@ -159,12 +161,17 @@ export class OutboundCall {
 
   #wait(ms: number): void {
     this.#dueMs = now() + ms
-    this.#timer = startFairTimer(ms, () => this.#due())
+    this.#timer = this.#startTimer(ms)
+  }
+
+  /** What is given back for stalls is for the phases to say; the timer only polls twice before it asks them. */
+  #startTimer(ms: number): FairTimer {
+    return startFairTimer(ms, () => this.#due(), NO_CREDIT)
   }
 
   #due(): void {
     if (this.#ended) return
-    const verdict = this.#phases.check(now(), fairBetween, this.#carrier.progress())
+    const verdict = this.#phases.check(now(), stalledBetween, this.#carrier.progress())
     if (verdict.expired === undefined) this.#wait(verdict.inMs)
     else this.#giveUp(this.#exceeded(verdict.expired, verdict.limitMs))
   }
@@ -194,13 +201,4 @@ export class OutboundCall {
     this.end()
     if (this.#bounds.active) this.#carrier.fail(error)
   }
-}
-
-/**
- * Milliseconds in which our loop could turn. Never less than half of what the wall says: a loop that stalls for ever may
- * double a limit and not lift it, the same bound a fair timer has.
- */
-function fairBetween(fromMs: number, toMs: number): number {
-  const elapsedMs = toMs - fromMs
-  return elapsedMs - Math.min(stalledBetween(fromMs, toMs), elapsedMs / 2)
 }

@@ -26,7 +26,8 @@ import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
-import { observed } from './observed.ts'
+import { InService } from './in-service.ts'
+import { observed, publishRecord } from './observed.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -78,7 +79,7 @@ export class Doorkeeper {
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
-  readonly #inService = new Set<Exchange>()
+  readonly #inService = new InService()
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
   /** Those among them whose next in line may ask at the gate. */
@@ -488,9 +489,7 @@ export class Doorkeeper {
     const emit = this.#emit()
     const tells = this.#tellsTiming(request)
     if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
-    return observed(this.#server, exchange, request, response, tells, () =>
-      emit.call(this.#server, event, request, response),
-    )
+    return observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
   }
 
   #tellsTiming(request: IncomingMessage): boolean {
@@ -502,7 +501,8 @@ export class Doorkeeper {
   }
 
   #onGone(exchange: Exchange): void {
-    exchange.over?.()
+    const { timeline } = exchange
+    if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, now())
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
   }
@@ -646,7 +646,7 @@ export class Doorkeeper {
    * on it must not hold their permits that long.
    */
   #releaseBefore(connection: Connection): void {
-    for (const exchange of [...this.#inService]) if (exchange.connection === connection) this.#release(exchange, false)
+    for (const exchange of this.#inService.find(each => each.connection === connection)) this.#release(exchange, false)
   }
 
   /** Its client has gone, or the door is open. */
@@ -665,11 +665,10 @@ export class Doorkeeper {
    */
   #releaseFlowing(nowMs: number): void {
     this.#flowCheckedAt = nowMs
-    for (const exchange of this.#inService) {
-      if (nowMs - exchange.startedAt < FLOW_CHECK_MS) break // in order of their start
-      const { request, response } = exchange
-      const uploading = !request.complete && request.readableFlowing !== null
-      if (response?.headersSent === true || uploading) this.#release(exchange, true)
+    const flows = ({ request, response }: Exchange): boolean =>
+      response?.headersSent === true || (!request.complete && request.readableFlowing !== null)
+    for (const exchange of this.#inService.find(flows, ({ startedAt }) => nowMs - startedAt < FLOW_CHECK_MS)) {
+      this.#release(exchange, true)
     }
   }
 

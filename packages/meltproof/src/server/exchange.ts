@@ -5,6 +5,7 @@
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Waiting } from '../admission/queue.ts'
+import type { RequestTimeline } from '../timing/request-timeline.ts'
 import type { Connection } from './connection.ts'
 
 export class Exchange implements Waiting {
@@ -26,8 +27,11 @@ export class Exchange implements Waiting {
   startedAt = 0
   /** How long it may have lain in its socket before it was parsed; only noted while somebody observes. */
   lateMs = 0
-  /** Publishes its record, once; set while somebody observes. */
-  over: (() => void) | undefined
+  /** What is noted of it while somebody observes, until it is over. */
+  timeline: RequestTimeline | undefined
+  /** Its neighbours among those in service (in-service.ts). */
+  startedBefore: Exchange | undefined
+  startedAfter: Exchange | undefined
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */

@@ -5,8 +5,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { requests } from '../channels.ts'
 import { now } from '../clock.ts'
+import type { RequestRecord } from '../record.ts'
 import { routeOf } from '../route.ts'
-import { runInScope } from '../scope.ts'
+import { leaveScope, runInScope } from '../scope.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../timing/keeper.ts'
 import type { RequestTimeline } from '../timing/request-timeline.ts'
@@ -15,11 +16,10 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * Runs the handler of a request with a timeline, which everything the handler starts belongs to. Its exceptions pass.
- * Whoever calls sees to it that `exchange.over` is called when the response closes.
+ * Whoever calls sees to it that {@link publishRecord} is called when the response closes.
  * @param tells whether the answer says how long it took us
  */
 export function observed(
-  server: Server,
   exchange: Exchange,
   request: IncomingMessage,
   response: ServerResponse,
@@ -29,12 +29,7 @@ export function observed(
   const timeline = beginRequest(exchange.arrivedAt)
   timeline.startedAtMs = exchange.startedAt
   timeline.lateMs = exchange.lateMs
-  const over = (): void => {
-    if (exchange.over === undefined) return
-    exchange.over = undefined
-    publish(timeline, server, request, response)
-  }
-  exchange.over = over
+  exchange.timeline = timeline
   // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
@@ -43,38 +38,48 @@ export function observed(
     })
   }
   if (tells) sayServerTiming(timeline, response)
-  const { connection } = exchange
-  const answered = (): void => {
-    timeline.answeredAtMs = now()
-    if (connection !== undefined) connection.answeredAtMs = timeline.answeredAtMs
-  }
   try {
     return runInScope(timeline, handle)
   } finally {
     timeline.returnedAtMs = now()
     // Most cheap handlers have answered by now, and need no listener for it.
-    if (response.writableEnded) answered()
-    else response.on('prefinish', answered)
+    if (response.writableEnded) noteAnswered(exchange, timeline, timeline.returnedAtMs)
+    else response.on('prefinish', () => noteAnswered(exchange, timeline, now()))
   }
 }
 
-function publish(timeline: RequestTimeline, server: Server, request: IncomingMessage, response: ServerResponse): void {
-  const figures = endRequest(timeline, now())
-  if (!requests.hasSubscribers) return
-  requests.publish({
-    record: {
-      method: request.method ?? '',
-      url: request.url ?? '',
-      route: routeOf(request),
-      status: response.headersSent ? response.statusCode : 0,
-      outcome: response.writableFinished ? 'answered' : 'aborted',
-      arrivedAtMs: timeline.arrivedAtMs,
-      ...figures,
-    },
-    server,
-    request,
-    response,
-  })
+function noteAnswered({ connection }: Exchange, timeline: RequestTimeline, atMs: number): void {
+  timeline.answeredAtMs = atMs
+  if (connection !== undefined) connection.answeredAtMs = atMs
+}
+
+/** The response of an observed request has closed, at `atMs`. */
+export function publishRecord(server: Server, exchange: Exchange, timeline: RequestTimeline, atMs: number): void {
+  exchange.timeline = undefined
+  leaveScope(timeline)
+  const figures = endRequest(timeline, atMs)
+  const { request, response } = exchange
+  if (response === undefined || !requests.hasSubscribers) return
+  // One by one: a spread costs as much as everything else here.
+  const record: RequestRecord = {
+    method: request.method ?? '',
+    url: request.url ?? '',
+    route: routeOf(request),
+    status: response.headersSent ? response.statusCode : 0,
+    outcome: response.writableFinished ? 'answered' : 'aborted',
+    arrivedAtMs: timeline.arrivedAtMs,
+    totalMs: figures.totalMs,
+    queuedMs: figures.queuedMs,
+    stalledMs: figures.stalledMs,
+    dependencyMs: figures.dependencyMs,
+    networkMs: figures.networkMs,
+    ownMs: figures.ownMs,
+    lateMs: figures.lateMs,
+    calls: figures.calls,
+    shares: figures.shares,
+    verdict: figures.verdict,
+  }
+  requests.publish({ record, server, request, response })
 }
 
 /**

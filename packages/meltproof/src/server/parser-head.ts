@@ -4,7 +4,7 @@
  * cost one step later. llhttp has parsed the head; nothing here reads bytes.
  *
  * Node keeps this callback under an index of its parser objects, which it pools; so each parser is wrapped once, and the
- * wrapper looks whether the parser serves a connection of ours at this moment. The callback is known by its name: a
+ * wrapper looks whether the socket that the parser serves at this moment is one of ours. The callback is known by its name: a
  * Node that calls it otherwise is left alone, and requests are seen one step later.
  */
 import type { IncomingMessage } from 'node:http'
@@ -27,7 +27,12 @@ export const NOBODY = {
   emit: () => false,
 } as unknown as IncomingMessage
 
-const STANDING_HERE: unique symbol = Symbol('meltproof.standing-here')
+/** On a parser: it is wrapped. */
+const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
+/** On a socket: whom to ask. A parser, which outlives its connections, must not hold on to one. */
+const REFUSE: unique symbol = Symbol('meltproof.refuse')
+
+type AskedSocket = HttpSocket & { [REFUSE]?: RefuseHead }
 
 /** Node's parser as far as we rely on it. */
 export interface Parser {
@@ -35,7 +40,7 @@ export interface Parser {
   incoming: IncomingMessage | null
   socket?: HttpSocket | null
   resume?: () => void
-  [STANDING_HERE]?: { readonly socket: HttpSocket; readonly refuse: RefuseHead } | undefined
+  [WRAPPED]?: true
   [callback: number]: ((...args: never[]) => unknown) | null
 }
 
@@ -57,9 +62,9 @@ const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
 
 /** Asks `refuse` about the heads that `parser` reports for `socket`. False when this Node has no such place. */
 export function standAtHead(parser: Parser, socket: HttpSocket, refuse: RefuseHead): boolean {
-  if (!(STANDING_HERE in parser) && !wrap(parser)) return false
-  // A pooled parser serves another connection later; that it is still this one shows by its socket.
-  parser[STANDING_HERE] = { socket, refuse }
+  if (parser[WRAPPED] !== true && !wrap(parser)) return false
+  const asked: AskedSocket = socket
+  asked[REFUSE] = refuse
   return true
 }
 
@@ -68,6 +73,7 @@ function wrap(parser: Parser): boolean {
     const callback = parser[index]
     if (typeof callback !== 'function' || callback.name !== NAME) continue
     parser[index] = wrapperOf(callback as OnHeadersComplete)
+    parser[WRAPPED] = true
     return true
   }
   return false
@@ -90,17 +96,17 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
     upgrade,
     keepAlive,
   ) {
-    const here = this[STANDING_HERE]
+    const socket: AskedSocket | null | undefined = this.socket
+    const refuse = socket?.[REFUSE]
     if (
-      here !== undefined &&
-      here.socket === this.socket &&
+      refuse !== undefined &&
       method === get &&
       minor === 1 &&
       major === 1 &&
       !upgrade &&
       // Missing when there were so many that Node got them in parts.
       headers !== undefined &&
-      here.refuse(headers, url, keepAlive)
+      refuse(headers, url, keepAlive)
     ) {
       this.incoming = NOBODY
       return 0

@@ -36,6 +36,7 @@ export class StallLedger {
   #before = NONE
   #count = 0
   #totalMs = 0
+  #lastEndMs = Number.NEGATIVE_INFINITY
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
 
@@ -72,7 +73,8 @@ export class StallLedger {
    */
   stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (!(toMs > fromMs)) return 0
-    let stalled = this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
+    // Asked for every request that is observed, and hardly ever was there one of late.
+    let stalled = this.#lastEndMs <= fromMs ? 0 : this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
     if (this.overdue(toMs)) stalled += toMs - Math.max(fromMs, this.#stallStart(idleMs))
     return stalled
   }
@@ -108,6 +110,7 @@ export class StallLedger {
     this.#to[slot] = toMs
     this.#before[slot] = this.#totalMs
     this.#totalMs += toMs - fromMs
+    this.#lastEndMs = toMs
   }
 
   /** All that was stalled before `atMs`, as far back as the ring remembers. */

@@ -18,16 +18,10 @@ const SHARE: Readonly<Record<Verdict, keyof Shares>> = {
 }
 
 export function verdictOf(shares: Shares): Verdict {
-  let verdict: Verdict = 'self'
-  let most = 0
-  for (const candidate of ORDER) {
-    const share = shares[SHARE[candidate]]
-    if (share > most) {
-      most = share
-      verdict = candidate
-    }
-  }
-  return verdict
+  const { loopMs, dependencyMs, networkMs, selfMs } = shares
+  if (loopMs > 0 && loopMs >= dependencyMs && loopMs >= networkMs && loopMs >= selfMs) return 'loop'
+  if (dependencyMs > 0 && dependencyMs >= networkMs && dependencyMs >= selfMs) return 'dependency'
+  return networkMs > 0 && networkMs >= selfMs ? 'network' : 'self'
 }
 
 /** The verdict with the figures that led to it, in a sentence for a log. */

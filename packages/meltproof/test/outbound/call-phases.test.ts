@@ -16,14 +16,14 @@ const NO_LIMITS: CallLimits = {
   eventStreamIdleMs: false,
   maxInFlight: false,
 }
-/** Without stalls: all time is fair, and `nextMs` is when to ask again. */
+/** Without stalls `nextMs` is when to ask again. */
 class Phases extends CallPhases {
   constructor(limits: Partial<CallLimits>) {
     super({ ...NO_LIMITS, ...limits }, 0)
   }
 
   at(nowMs: number, progress: CallProgress): { expired: string | undefined; limitMs?: number; nextMs?: number } {
-    const verdict = this.check(nowMs, (fromMs, toMs) => toMs - fromMs, progress)
+    const verdict = this.check(nowMs, () => 0, progress)
     return verdict.expired === undefined ? { expired: undefined, nextMs: nowMs + verdict.inMs } : verdict
   }
 }
@@ -111,16 +111,40 @@ describe('phases of a call', () => {
     assert.equal(call.at(1900, FLOWING).expired, 'idle')
   })
 
-  test('time that was not fair does not count, within a stage and across', () => {
+  const stalled = (fromMs: number, toMs: number) => (from: number, to: number) =>
+    Math.max(0, Math.min(to, toMs) - Math.max(from, fromMs))
+
+  test('stalls before the request is sent do not count, within a stage and across', () => {
     const call = new CallPhases({ ...NO_LIMITS, connectMs: 100, firstByteMs: 100, totalMs: 250 }, 0)
-    const stalled = (fromMs: number, toMs: number) => (from: number, to: number) =>
-      to - from - Math.max(0, Math.min(to, toMs) - Math.max(from, fromMs))
     assert.deepEqual(call.check(100, stalled(50, 90), FLOWING), { expired: undefined, inMs: 40 })
     call.connected(120)
     assert.deepEqual(call.check(220, stalled(50, 130), FLOWING), { expired: undefined, inMs: 10 })
     assert.deepEqual(call.check(230, stalled(50, 130), FLOWING), { expired: 'first-byte', limitMs: 100 })
+    call.sent(200)
     call.head(230, false)
     assert.deepEqual(call.check(330, stalled(50, 130), FLOWING), { expired: 'total', limitMs: 250 })
+  })
+
+  test('stalls while the peer alone works are the polls before the verdict to forgive, not the limit', () => {
+    const call = new CallPhases({ ...NO_LIMITS, firstByteMs: 100, totalMs: 200 }, 0)
+    call.connected(0)
+    call.sent(10)
+    assert.deepEqual(call.check(110, stalled(20, 100), FLOWING), { expired: 'first-byte', limitMs: 100 })
+    call.head(110, false)
+    assert.equal(call.check(200, stalled(20, 100), FLOWING).expired, 'total')
+  })
+
+  test('stalls while a body comes do not count', () => {
+    const call = new CallPhases({ ...NO_LIMITS, idleMs: 100, totalMs: 300 }, 0)
+    call.connected(0)
+    call.sent(0)
+    call.head(50, false)
+    assert.deepEqual(call.check(150, stalled(60, 100), FLOWING), { expired: undefined, inMs: 40 })
+    call.chunk(190, 1)
+    assert.deepEqual(call.check(300, stalled(60, 100), FLOWING), { expired: 'idle', limitMs: 100 })
+    call.chunk(290, 1)
+    assert.deepEqual(call.check(300, stalled(60, 100), FLOWING), { expired: undefined, inMs: 40 })
+    assert.deepEqual(call.check(340, stalled(60, 100), FLOWING), { expired: 'total', limitMs: 300 })
   })
 
   test('without limits there is nothing to wait for', () => {

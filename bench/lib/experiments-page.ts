@@ -1,0 +1,84 @@
+/** docs/experiments.md: what each experiment found, beside what was published. Pure. */
+import type { ScenarioResult, Table } from '../../packages/lab/src/report/scenario/result.ts'
+
+type Found = Omit<ScenarioResult, 'measured'>
+
+const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
+/** Tables longer than this are folded away. */
+const MOST_ROWS = 14
+
+export function experimentsPage(results: readonly Found[]): string {
+  return `# Experiments
+
+Written by \`node bench/experiments.ts\` from \`bench/results/experiments/\`; not by hand. Each is a published experiment made
+repeatable, bare, with the remedy people reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and
+[scenarios.md](scenarios.md) says how each is built. Absolute figures belong to the machine named under each heading.
+
+| experiment | what it found | certified |
+| --- | --- | --- |
+${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${cell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
+
+${results.map(section).join('\n')}`
+}
+
+function section(result: Found): string {
+  const { name, title, story, plots, finding, published, verdicts, tables, printouts = [] } = result
+  const parts = [
+    `## ${name}`,
+    `**${title}.** ${story}`,
+    where(result),
+    ...(plots.length > 0 ? [`![${title}](images/experiment-${name}.svg)`] : []),
+    finding,
+  ]
+  if (published.length > 0) {
+    parts.push(
+      markdown(
+        ['published', 'figure'],
+        published.map(({ what, value }) => [what, value]),
+      ),
+    )
+  }
+  if (verdicts.length > 0) {
+    parts.push(
+      markdown(
+        ['expected', '', 'measured'],
+        verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured]),
+      ),
+    )
+  }
+  parts.push(...tables.map(table))
+  for (const { title: what, text } of printouts) parts.push(folded(what, `\`\`\`\n${text.trimEnd()}\n\`\`\``))
+  return `${parts.join('\n\n')}\n`
+}
+
+function where({ startedAt, elapsedMs, form, conditions, certified, why }: Found): string {
+  const { node, cores, cpu, commandLine } = conditions
+  const said = `\`${commandLine}\`, ${form} form, ${Math.round(elapsedMs / 1000)} s on ${startedAt.slice(0, 10)}; Node ${node}, ${cores} cores of ${cpu}.`
+  if (certified) return `${said} Certified.`
+  return `${said} Not certified:\n\n${why.map(reason => `- ${reason}`).join('\n')}`
+}
+
+function table({ title, note, columns, rows }: Table): string {
+  const text = markdown(
+    columns,
+    rows.map(({ cells }) => cells),
+  )
+  const noted = note === undefined ? text : `${note}\n\n${text}`
+  return rows.length > MOST_ROWS ? folded(title, noted) : `**${title}**\n\n${noted}`
+}
+
+function folded(title: string, content: string): string {
+  return `<details><summary>${title}</summary>\n\n${content}\n\n</details>`
+}
+
+/** The first column is words, the others figures where all their cells are short. */
+function markdown(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const longest = columns.map((_, at) => Math.max(0, ...rows.map(row => (row[at] ?? '').length)))
+  const rule = longest.map((length, at) => (at === 0 || length > 24 ? '---' : '---:'))
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
+  return [line(columns), line(rule), ...rows.map(row => line(columns.map((_, at) => row[at] ?? '')))].join('\n')
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+}

@@ -1,0 +1,59 @@
+/** Whose call is it, before and after somebody has first asked. Each test has a module of its own: it asks only once. */
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+type Scope = typeof import('../src/scope.ts')
+let scope: Scope
+let copies = 0
+beforeEach(async () => {
+  scope = (await import(`../src/scope.ts?copy=${copies++}`)) as Scope
+})
+
+test('outside of any request nobody is asked for', () => {
+  assert.equal(scope.currentScope(), undefined)
+})
+
+test('the first call ever is that of the handler that runs', () => {
+  const [one, other] = [{}, {}]
+  scope.runInScope(one, () => undefined)
+  assert.equal(
+    scope.runInScope(other, () => scope.currentScope()),
+    other,
+  )
+})
+
+test('the first call ever, later, is that of the only open request', async () => {
+  const [gone, open] = [{}, {}]
+  scope.runInScope(gone, () => undefined)
+  scope.leaveScope(gone)
+  const asked = scope.runInScope(open, async () => {
+    await sleep(1)
+    return scope.currentScope()
+  })
+  assert.equal(await asked, open)
+})
+
+test('with several open nobody knows whose the first is, and from the next request on everybody does', async () => {
+  const ask = async (): Promise<object | undefined> => {
+    await sleep(1)
+    return scope.currentScope()
+  }
+  const [one, two, three, four] = [{}, {}, {}, {}]
+  const before = [scope.runInScope(one, ask), scope.runInScope(two, ask)]
+  assert.deepEqual(await Promise.all(before), [undefined, undefined])
+  const after = [scope.runInScope(three, ask), scope.runInScope(four, ask)]
+  const [third, fourth] = await Promise.all(after)
+  assert.equal(third, three)
+  assert.equal(fourth, four)
+})
+
+test('a call made before any request came says nothing about the requests to come', async () => {
+  assert.equal(scope.currentScope(), undefined)
+  const one = {}
+  const asked = scope.runInScope(one, async () => {
+    await sleep(1)
+    return scope.currentScope()
+  })
+  assert.equal(await asked, one)
+})

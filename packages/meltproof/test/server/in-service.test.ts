@@ -1,0 +1,50 @@
+/** The list of requests in service: order, removal anywhere, and that whoever leaves points at nobody. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Exchange } from '../../src/server/exchange.ts'
+import { InService } from '../../src/server/in-service.ts'
+
+const exchange = (): Exchange => new Exchange({ url: '/' } as IncomingMessage, undefined, true, 0)
+
+test('keeps the order of starts, whoever leaves, as a Set does', () => {
+  fc.assert(
+    fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), steps => {
+      const list = new InService()
+      const model = new Set<Exchange>()
+      for (const step of steps) {
+        const leaves = step === undefined ? undefined : [...model][step % (model.size || 1)]
+        if (leaves === undefined) {
+          const comes = exchange()
+          list.add(comes)
+          model.add(comes)
+        } else {
+          list.delete(leaves)
+          model.delete(leaves)
+          assert.equal(leaves.startedBefore, undefined)
+          assert.equal(leaves.startedAfter, undefined)
+        }
+        assert.deepEqual(
+          list.find(() => true),
+          [...model],
+        )
+      }
+    }),
+  )
+})
+
+test('finds from the oldest up to where it is told to end', () => {
+  const list = new InService()
+  const all = [1, 2, 3, 4].map(at => {
+    const comes = exchange()
+    comes.startedAt = at
+    list.add(comes)
+    return comes
+  })
+  const found = list.find(
+    ({ startedAt }) => startedAt !== 2,
+    ({ startedAt }) => startedAt === 4,
+  )
+  assert.deepEqual(found, [all[0], all[2]])
+})
