@@ -11,6 +11,17 @@ const availability = { least: 0.88, most: 0.92 }
 const lateMs = 100
 const pendingShare = 1 / 3
 
+/** Calls that wait in the backend, without those that it will answer as it always does: no limit spares it these. */
+function stuckCalls(measured: TimeoutsMeasured, arm: string): number | undefined {
+  const pending = openRun(measured, arm)?.pendingMean
+  return pending == null ? undefined : pending - healthyCalls(measured)
+}
+
+/** By Little's law. */
+function healthyCalls({ rate, answerMs, faultEvery }: TimeoutsMeasured): number {
+  return (rate * (1 - 1 / faultEvery) * answerMs) / 1000
+}
+
 export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
   {
     name: 'bare: the faulty backend costs the frontend throughput that its limits give back (closed loop)',
@@ -52,13 +63,13 @@ export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
     },
   },
   {
-    name: 'meltproof: at most a third as many calls wait on the faulty backend as bare (open loop)',
+    name: 'meltproof: at most a third as many calls are stuck in the faulty backend as bare (open loop)',
     judge: measured => {
-      const [bare, ours] = [openRun(measured, 'bare')?.pendingMean, openRun(measured, 'meltproof')?.pendingMean]
-      if (bare === undefined || bare === null || ours === undefined || ours === null) return undefined
+      const [bare, ours] = [stuckCalls(measured, 'bare'), stuckCalls(measured, 'meltproof')]
+      if (bare === undefined || ours === undefined) return undefined
       return {
         pass: ours <= bare * pendingShare * 1.02, // a sample every 250 ms counts to about 2 %
-        measured: `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}`,
+        measured: `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)} (the ${formatCount(healthyCalls(measured))} calls that it is about to answer not counted)`,
       }
     },
   },

@@ -49,6 +49,9 @@ export interface TimeoutsMeasured {
   /** The larger number of users. */
   users: number
   rate: number
+  /** Of the backend: how long a good answer takes, ms, and every so manieth is faulty. */
+  readonly answerMs: number
+  readonly faultEvery: number
   readonly closed: ClosedRun[]
   readonly open: OpenRun[]
 }

@@ -56,7 +56,7 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
   ],
   arms,
   expects: timeoutsExpects,
-  blank: () => ({ limitMs: 0, faultMs: 0, users: 0, rate: 0, closed: [], open: [] }),
+  blank: () => ({ limitMs: 0, faultMs: 0, users: 0, rate: 0, answerMs, faultEvery, closed: [], open: [] }),
 
   async run(context, measured) {
     const times: Times = context.pick<Times>({

@@ -98,6 +98,8 @@ const measured = (more: Partial<TimeoutsMeasured> = {}): TimeoutsMeasured => ({
   faultMs: 10_000,
   users: 1000,
   rate: 1000,
+  answerMs: 100,
+  faultEvery: 10,
   closed: [
     closed('bare', false, 1280, 1),
     closed('bare', true, 850, 1),
