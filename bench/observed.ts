@@ -1,9 +1,10 @@
 /**
  * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
- * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. Rounds alternate; the figure is the median of
- * the rounds' ratios. Then the stall ledger alone, on an idle process.
+ * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. Both run at once and take turns of a second;
+ * the figure is the median over rounds of the median of the turns' ratios. Then the stall ledger alone, on an idle
+ * process.
  *
- *   node bench/observed.ts [--rounds 5] [--rate 4000] [--seconds 3]
+ *   node bench/observed.ts [--rounds 5] [--pairs 10] [--rate 10000]
  *
  * Bars (issue 5): <= 2 % of hello-world throughput; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
  * and docs/benchmarks-observed.md.
@@ -13,29 +14,25 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
 import { conditions } from './lib/conditions.ts'
-import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
+import { median, sideBySide, startServer } from './lib/measured-server.ts'
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    rate: { type: 'string', default: '4000' },
-    seconds: { type: 'string', default: '3' },
+    pairs: { type: 'string', default: '10' },
+    rate: { type: 'string', default: '10000' },
   },
 })
-const [rounds, rate, seconds] = [values.rounds, values.rate, values.seconds].map(Number) as [number, number, number]
+const [rounds, pairs, rate] = [values.rounds, values.pairs, values.rate].map(Number) as [number, number, number]
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/observed-server.ts')
-const figures: { protected: number; observed: number }[] = []
+const figures: { protected: number; observed: number; ratio: number }[] = []
 for (let round = 0; round < rounds; round++) {
-  const pair: Record<string, number> = {}
-  // Whoever goes first changes from round to round, so that a drifting machine favours neither.
-  for (const name of round % 2 === 0 ? ['protected', 'observed'] : ['observed', 'protected']) {
-    const server = await startServer(script, [name])
-    pair[name] = (await cpuPerRequest(server, { rate, seconds, connections: 50 })).us
-    await server.stop()
-  }
-  figures.push({ protected: pair['protected']!, observed: pair['observed']! })
-  console.log(`round ${round + 1}: ${pair['protected']!.toFixed(2)} us, observed ${pair['observed']!.toFixed(2)} us`)
+  const turns = await sideBySide(script, [['protected'], ['observed']], { rate, pairs, connections: 50 })
+  const [bare, watched] = [median(turns.map(turn => turn[0])), median(turns.map(turn => turn[1]))]
+  const ratio = median(turns.map(turn => turn[1] / turn[0]))
+  figures.push({ protected: bare, observed: watched, ratio })
+  console.log(`round ${round + 1}: ${bare.toFixed(2)} us, observed ${watched.toFixed(2)} us, ratio ${ratio.toFixed(3)}`)
 }
 
 /** Share of a core that an idle process uses, over six seconds. */
@@ -77,11 +74,11 @@ const certificate = await certificateUs()
 const result = {
   ...where,
   rate,
-  seconds,
+  pairs,
   rounds: figures,
   protectedUs: median(figures.map(f => f.protected)),
   observedUs: median(figures.map(f => f.observed)),
-  ratio: median(figures.map(f => f.observed / f.protected)),
+  ratio: median(figures.map(f => f.ratio)),
   ledgerShareOfCore: beating - idle,
   certificateUs: certificate,
 }
@@ -93,11 +90,12 @@ writeFileSync(
 Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.node}, ${where.cores} cores of ${where.cpu};
 load average before: ${where.loadBefore}.
 
-Hello world at ${rate}/s over 50 connections, the server's own CPU per request, ${rounds} alternating rounds:
+Hello world at ${rate}/s over 50 connections, the server's own CPU per request; both take turns of a second, ${pairs} in each
+of ${rounds} rounds, medians:
 
-| \`protect()\` | with \`metrics(guard)\` | ratio |
-| ---: | ---: | ---: |
-| ${result.protectedUs.toFixed(2)} us | ${result.observedUs.toFixed(2)} us | ${result.ratio.toFixed(3)} |
+| \`protect()\` | with \`metrics(guard)\` | ratio | ratio of each round |
+| ---: | ---: | ---: | --- |
+| ${result.protectedUs.toFixed(2)} us | ${result.observedUs.toFixed(2)} us | ${result.ratio.toFixed(3)} | ${figures.map(f => f.ratio.toFixed(2)).join(', ')} |
 
 The stall ledger's heartbeat on an idle process: ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core. One \`eventsWaiting\`
 certificate: ${certificate.toFixed(2)} us a turn of the loop, however many calls ask for it in that turn.

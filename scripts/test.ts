@@ -14,20 +14,26 @@ if (files.length === 0) {
   process.exit(2)
 }
 /**
- * The lab's tests make load and measure it: one file at a time, or they would time each other. The others ask for no
- * particular speed and share the cores.
+ * What makes load and measures it runs one file at a time, or they would time each other. The scenarios make load too,
+ * but in their brief form are judged by wide ratios only: two at a time. The others ask for no particular speed.
  */
-const MEASURING = 'packages/lab/'
-const phases = [
-  { files: files.filter(file => file.startsWith(MEASURING)), concurrency: 1 },
-  { files: files.filter(file => !file.startsWith(MEASURING)), concurrency: 3 },
-]
+const phaseOf = (file: string): 'measures' | 'scenarios' | 'others' => {
+  if (file.startsWith('packages/lab/test/scenarios/')) return 'scenarios'
+  return file.startsWith('packages/lab/') ? 'measures' : 'others'
+}
+const phases = (
+  [
+    ['measures', 1],
+    ['scenarios', 2],
+    ['others', 3],
+  ] as const
+).map(([phase, concurrency]) => ({ files: files.filter(file => phaseOf(file) === phase), concurrency }))
 let failed = false
 for (const { files: those, concurrency } of phases) {
   if (those.length === 0) continue
   const runner = spawnSync(
     process.env['NODE_BINARY'] ?? process.execPath,
-    ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=180000', ...those.sort()],
+    ['--test', '--test-reporter=spec', `--test-concurrency=${concurrency}`, '--test-timeout=180000', ...those.sort()],
     { stdio: 'inherit' },
   )
   failed ||= runner.status !== 0

@@ -12,7 +12,8 @@ export function experimentsPage(results: readonly Found[]): string {
 
 Written by \`node bench/experiments.ts\` from \`bench/results/experiments/\`; not by hand. Each is a published experiment made
 repeatable, bare, with the remedy people reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and
-[scenarios.md](scenarios.md) says how each is built. Absolute figures belong to the machine named under each heading.
+[scenarios.md](scenarios.md) says how each is built. The first of them, \`burst\`, is in [benchmarks.md](benchmarks.md).
+Absolute figures belong to the machine named under each heading.
 
 | experiment | what it found | certified |
 | --- | --- | --- |

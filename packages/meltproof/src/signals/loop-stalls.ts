@@ -1,14 +1,17 @@
 /**
- * The stall ledger of this process, and the heartbeat that feeds it. The heartbeat runs only while somebody holds it,
- * costs an idle process under 1 % of a core then, nearly all of it the waking up (bench/deadline.ts), and never keeps the
- * process alive.
+ * The stall ledger of this process, and the heartbeat that feeds it. The heartbeat runs only while somebody holds it, and
+ * never keeps the process alive. Nearly all of its cost is waking up a process that rests (bench/observed.ts), so while
+ * the loop rests it beats half as often: a stall of less than two periods may then go unseen.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
-import { clearInterval, setInterval } from 'node:timers'
+import { setTimeout } from 'node:timers'
 import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
 import { STALL_TUNING, type Stall, StallLedger } from './stall-ledger.ts'
+
+/** A loop that waits for more than this share of its time rests. */
+const RESTING_SHARE = 0.8
 
 const ledger = new StallLedger()
 /** Runs outside of every async context: the heartbeat must not hold on to the request that happened to start it. */
@@ -58,17 +61,22 @@ export function isBeating(): boolean {
 function start(): void {
   ledger.start(now(), idleMs())
   atRoot(() => {
-    heartbeat = setInterval(beat, STALL_TUNING.periodMs).unref()
+    heartbeat = setTimeout(beat, STALL_TUNING.periodMs).unref()
   })
 }
 
 function beat(): void {
   const nowMs = now()
   const stalled = stalls.hasSubscribers && ledger.overdue(nowMs)
-  ledger.beat(nowMs, idleMs())
+  const idle = idleMs()
+  const rests = ledger.idleSince(nowMs, idle) > RESTING_SHARE
+  const nextInMs = rests ? 2 * STALL_TUNING.periodMs : STALL_TUNING.periodMs
+  ledger.beat(nowMs, idle, nextInMs)
   if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)
-  if (holders > 0) return
-  clearInterval(heartbeat)
+  if (holders > 0) {
+    heartbeat = setTimeout(beat, nextInMs).unref()
+    return
+  }
   heartbeat = undefined
   ledger.stop()
 }

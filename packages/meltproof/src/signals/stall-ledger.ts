@@ -1,6 +1,6 @@
 /**
- * The stall ledger: in which stretches could the event loop not turn? Fed with beats that should come at a steady
- * period; a beat that is late is a stall. Pure: it is told the time, and knows no timer and no event loop.
+ * The stall ledger: in which stretches could the event loop not turn? Fed with beats, each with word of when the next
+ * should come; a beat that is late is a stall. Pure: it is told the time, and knows no timer and no event loop.
  *
  * Where a stall began is known better than to a period: the loop says how long it has been idle, and while it was idle
  * it was not stalled. So a stall begins at the last beat plus the idle time since, and at the latest when the missing
@@ -14,7 +14,7 @@ export interface Stall {
 }
 
 export interface StallLedgerTuning {
-  /** Beats come this often when nothing is in the way, ms. */
+  /** Beats come this often when nothing is in the way, ms, unless said otherwise with a beat. */
   readonly periodMs: number
   /** A beat late by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
@@ -39,22 +39,33 @@ export class StallLedger {
   #lastEndMs = Number.NEGATIVE_INFINITY
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
+  #periodMs: number
 
   constructor(tuning: StallLedgerTuning = STALL_TUNING) {
     this.#tuning = tuning
+    this.#periodMs = tuning.periodMs
   }
 
   /** Beats begin at `atMs`. Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
   start(atMs: number, idleMs: number): void {
-    this.#lastBeatMs = atMs
-    this.#lastIdleMs = idleMs
+    this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }
 
-  /** A beat came. */
-  beat(atMs: number, idleMs: number): void {
+  /** A beat came, and the next is to come `nextInMs` later. */
+  beat(atMs: number, idleMs: number, nextInMs: number = this.#tuning.periodMs): void {
     if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
+    this.#expect(atMs, idleMs, nextInMs)
+  }
+
+  /** Share of the time since the last beat in which the loop waited for something to do, 0 to 1. */
+  idleSince(atMs: number, idleMs: number): number {
+    return (idleMs - this.#lastIdleMs) / Math.max(atMs - this.#lastBeatMs, 1e-9)
+  }
+
+  #expect(atMs: number, idleMs: number, nextInMs: number): void {
     this.#lastBeatMs = atMs
     this.#lastIdleMs = idleMs
+    this.#periodMs = nextInMs
   }
 
   /** Beats end; what comes is not watched. */
@@ -64,7 +75,7 @@ export class StallLedger {
 
   /** True when a beat should have come by `atMs`: a stall that is still on. False while nothing is watched. */
   overdue(atMs: number): boolean {
-    return atMs - this.#lastBeatMs > this.#tuning.periodMs + this.#tuning.slackMs
+    return atMs - this.#lastBeatMs > this.#periodMs + this.#tuning.slackMs
   }
 
   /**
@@ -95,7 +106,7 @@ export class StallLedger {
   }
 
   #stallStart(idleMs: number): number {
-    return this.#lastBeatMs + Math.min(this.#tuning.periodMs, Math.max(0, idleMs - this.#lastIdleMs))
+    return this.#lastBeatMs + Math.min(this.#periodMs, Math.max(0, idleMs - this.#lastIdleMs))
   }
 
   #record(fromMs: number, toMs: number): void {
