@@ -40,7 +40,7 @@ export class CallPhases {
   readonly #limits: CallLimits
   #stage: Stage = 'connect'
   #eventStream = false
-  /** When the whole request was on its way, and when the head of its response was here. */
+  /** When the whole request was on its way, and since when the head of its response may have been here. */
   #sentMs = Number.POSITIVE_INFINITY
   #headMs = Number.POSITIVE_INFINITY
   readonly #startMs: number
@@ -83,11 +83,11 @@ export class CallPhases {
     this.#lastMs = nowMs
   }
 
-  /** The head of the response is here. */
-  head(nowMs: number, eventStream: boolean): void {
+  /** The head of the response is here, and may have lain unread since `sinceMs`: its body waited for us meanwhile. */
+  head(nowMs: number, eventStream: boolean, sinceMs: number = nowMs): void {
     this.#stage = 'body'
     this.#sentMs = Math.min(this.#sentMs, nowMs)
-    this.#headMs = nowMs
+    this.#headMs = Math.max(sinceMs, this.#sentMs)
     this.#eventStream = eventStream
     this.#lastMs = nowMs
     this.#windowStartMs = nowMs

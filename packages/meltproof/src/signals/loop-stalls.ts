@@ -48,6 +48,11 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
+/** Since when what is read at `atMs`, now, may have lain unread because the loop was stalled; `atMs` when it was not. */
+export function lainSince(atMs: number): number {
+  return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
+}
+
 /** The stalls that touch [fromMs, toMs], oldest first; about the last minute is remembered. */
 export function stallsBetween(fromMs: number, toMs: number): Stall[] {
   return ledger.stallsBetween(fromMs, toMs)

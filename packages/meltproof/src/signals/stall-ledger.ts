@@ -28,6 +28,12 @@ export interface StallLedgerTuning {
  */
 export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
 
+/**
+ * What came up to so long after a stall was over may still have lain there: the turn that follows works through what
+ * has piled up. Longer than that is a stall of its own; ms (the ledger's period and slack).
+ */
+export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
+
 export class StallLedger {
   readonly #tuning: StallLedgerTuning
   /** A ring: stall n lies at n % capacity. `#before` is what had been stalled in total before it. */
@@ -99,6 +105,21 @@ export class StallLedger {
       if (this.#from[slot]! < toMs) found.push({ fromMs: this.#from[slot]!, toMs: this.#to[slot]! })
     }
     return found.reverse()
+  }
+
+  /**
+   * Since when what is read at `atMs` may have lain unread: since the stall began whose end or aftermath that is; `atMs`
+   * itself when there was none. `idleMs` as above.
+   */
+  lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
+    let sinceMs = this.overdue(atMs) ? this.#stallStart(idleMs) : atMs
+    for (let n = this.#count - 1; n >= this.#oldest; n--) {
+      const slot = n % this.#tuning.capacity
+      if (this.#from[slot]! >= sinceMs) continue
+      if (this.#to[slot]! < sinceMs - AFTERMATH_MS) break
+      sinceMs = this.#from[slot]!
+    }
+    return sinceMs
   }
 
   get #oldest(): number {

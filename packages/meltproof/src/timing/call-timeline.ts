@@ -9,6 +9,7 @@
  * `high` (it came as we looked). A stall that ended while nothing had come yet says nothing against the dependency.
  * The peer's own `Server-Timing`, clamped to what is possible, tells where in between, and what the network took.
  */
+import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import type { Shares, Verdict } from '../record.ts'
 import { type Intervals, lengthMs, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
@@ -50,12 +51,6 @@ export interface CallTimeline {
   /** When the dependency had it, for a request's timeline; the network's part follows. */
   readonly sentAtMs: number
 }
-
-/**
- * What came up to so long after a stall was over may still have lain there: the turn that follows works through what
- * has piled up. Longer than that is a stall of its own; ms (the ledger's period and slack).
- */
-export const AFTERMATH_MS = 12
 
 export function callTimeline(facts: CallFacts): CallTimeline {
   const { startedAtMs, endedAtMs, stalls } = facts

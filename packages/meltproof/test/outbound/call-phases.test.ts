@@ -134,6 +134,19 @@ describe('phases of a call', () => {
     assert.equal(call.check(200, stalled(20, 100), FLOWING).expired, 'total')
   })
 
+  test('a stall that the head may have sat through held up its body, and does not count', () => {
+    const call = new CallPhases({ ...NO_LIMITS, totalMs: 200 }, 0)
+    call.connected(0)
+    call.sent(10)
+    call.head(320, false, 20)
+    assert.deepEqual(call.check(320, stalled(20, 319), FLOWING), { expired: undefined, inMs: 40 }) // half of 320 at most
+    const early = new CallPhases({ ...NO_LIMITS, totalMs: 200 }, 0)
+    early.connected(0)
+    early.sent(100)
+    early.head(150, false, 50) // the stall began before the request was sent: it counts once
+    assert.deepEqual(early.check(200, stalled(50, 149), FLOWING), { expired: undefined, inMs: 99 })
+  })
+
   test('stalls while a body comes do not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, idleMs: 100, totalMs: 300 }, 0)
     call.connected(0)

@@ -49,6 +49,18 @@ test('work too short to delay a beat by the slack is no stall', () => {
   assert.equal(fed([[103, 111.5]], 1000).stalledBetween(0, 1000), 0)
 })
 
+test('what is read after a stall may have lain since it began; what is read later has not', () => {
+  const ledger = fed([[103, 406]], 1000)
+  assert.equal(ledger.lainSince(406), 103)
+  assert.equal(ledger.lainSince(417), 103)
+  assert.equal(ledger.lainSince(419), 419)
+  assert.equal(ledger.lainSince(90), 90)
+  // One after the other: since the first.
+  assert.equal(fed([[103, 203], [210, 300]], 310).lainSince(305), 103) // biome-ignore format: two stalls
+  // Still on: as long as the loop has not been idle.
+  assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
+})
+
 test('a stall that is still on counts up to the moment of the question', () => {
   const ledger = fed([[500, 800]], 505)
   assert.equal(ledger.overdue(700), true)
