@@ -75,7 +75,7 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
         limitMs: 3000,
         users: [500, 1000],
         rate: 1000,
-        healthyMs: 5000,
+        healthyMs: 12_000,
         bareMs: 20_000,
         limitedMs: 12_000,
         openMs: 13_000,
@@ -142,10 +142,14 @@ class Bench {
     return { arm, rate, window: this.#window(arm, true, durationMs), ...run }
   }
 
-  /** What a run does once as many requests are stuck as ever will be: a whole limit, or fault, after its start. */
+  /**
+   * What a run does once as many requests are stuck as ever will be: a whole limit, or fault, after its start. A healthy
+   * run is read in the same seconds as a limited one, when it is as warm.
+   */
   #window(arm: string, faulty: boolean, durationMs: number): { from: number; to: number } {
     const to = Math.floor(durationMs / 1000)
-    const settledMs = !faulty ? 1000 : (arm === 'bare' ? this.#times.faultMs : this.#times.limitMs) + 1000
+    const { faultMs, limitMs } = this.#times
+    const settledMs = (faulty && arm === 'bare' ? faultMs : limitMs) + 1000
     return { from: Math.min(to - 1, Math.ceil(settledMs / 1000)), to }
   }
 

@@ -102,10 +102,10 @@ class RequestCarrier implements Carrier {
     this.#call = call
     const request = this.#request
     request[CARRIER] = this
+    const fields = call.deadlineFields()
     // Given as a list, or with `expect`, the head of the request is written by now.
-    if (!request.headersSent) {
-      for (const [name, value] of missing(request.getHeaderNames(), call.deadlineFields()))
-        request.setHeader(name, value)
+    if (fields.length > 0 && !request.headersSent) {
+      for (const [name, value] of missing(request.getHeaderNames(), fields)) request.setHeader(name, value)
     }
     request.on('socket', onSocket)
     request.on('finish', onFinish)
