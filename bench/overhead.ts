@@ -35,7 +35,12 @@ export interface OverheadCase {
 const cases: OverheadCase[] = []
 for (const { name, server, rate, connections } of [
   { name: 'hello world', server: 'hello', rate: 10_000, connections: 50 },
-  { name: 'an answer after 5 ms, many clients', server: 'soon', rate: 6000, connections: 3000 },
+  {
+    name: 'an answer after 5 ms, 3,000 clients who connect every second',
+    server: 'soon',
+    rate: 6000,
+    connections: 3000,
+  },
   { name: 'hello world, a connection per request', server: 'hello', rate: 2000, connections: 'fresh' },
 ] as const) {
   const all: [bare: number, guarded: number, ratio: number][] = []

@@ -3,8 +3,9 @@
  * server while somebody observes requests, and not at all otherwise; the only file that knows where it is kept.
  *
  * An async context costs every request half a microsecond and more, and a service that calls nobody has no use for it.
- * So it is kept only from the first time somebody asks on. That first call is made either while the handler of its
- * request runs its first stretch, or in a process with one open request, or nobody knows whose it is.
+ * So it is kept only from the first time somebody asks on, which at the latest is the first call to somebody else. Of the
+ * requests that are open at that moment, one whose handler runs its first stretch is known, and so is one that is the
+ * only one; the calls of others are nobody's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -15,13 +16,16 @@ let running: object | undefined
 /** Until then: how many are open, and the last of them that was entered. */
 let open = 0
 let latest: object | undefined
+/** When somebody first asked, this was the only open one; until it is over, what has no context is taken to be its. */
+let only: object | undefined
 
 /** What stands for the request that the running code works for; undefined outside of one, or when nobody observes. */
 export function currentScope(): object | undefined {
-  if (asked) return storage.getStore()
-  if (open === 0) return undefined
-  asked = true
-  return running ?? (open === 1 ? latest : undefined)
+  if (!asked) {
+    asked = true
+    if (open === 1) only = latest
+  }
+  return storage.getStore() ?? running ?? only
 }
 
 /** Runs `fn`, and whatever it starts, for the request that `scope` stands for. Pair it with {@link leaveScope}. */
@@ -42,4 +46,5 @@ export function runInScope<R>(scope: object, fn: () => R): R {
 export function leaveScope(scope: object): void {
   open--
   if (latest === scope) latest = undefined
+  if (only === scope) only = undefined
 }

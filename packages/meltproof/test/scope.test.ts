@@ -23,15 +23,28 @@ test('the first call ever is that of the handler that runs', () => {
   )
 })
 
-test('the first call ever, later, is that of the only open request', async () => {
+test('so are those that it makes beside it', () => {
+  const [one, other] = [{}, {}]
+  scope.runInScope(one, () => undefined)
+  const asked = scope.runInScope(other, () => [scope.currentScope(), scope.currentScope()])
+  assert.deepEqual(asked, [other, other])
+  assert.equal(asked[1], other)
+})
+
+test('the first calls ever, later, are those of the only open request, until it is over', async () => {
   const [gone, open] = [{}, {}]
   scope.runInScope(gone, () => undefined)
   scope.leaveScope(gone)
-  const asked = scope.runInScope(open, async () => {
+  const asked = await scope.runInScope(open, async () => {
     await sleep(1)
-    return scope.currentScope()
+    const first = scope.currentScope()
+    await sleep(1)
+    return [first, scope.currentScope()]
   })
-  assert.equal(await asked, open)
+  assert.equal(asked[0], open)
+  assert.equal(asked[1], open)
+  scope.leaveScope(open)
+  assert.equal(scope.currentScope(), undefined)
 })
 
 test('with several open nobody knows whose the first is, and from the next request on everybody does', async () => {
@@ -48,7 +61,7 @@ test('with several open nobody knows whose the first is, and from the next reque
   assert.equal(fourth, four)
 })
 
-test('a call made before any request came says nothing about the requests to come', async () => {
+test('after a call that was made before any request came, every request is known', async () => {
   assert.equal(scope.currentScope(), undefined)
   const one = {}
   const asked = scope.runInScope(one, async () => {

@@ -38,7 +38,7 @@ function finding(measured: LoggingMeasured): string {
   if (base === undefined || bare.length === 0 || ours.length === 0) return 'The run ended before it could compare.'
   const worst = bare.reduce((a, b) => (a.rate < b.rate ? a : b))
   const least = ours.reduce((a, b) => (a.rate < b.rate ? a : b))
-  return `One console.log a request, on ${readerOf(worst).replace(', read at 10 %', ' read at a tenth of the needed speed')}, costs ${(base / worst.rate).toFixed(1)}x: ${formatRate(base)} requests/s become ${formatRate(worst.rate)}. With meltproof/stdout at least ${formatRate(least.rate)} remain, whatever stdout is.`
+  return `One console.log a request, on ${readerOf(worst).replace(', read at 10 %', ' read at a tenth of the needed speed')}, costs ${(base / worst.rate).toFixed(1)}x: ${formatRate(base)} requests/s become ${formatRate(worst.rate)}. With meltproof/stdout at least ${formatRate(least.rate)} remain with such a reader, whatever stdout is.`
 }
 
 function rates(title: string, cells: readonly CellResult[], measured: LoggingMeasured): Table {

@@ -59,11 +59,13 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
       startTimeoutMs: 60_000,
     })
     const { connectionString } = await database.ask<{ connectionString: string }>('/')
-    const measure = (cell: Cell): Promise<CellResult> =>
-      measureCell(context, cell, measured.needed, cell.variant === 'no database' ? '' : connectionString, folder)
+    const measure = (cell: Cell, warmUp = false): Promise<CellResult> => {
+      const databaseUrl = cell.variant === 'no database' ? '' : connectionString
+      return measureCell(context, cell, { needed: measured.needed, databaseUrl, folder, warmUp })
+    }
 
     // The first service finds a database that has just started; it is the next one that counts.
-    if (context.pick({ brief: false, quick: true, full: true })) await measure(quiet('database'))
+    if (context.pick({ brief: false, quick: true, full: true })) await measure(quiet('database'), true)
     const first = await measure(quiet('database'))
     measured.cells.push(first)
     measured.needed = first.rate
@@ -110,19 +112,27 @@ function fullPlan(): Cell[] {
     for (const stage of ['pipe', 'blocking', 'terminal'] as const) plan.push(...both(logger, stage, 0.1))
     plan.push(...both(logger, 'pipe', null), ...both(logger, 'pipe', 0))
   }
-  for (const share of [0.02, 0.05, 0.2, 0.5, 1, 2]) plan.push(...both('console', 'blocking', share))
+  for (const share of [0.02, 0.05, 0.2, 0.5, 1, 2]) plan.push(quiet('database'), ...both('console', 'blocking', share))
+  plan.push(quiet('database'))
   for (const variant of ['no database', 'cluster'] as const) {
     plan.push(quiet(variant), ...both('console', 'blocking', 0.1, variant))
   }
   return plan
 }
 
+interface Surroundings {
+  /** Lines a second at a share of 1. */
+  readonly needed: number
+  readonly databaseUrl: string
+  readonly folder: string
+  /** Its figures are thrown away. */
+  readonly warmUp: boolean
+}
+
 async function measureCell(
   context: Context,
   cell: Cell,
-  needed: number,
-  connectionString: string,
-  folder: string,
+  { needed, databaseUrl, folder, warmUp }: Surroundings,
 ): Promise<CellResult> {
   const durationMs = context.pick({ brief: 1000, quick: 4000, full: 10_000 })
   // Long enough to fill what lies between the service and a slow reader.
@@ -138,7 +148,7 @@ async function measureCell(
       STAGE: cell.stage,
       SPEED: cell.share === null ? '' : String(Math.round(cell.share * needed)),
       RESULT: result,
-      DATABASE_URL: connectionString,
+      DATABASE_URL: databaseUrl,
       WORKERS: cell.variant === 'cluster' ? '2' : '1',
       NODE_OPTIONS_OF_SERVICE: cell.protect
         ? `--import=${pathToFileURL(path.resolve(appFile('install-stdout.js'))).href}`
@@ -156,7 +166,13 @@ async function measureCell(
       durationMs: warmMs,
       warmUp: true,
     })
-    const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs })
+    const outcome = await context.load(label, {
+      url: app.origin,
+      method: 'POST',
+      users: USERS,
+      durationMs,
+      ...(warmUp ? { warmUp } : {}),
+    })
     const end = await endAndCount(app, result)
     const { okLatency, elapsedMs } = outcome
     return {

@@ -268,6 +268,10 @@ describe('runLoad: connections', () => {
     })
     // A request may cross the server's close on the way; that is a failure of its own kind, and rare.
     assert.ok(outcome.answered['200']! >= 7, JSON.stringify([outcome.answered, outcome.failed]))
+    assert.deepEqual(
+      Object.keys(outcome.failed).filter(kind => kind !== 'reset'),
+      [],
+    )
     assert.ok(connections > 20, `${connections} connections`)
   })
 

@@ -317,9 +317,9 @@ export class KneeLaw implements LimitLaw {
       if (this.#bound) this.#settled(nowMs)
       return
     }
-    this.#countUntil(nowMs)
     this.#whole.count(serviceMs)
     if (!this.#bound) return
+    this.#countUntil(nowMs)
     this.#whileBound.count(serviceMs)
     const { alike, loopBusy } = this.#tuning
     // A loop that never rests is what binds, also in the moments in which the limit does not.

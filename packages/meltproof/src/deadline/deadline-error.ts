@@ -30,6 +30,11 @@ export interface DeadlineFacts extends Verdict {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
+  /**
+   * How much of `ownStallMs` can have held it up, where that is known to be less: a stall in which the other side alone
+   * had work to do cost nothing.
+   */
+  readonly heldUpMs?: number
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number
   /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
@@ -42,7 +47,7 @@ export class DeadlineExceededError extends MeltproofError {
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
   /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. Given back where nobody outside waits. */
+  /** How much of `waitedMs` this process's own event loop was stalled, ms. What of it held up the work is given back where nobody outside waits. */
   readonly ownStallMs: number
   /** The limit that passed, ms. */
   readonly limitMs: number
@@ -79,24 +84,26 @@ const WAITED_FOR: Readonly<Record<Exclude<DeadlinePhase, 'refused'>, string>> = 
   command: 'the answer to the command',
 }
 
-function describe({ phase, limitMs, waitedMs, ownStallMs, bytesSeen, what = 'the work' }: DeadlineFacts): string {
+function describe(facts: DeadlineFacts): string {
+  const { phase, limitMs, waitedMs, bytesSeen, what = 'the work' } = facts
   if (phase === 'refused') {
     return `Deadline: ${what} was not started, because only ${ms(Math.max(0, limitMs))} were left of the time it may take.`
   }
   const seen = bytesSeen === undefined ? '' : ` (${bytesSeen} bytes had come)`
-  return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(limitMs, waitedMs, ownStallMs)}`
+  return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(facts)}`
 }
 
 /** Below this a stall is not worth a word, ms. */
 const WORTH_TELLING_MS = 1
 
-function blame(limitMs: number, waitedMs: number, ownStallMs: number): string {
+function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: DeadlineFacts): string {
   if (ownStallMs < WORTH_TELLING_MS) {
     return 'Our own event loop was not stalled meanwhile: it is the other side, or the network, that was slow.'
   }
   const stalled = `Our own event loop was stalled for ${ms(ownStallMs)} of that`
+  if (heldUpMs < WORTH_TELLING_MS) return `${stalled}, while only the other side had work to do: it is not the reason.`
   // Not given back where somebody outside keeps the same deadline, or where it stalled for longer than the limit.
-  const awakeMs = waitedMs - ownStallMs
+  const awakeMs = waitedMs - heldUpMs
   return awakeMs >= limitMs - WORTH_TELLING_MS
     ? `${stalled}, which was given back: it is not the reason.`
     : `${stalled}, which left ${ms(awakeMs)}: it is at least part of the reason.`

@@ -172,11 +172,19 @@ export class CallPhases {
    * not lift it, the same bound a fair timer has.
    */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
+    const elapsedMs = toMs - fromMs
+    return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
+  }
+
+  /** In how much of the call so far stalls of ours can have held it up. */
+  heldUpMs(nowMs: number, stalled: StalledBetween): number {
+    return this.#heldUpMs(this.#startMs, nowMs, stalled)
+  }
+
+  #heldUpMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const sentMs = Math.min(this.#sentMs, toMs)
     const headMs = Math.max(this.#headMs, fromMs)
-    const oursMs = (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
-    const elapsedMs = toMs - fromMs
-    return elapsedMs - Math.min(oursMs, elapsedMs / 2)
+    return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
   }
 
   #idleMs(): number {

@@ -178,7 +178,7 @@ export class OutboundCall {
   }
 
   #budgetEnded(reason: Error): void {
-    const ranOut = reason instanceof DeadlineExceededError
+    const ranOut = reason instanceof DeadlineExceededError // of everything the request did, so all stalls count
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }
 
@@ -190,6 +190,7 @@ export class OutboundCall {
         limitMs,
         waitedMs: nowMs - this.#startMs,
         ownStallMs: stalledBetween(this.#startMs, nowMs),
+        ...(cause === undefined ? { heldUpMs: this.#phases.heldUpMs(nowMs, stalledBetween) } : {}),
         bytesSeen: this.#phases.bytesSeen,
         what: `the call to ${this.#origin}`,
       },

@@ -108,18 +108,13 @@ export class StallLedger {
   }
 
   /**
-   * Since when what is read at `atMs` may have lain unread: since the stall began whose end or aftermath that is; `atMs`
-   * itself when there was none. `idleMs` as above.
+   * Since when what is read at `atMs`, now, may have lain unread: since the stall began that is still on, or in whose
+   * aftermath that is; `atMs` itself when there was none. Before that stall the loop had looked. `idleMs` as above.
    */
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
-    let sinceMs = this.overdue(atMs) ? this.#stallStart(idleMs) : atMs
-    for (let n = this.#count - 1; n >= this.#oldest; n--) {
-      const slot = n % this.#tuning.capacity
-      if (this.#from[slot]! >= sinceMs) continue
-      if (this.#to[slot]! < sinceMs - AFTERMATH_MS) break
-      sinceMs = this.#from[slot]!
-    }
-    return sinceMs
+    if (this.overdue(atMs)) return this.#stallStart(idleMs)
+    if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
+    return this.#from[(this.#count - 1) % this.#tuning.capacity]!
   }
 
   get #oldest(): number {

@@ -54,11 +54,25 @@ test('what is read after a stall may have lain since it began; what is read late
   assert.equal(ledger.lainSince(406), 103)
   assert.equal(ledger.lainSince(417), 103)
   assert.equal(ledger.lainSince(419), 419)
-  assert.equal(ledger.lainSince(90), 90)
-  // One after the other: since the first.
-  assert.equal(fed([[103, 203], [210, 300]], 310).lainSince(305), 103) // biome-ignore format: two stalls
+  assert.equal(fed([], 200).lainSince(90), 90)
+  // In between the loop had looked.
+  const two = [[103, 203] as const, [210, 300] as const]
+  assert.equal(fed(two, 310).lainSince(305), 210)
   // Still on: as long as the loop has not been idle.
   assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
+})
+
+test('after a beat that says so, the next is awaited longer', () => {
+  const ledger = new StallLedger(TUNING)
+  ledger.start(0, 0)
+  ledger.beat(10, 10, 20)
+  assert.equal(ledger.idleSince(20, 20), 1)
+  assert.equal(ledger.overdue(31), false)
+  assert.equal(ledger.overdue(33), true)
+  ledger.beat(60, 25)
+  assert.deepEqual(ledger.stallsBetween(0, 100), [{ fromMs: 25, toMs: 60 }])
+  assert.equal(ledger.overdue(73), true)
+  assert.equal(ledger.idleSince(80, 35), 0.5)
 })
 
 test('a stall that is still on counts up to the moment of the question', () => {

@@ -1,0 +1,27 @@
+/** What a passed deadline says, and whom it blames. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type DeadlineFacts, DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
+
+const said = (facts: Partial<DeadlineFacts>): string =>
+  new DeadlineExceededError({ phase: 'first-byte', limitMs: 3000, waitedMs: 3002, ownStallMs: 0, ...facts }).message
+
+test('without a stall it is the other side', () => {
+  assert.match(said({}), /took more than 3000 ms\. Waited 3002 ms .* not stalled meanwhile: it is the other side/)
+})
+
+test('a stall that was given back is not the reason, one that was not is', () => {
+  assert.match(said({ waitedMs: 3202, ownStallMs: 200 }), /stalled for 200 ms of that, which was given back/)
+  assert.match(said({ ownStallMs: 200 }), /which left 2802 ms: it is at least part of the reason/)
+})
+
+test('a stall that cost the call nothing is not the reason either', () => {
+  const message = said({ ownStallMs: 200, heldUpMs: 0 })
+  assert.match(message, /stalled for 200 ms of that, while only the other side had work to do: it is not the reason/)
+  assert.match(said({ waitedMs: 3052, ownStallMs: 200, heldUpMs: 50 }), /which was given back: it is not the reason/)
+  assert.match(said({ ownStallMs: 200, heldUpMs: 50 }), /which left 2952 ms/)
+})
+
+test('what was never started says so', () => {
+  assert.match(said({ phase: 'refused', limitMs: -4, what: 'the call' }), /the call was not started, because only 0 ms/)
+})
