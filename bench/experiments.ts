@@ -38,6 +38,10 @@ if (unknown.length > 0) {
 for (const directory of [folder, images]) mkdirSync(directory, { recursive: true })
 if (!values.report) for (const name of chosen) run(name)
 const results = names.flatMap(name => kept(name))
+for (const { name, plots, arms, finding } of results) {
+  const [first] = plots
+  if (first !== undefined) writeFileSync(join(images, `experiment-${name}.svg`), pictureSvg(first, arms, finding))
+}
 writeFileSync(join(root, 'docs/experiments.md'), experimentsPage(results))
 
 function run(name: string): void {
@@ -54,10 +58,6 @@ function run(name: string): void {
   if (status !== 0 && status !== 3) process.exit(status ?? 1)
   const { measured: _raw, ...summary } = JSON.parse(stdout) as ScenarioResult
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(summary, null, 1)}\n`)
-  const [first] = summary.plots
-  if (first !== undefined) {
-    writeFileSync(join(images, `experiment-${name}.svg`), pictureSvg(first, summary.arms, summary.finding))
-  }
 }
 
 function kept(name: string): Omit<ScenarioResult, 'measured'>[] {

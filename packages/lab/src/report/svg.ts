@@ -3,6 +3,7 @@
  * needs nothing else and follows the reader's light or dark theme. Pure.
  */
 import { escapeText } from './escape.ts'
+import { wrapWords } from './wrap-words.ts'
 import { finding } from './finding.ts'
 import { formatMultiple, formatRate } from './format.ts'
 import { type ArmStyle, stylesOf } from './palette.ts'
@@ -55,7 +56,8 @@ export function curveSvg(result: MeltResult): string {
     label =>
       `<text class="name ${label.className}" x="${plot.right + 16}" y="${px(label.y + 5)}">${escapeText(label.text)}</text>`,
   )
-  const [first, second] = wrap(finding(result), 74)
+  const [first, ...rest] = wrapWords(finding(result), 74)
+  const second = rest.length === 0 ? undefined : rest.join(' ')
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title">`,
     `<title id="title">${escapeText(finding(result))}</title>`,
@@ -164,13 +166,6 @@ function withoutCrowding(multiples: readonly number[], x: (multiple: number) => 
     if (kept.length === 0 || x(kept[0]!) - x(multiple) >= 34) kept.unshift(multiple)
   }
   return kept
-}
-
-/** Breaks a sentence in two lines at a blank. */
-function wrap(text: string, limit: number): [string, string?] {
-  if (text.length <= limit) return [text]
-  const at = text.lastIndexOf(' ', limit)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 function empty(result: MeltResult): string {

@@ -3,6 +3,7 @@
  * follow the reader's light or dark theme. Pure.
  */
 import { escapeText } from '../escape.ts'
+import { wrapWords } from '../wrap-words.ts'
 import { type ArmStyle, stylesOf } from '../palette.ts'
 import { bottomScale, keepApart, type Scale, scaleOf } from './plot-frame.ts'
 import type { BarsPlot, Level, LinesPlot, Plot, ScenarioArm } from './result.ts'
@@ -12,6 +13,9 @@ const width = 960
 const height = 420
 const plot = { left: 84, top: 40, bottom: 352 }
 const labelGap = 19
+/** Characters of a headline's line that fit in whatever sans-serif there is, and how far its lines are apart; px. */
+const headlineLength = 72
+const headlineGap = 26
 /** Marks closer together than this are a smear; px. */
 const markDistance = 34
 
@@ -33,13 +37,13 @@ export function plotSvg(drawn: Plot, arms: readonly ScenarioArm[]): string {
 
 /** A plot as a picture of its own, with a headline. */
 export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: string): string {
-  const [first, second] = wrap(headline, 92)
+  const words = wrapWords(headline, headlineLength)
+  const below = 40 + headlineGap * words.length
   const titles = [
-    `<text class="title" x="28" y="40">${escapeText(first!)}</text>`,
-    second === undefined ? '' : `<text class="title" x="28" y="66">${escapeText(second)}</text>`,
-    `<text class="tick" x="28" y="${second === undefined ? 68 : 94}">${escapeText(drawn.title)}</text>`,
+    ...words.map((line, at) => `<text class="title" x="28" y="${40 + headlineGap * at}">${escapeText(line)}</text>`),
+    `<text class="tick" x="28" y="${below + 2}">${escapeText(drawn.title)}</text>`,
   ]
-  const room = second === undefined ? 72 : 98
+  const room = below + 6
   const inner = `${titles.join('')}<g transform="translate(0 ${room})">${body(drawn, styled(arms))}</g>`
   return svg(
     headline,
@@ -232,13 +236,6 @@ function styleOf(arms: readonly ScenarioArm[]): string {
     colours('dark'),
     '}</style>',
   ].join('')
-}
-
-/** Breaks a sentence in two lines at a blank. */
-function wrap(text: string, limit: number): [string, string?] {
-  if (text.length <= limit) return [text]
-  const at = text.lastIndexOf(' ', limit)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 function px(value: number): string {
