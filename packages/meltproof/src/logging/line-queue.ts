@@ -127,8 +127,10 @@ export class LineQueue<D> {
   push(chunk: Uint8Array, done?: D): void {
     const { length } = chunk
     if (length === 0) {
-      if (this.empty) this.settle(done, false)
-      else this.append({ bytes: chunk, lines: 0, open: this.open, continues: this.open, gap: 0, done })
+      // Its callback waits for what came before it, where there is room to remember that.
+      const waits = done !== undefined && !this.empty && this.cost + PIECE_OVERHEAD <= this.limits.maxBytes
+      if (waits) this.append({ bytes: chunk, lines: 0, open: this.open, continues: this.open, gap: 0, done })
+      else this.settle(done, false)
       return
     }
     let at = 0

@@ -71,6 +71,19 @@ function numbered(pushes: readonly string[]): string[] {
   return pushes.map(push => push.replaceAll('\n', () => `#${line++}\n`))
 }
 
+it('holds no more for a thousand empty writes than its limit', () => {
+  const b = bench(400, 'newest')
+  b.push('a line\n', 0)
+  for (let i = 1; i <= 1000; i++) b.push('', i)
+  assert.ok(b.queue.used <= 400, `${b.queue.used}`)
+  b.drain()
+  assert.deepEqual(
+    b.settled.map(([done]) => done).sort((x, y) => x - y),
+    Array.from({ length: 1001 }, (_, i) => i),
+  )
+  assert.ok(b.settled.every(([, lost]) => !lost))
+})
+
 describe('whatever is logged and however it is read', () => {
   for (const drop of ['newest', 'oldest'] as const) {
     it(`no line is torn, out of order or unaccounted for, losing the ${drop}`, () => {
