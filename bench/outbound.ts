@@ -183,8 +183,8 @@ Written by \`node bench/outbound.ts\` from \`bench/results/outbound.json\`; not 
 
 The limit is 200 ms. *False*: the dependency answers in 50 ms, and our loop is blocked for 300 ms in an I/O callback.
 *True*: the dependency never answers; every second round our loop is blocked for 100 ms meanwhile. *Late*: how long
-after the limit it is reported, median and worst; for meltproof the stalls that the error says were
-given back are taken off. The HTTP clients are bounded by \`install({ totalMs: 200 })\`; ioredis and pg by \`bound()\` of
+after the limit it is reported, median and worst; for meltproof's ioredis and pg, whose limits give every stall back, without
+the stalls that the error tells of. The HTTP clients are bounded by \`install({ totalMs: 200 })\`; ioredis and pg by \`bound()\` of
 \`meltproof/ioredis\` and \`meltproof/pg\`.
 
 | client | its own timeout | false, own | false, meltproof | true, own | true, meltproof | late, own (ms) | late, meltproof (ms) |
