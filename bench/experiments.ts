@@ -1,6 +1,6 @@
 /**
- * Every scenario of the lab but `burst` (bench/burst.ts), run on a quiet machine, and the page about all of them. Each result is kept as it ends, so
- * the page can be completed run by run.
+ * Every scenario of the lab but `burst` (bench/burst.ts), run on a quiet machine, and the page about all of them. Each
+ * result is kept as it ends, so the page can be completed run by run.
  *
  *   node bench/experiments.ts [--only timeouts,logging] [--full] [--report]
  *

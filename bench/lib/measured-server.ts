@@ -48,6 +48,14 @@ export async function cpuPerRequest(
   options: { readonly rate: number; readonly seconds: number; readonly connections: number | 'fresh' },
 ): Promise<{ readonly us: number; readonly outcome: LoadOutcome }> {
   await runLoad(plan(server.url, { ...options, seconds: 2 }))
+  return slice(server, options)
+}
+
+/** Without the warm-up. */
+async function slice(
+  server: MeasuredServer,
+  options: { readonly rate: number; readonly seconds: number; readonly connections: number | 'fresh' },
+): Promise<{ readonly us: number; readonly outcome: LoadOutcome }> {
   const before = await server.cpuUs()
   const outcome = await runLoad(plan(server.url, options))
   const used = (await server.cpuUs()) - before
@@ -66,21 +74,14 @@ export async function sideBySide(
   options: { readonly rate: number; readonly pairs: number; readonly connections: number | 'fresh' },
 ): Promise<(readonly [first: number, second: number])[]> {
   const servers = await Promise.all(arms.map(args => startServer(script, args)))
-  const slice = async (arm: 0 | 1, seconds: number): Promise<number> => {
-    const server = servers[arm]!
-    const before = await server.cpuUs()
-    const outcome = await runLoad(plan(server.url, { ...options, seconds }))
-    const answered = Object.values(outcome.answered).reduce((sum, n) => sum + n, 0)
-    return ((await server.cpuUs()) - before) / answered
-  }
-  await slice(0, WARM_UP_S)
-  await slice(1, WARM_UP_S)
+  const used = async (arm: 0 | 1, seconds: number): Promise<number> =>
+    (await slice(servers[arm]!, { ...options, seconds })).us
+  await used(0, WARM_UP_S)
+  await used(1, WARM_UP_S)
   const pairs: [number, number][] = []
   for (let i = 0; i < options.pairs; i++) {
-    const first = i % 2 === 0 ? 0 : 1
     const pair: [number, number] = [0, 0]
-    pair[first] = await slice(first, 1)
-    pair[first === 0 ? 1 : 0] = await slice(first === 0 ? 1 : 0, 1)
+    for (const arm of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) pair[arm] = await used(arm, 1)
     pairs.push(pair)
   }
   for (const server of servers) await server.stop()

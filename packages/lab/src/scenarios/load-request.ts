@@ -17,7 +17,7 @@ interface Common {
   /** Every request one of its own, from so many senders in turn; see load/numbered-request.ts. */
   readonly numbered?: { readonly senders: number }
   /** Its figures are not used, so nothing about them is doubtful. */
-  readonly warmUp?: true
+  readonly warmUp?: boolean
 }
 
 /** `users` who each wait for their answer, or `rate` arrivals a second whatever the server does. */

@@ -171,7 +171,7 @@ async function measureCell(
       method: 'POST',
       users: USERS,
       durationMs,
-      ...(warmUp ? { warmUp } : {}),
+      warmUp,
     })
     const end = await endAndCount(app, result)
     const { okLatency, elapsedMs } = outcome

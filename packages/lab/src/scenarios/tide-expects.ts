@@ -47,11 +47,11 @@ export const tideExpects = (arms: readonly string[]): readonly Expectation<TideM
     },
   },
   {
-    name: 'meltproof: with more phones than it can carry, it still stores 90 % of the most that it carried in time',
+    name: 'meltproof: with more phones than it can carry, it still stores 90 % of the best rate in time',
     judge: ({ steps }) => {
       const mine = steps.filter(({ arm }) => arm === 'meltproof')
       const most = mostCarried(mine)
-      const best = Math.max(...mine.filter(({ phones }) => phones <= most).map(rateOf))
+      const best = Math.max(...mine.map(rateOf))
       const beyond = mine.filter(({ phones }) => phones > most).sort((a, b) => rateOf(a) - rateOf(b))[0]
       if (beyond === undefined || best <= 0) return undefined
       const share = rateOf(beyond) / best

@@ -30,7 +30,6 @@ export function addFields(headers: unknown, fields: Fields): unknown {
 
 /** Those whose names are not among `names`, in any case. */
 export function missing(names: readonly unknown[], fields: Fields): Fields {
-  if (fields.length === 0) return fields
   const present = new Set(names.map(name => String(name).toLowerCase()))
   return fields.filter(([name]) => !present.has(name))
 }
