@@ -64,7 +64,7 @@ export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
       const healthy = healthyCalls(measured)
       return {
         pass: ours <= bare * pendingShare * 1.02, // a sample every 250 ms counts to about 2 %
-        measured: `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)} ; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it is about to answer`,
+        measured: `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it is about to answer`,
       }
     },
   },
