@@ -20,7 +20,7 @@ import http from 'node:http'
 import net from 'node:net'
 import os from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { openLanes } from '../packages/meltproof/src/server/lanes.ts'
 
 /** What may wait for work: 40 ms of it. */
@@ -170,17 +170,16 @@ async function attack({ mode, port, rate, seconds }: Load): Promise<ClientCount>
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '3' },
-      lanes: { type: 'string', default: '1,4,8,16,32,64' },
-      only: { type: 'string', default: 'all' },
-    },
+  const options = scriptOptions(import.meta.filename, {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
+    lanes: { type: 'string', default: '1,4,8,16,32,64' },
+    only: { type: 'string' },
   })
-  const rounds = Number(values.rounds)
-  const seconds = Number(values.seconds)
-  const lanes = values.lanes.split(',').map(Number)
+  const rounds = options.whole('rounds')
+  const seconds = options.whole('seconds')
+  const parts = options.chosen('only', ['starvation', 'cost'])
+  const lanes = options.values.lanes.split(',').map(Number)
 
   console.log(
     `accept lanes · ${new Date().toISOString().slice(0, 10)} · ${os.cpus()[0]?.model ?? '?'}, ${os.cpus().length} cores`,
@@ -190,9 +189,9 @@ async function main(): Promise<void> {
     `medians of ${rounds} rounds of ${seconds} s, arms interleaved; ${PINNED ? 'server on core 0, client on core 1' : 'not pinned: no taskset'}`,
   )
 
-  if (values.only !== 'cost')
+  if (parts.includes('starvation'))
     console.log(`(answers count until ${GRACE_MS / 1_000} s after the last connection was due)`)
-  for (const { workMs, rate } of values.only === 'cost' ? [] : STARVATION) {
+  for (const { workMs, rate } of parts.includes('starvation') ? STARVATION : []) {
     const capacity = 1_000 / workMs
     console.log(`\n${rate} new connections/s on a server that serves ${capacity}/s in slices of ${workMs} ms`)
     await table(lanes, rounds, async count => {
@@ -213,7 +212,7 @@ async function main(): Promise<void> {
       }
     })
   }
-  if (values.only === 'starvation') return
+  if (!parts.includes('cost')) return
 
   console.log(
     `\nCost: server CPU per request, ${FRESH_RATE}/s on fresh connections and ${KEEP_ALIVE_RATE}/s on ${KEEP_ALIVE_CONNECTIONS} kept alive; idle for ${seconds} s`,

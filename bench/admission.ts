@@ -9,8 +9,8 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { LAWS } from '../packages/meltproof/sim/laws/all.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { type Cell, compare, type Speed, speed, type Trace, traces } from './lib/admission-compare.ts'
 import { heatMap, limitTraces, loadCurves, sweepPanels } from './lib/admission-pictures.ts'
 import { type Sweep, sweep, sweepNames } from './lib/admission-sweep.ts'
@@ -26,20 +26,19 @@ export interface AdmissionResult extends Conditions {
   readonly sweeps: readonly Sweep[]
 }
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10' },
-    'sweep-seeds': { type: 'string', default: '4' },
-    only: { type: 'string' },
-    constants: { type: 'string' },
-  },
+const options = scriptOptions(import.meta.filename, {
+  seeds: { type: 'string', default: '10' },
+  'sweep-seeds': { type: 'string', default: '4' },
+  only: { type: 'string' },
+  constants: { type: 'string' },
 })
-const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1)
-const sweepSeeds = seeds.slice(0, Number(values['sweep-seeds']))
+const seeds = Array.from({ length: options.whole('seeds') }, (_, i) => i + 1)
+const sweepSeeds = seeds.slice(0, options.whole('sweep-seeds'))
 const docs = join(import.meta.dirname, '../docs')
 const file = join(import.meta.dirname, 'results/admission.json')
 const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as AdmissionResult) : undefined
-const wants = (part: string): boolean => values.only === undefined || values.only === part
+const parts = options.chosen('only', ['compare', 'sweep', 'speed', 'pictures'])
+const wants = (part: (typeof parts)[number]): boolean => parts.includes(part)
 const DATABASE = 'the database three times slower from 10 to 20 s'
 
 const compared = wants('compare') || before === undefined
@@ -70,7 +69,7 @@ for (const part of ['gate', 'law'] as const) {
 writeTables(join(docs, 'admission.md'), result)
 
 function sweeps(): Sweep[] {
-  const only = values.constants?.split(',')
+  const only = options.values.constants?.split(',')
   const fresh = sweepNames()
     .filter(([, name]) => only === undefined || only.includes(name))
     .map(([of, name]) => {

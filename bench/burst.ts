@@ -7,13 +7,15 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { MeltResult } from '../packages/lab/src/report/result.ts'
 import { burst } from '../packages/lab/src/scenarios/burst.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, duration: { type: 'string', default: '5s' } },
+const { values, whole } = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '3' },
+  duration: { type: 'string', default: '5s' },
 })
+const rounds = whole('rounds')
 const root = join(import.meta.dirname, '..')
 const MODES = {
   standing: ['--at', '0.5,1,2,6,10'],
@@ -26,7 +28,16 @@ for (const [name, options] of Object.entries(MODES)) {
     [
       join(root, 'packages/lab/dist/cli.js'),
       'melt',
-      ...['--name', `burst-${name}`, '--rounds', values.rounds, '--duration', values.duration, '--timeout', '3s'],
+      ...[
+        '--name',
+        `burst-${name}`,
+        '--rounds',
+        String(rounds),
+        '--duration',
+        values.duration,
+        '--timeout',
+        '3s',
+      ],
       ...options,
       ...burst.also.flatMap(arm => ['--also', arm]),
       '--',

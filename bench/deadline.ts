@@ -14,13 +14,13 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { WAYS } from './lib/deadline-ways.ts'
 import { median } from './lib/measured-server.ts'
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } })
-const rounds = Number(values.rounds)
+const options = scriptOptions(import.meta.filename, { rounds: { type: 'string', default: '5' } })
+const rounds = options.whole('rounds')
 const where = conditions()
 const names = Object.keys(WAYS)
 

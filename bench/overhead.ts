@@ -9,14 +9,16 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { median, sideBySide } from './lib/measured-server.ts'
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, pairs: { type: 'string', default: '10' } },
+const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '5' },
+  pairs: { type: 'string', default: '10' },
 })
-const [rounds, pairs] = [Number(values.rounds), Number(values.pairs)]
+const rounds = options.whole('rounds')
+const pairs = options.whole('pairs')
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/servers.ts')
 

@@ -9,32 +9,32 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    rate: { type: 'string', default: '10000' },
-    'fresh-rate': { type: 'string', default: '1500' },
-    seconds: { type: 'string', default: '4' },
-  },
+const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '5' },
+  rate: { type: 'string', default: '10000' },
+  'fresh-rate': { type: 'string', default: '1500' },
+  seconds: { type: 'string', default: '4' },
 })
 const script = join(import.meta.dirname, 'lib/servers.ts')
 const SERVERS = ['shed', 'shed-response', 'shed-floor'] as const
 const MODES = [
-  { name: 'standing', connections: 1500, rate: Number(values.rate) },
-  { name: 'fresh', connections: 'fresh', rate: Number(values['fresh-rate']) },
+  { name: 'standing', connections: 1500, rate: options.whole('rate') },
+  { name: 'fresh', connections: 'fresh', rate: options.whole('fresh-rate') },
 ] as const
+const wanted = options.whole('rounds')
+const seconds = options.whole('seconds')
 const where = conditions()
 const costs: Record<string, Record<string, number>> = {}
 for (const mode of MODES) {
   const rounds: Record<string, number[]> = {}
-  for (let round = 0; round < Number(values.rounds); round++) {
+  for (let round = 0; round < wanted; round++) {
     for (const name of SERVERS) {
       const server = await startServer(script, [name, 'busy', mode.name])
-      const { us } = await cpuPerRequest(server, { ...mode, seconds: Number(values.seconds) })
+      const { us } = await cpuPerRequest(server, { ...mode, seconds })
       await server.stop()
       rounds[name] = [...(rounds[name] ?? []), us]
       console.log(`${mode.name} ${name} round ${round + 1}: ${us.toFixed(2)} us`)

@@ -13,28 +13,26 @@ import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { requests } from '../packages/meltproof/dist/channels.js'
 import { protect } from '../packages/meltproof/dist/index.js'
 import type { RequestRecord, Verdict } from '../packages/meltproof/dist/record.js'
 import { hold } from '../packages/meltproof/dist/signals/loop-stalls.js'
 import { watchCalls } from '../packages/meltproof/dist/timing/keeper.js'
+import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { startPeer } from './lib/verdict-peer.ts'
 
-const { values } = parseArgs({
-  options: {
-    injections: { type: 'string', default: '500' },
-    calls: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-  },
+const options = scriptOptions(import.meta.filename, {
+  injections: { type: 'string', default: '500' },
+  calls: { type: 'string', default: '300' },
+  seed: { type: 'string', default: '1' },
 })
 const where = conditions()
 const peer = await startPeer()
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 const between = (low: number, high: number): number => low + random() * (high - low)
 
-let state = Number(values.seed) >>> 0
+let state = options.whole('seed', 0) >>> 0
 /** Mulberry32: the same injections for the same seed. */
 function random(): number {
   state = (state + 0x6d2b79f5) >>> 0
@@ -95,7 +93,8 @@ requests.subscribe(message => {
 const matrix: Record<string, Record<string, number>> = {}
 for (const cause of CAUSES) matrix[cause] = { loop: 0, dependency: 0, network: 0, self: 0 }
 const wrong: object[] = []
-const injections = Number(values.injections)
+const callsEach = options.whole('calls')
+const injections = options.whole('injections')
 for (let n = 0; n < injections + 8; ) {
   const cause = CAUSES[Math.floor(random() * CAUSES.length)]!
   const ms = Math.round(between(100, 250))
@@ -140,7 +139,7 @@ const errors: Record<string, { estimate: number; wall: number; worst: number }> 
 for (const claims of [true, false]) {
   const off: number[] = []
   const offWall: number[] = []
-  for (let n = 0; n < Number(values.calls) + 5; n++) {
+  for (let n = 0; n < callsEach + 5; n++) {
     const tookMs = between(20, 80)
     // Two calls in three meet a stall, anywhere in or after their time.
     const stallsAfterMs = random() < 2 / 3 ? between(0, 80) : Number.POSITIVE_INFINITY
@@ -166,7 +165,7 @@ for (const claims of [true, false]) {
 release()
 peer.stop()
 
-const result = { ...where, injections, spoilt, right, matrix, wrong, calls: Number(values.calls), errors }
+const result = { ...where, injections, spoilt, right, matrix, wrong, calls: callsEach, errors }
 writeFileSync(join(import.meta.dirname, 'results/verdicts.json'), `${JSON.stringify(result, null, 2)}\n`)
 const row = (cause: string): string => `| ${cause} | ${CAUSES.map(verdict => matrix[cause]![verdict]).join(' | ')} |`
 const figures = (name: string): string => {
@@ -192,7 +191,7 @@ ${CAUSES.map(row).join('\n')}
 
 ## What a dependency of 20 to 80 ms took, while our loop stalls
 
-Mean absolute error over ${values.calls} calls each, two in three with a stall of 20 to 150 ms; against what the dependency
+Mean absolute error over ${callsEach} calls each, two in three with a stall of 20 to 150 ms; against what the dependency
 measured itself.
 
 | | estimate | its worst | wall time, for comparison |

@@ -9,25 +9,23 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from './script-options.ts'
 import type { SoakScenario } from './soak/scenario.ts'
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    only: { type: 'string' },
-    leak: { type: 'boolean', default: false },
-    run: { type: 'string' },
-  },
+const { values, chosen, refuse } = scriptOptions(import.meta.filename, {
+  minutes: { type: 'string', default: '10' },
+  only: { type: 'string' },
+  leak: { type: 'boolean', default: false },
+  run: { type: 'string' },
 })
 const minutes = Number(values.minutes)
 if (!(minutes > 0 && minutes <= 24 * 60)) {
-  console.error(`--minutes must be a number from above 0 to 1440; got ${values.minutes}`)
-  process.exit(2)
+  refuse(`--minutes must be a number from above 0 to 1440, got '${values.minutes}'`)
 }
 const folder = join(import.meta.dirname, 'soak')
 const all = readdirSync(folder).filter(name => name.endsWith('.ts') && name !== 'scenario.ts')
-const names = values.only?.split(',') ?? all.map(name => name.replace(/\.ts$/, ''))
+const known = all.map(name => name.replace(/\.ts$/, ''))
+const names = chosen('only', known)
 
 /** Memory counts once code is warm: from this share of the time on. */
 const WARM_UP = 0.35

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { AdmissionResult } from '../admission.ts'
 import type { Cell } from './admission-compare.ts'
+import { markdownTable } from './markdown-table.ts'
 
 export function writeTables(file: string, result: AdmissionResult): void {
   let text = readFileSync(file, 'utf8')
@@ -41,7 +42,7 @@ function laws(cells: readonly Cell[]): string {
       String(mine.filter(cell => cell.leftOver > 0).length),
     ]
   })
-  return table(
+  return markdownTable(
     [
       'law',
       'goodput, mean of ideal',
@@ -57,7 +58,7 @@ function laws(cells: readonly Cell[]): string {
 }
 
 function speed(result: AdmissionResult): string {
-  return table(
+  return markdownTable(
     ['scenario', 'simulated seconds per second', 'requests per second'],
     result.speed.map(each => [
       each.scenario,
@@ -68,7 +69,7 @@ function speed(result: AdmissionResult): string {
 }
 
 function constants(result: AdmissionResult): string {
-  return table(
+  return markdownTable(
     ['', 'constant', 'ships as', 'value: worst goodput / worst false sheds / p99 at 10x'],
     result.sweeps.map(each => [
       each.of,
@@ -82,9 +83,4 @@ function constants(result: AdmissionResult): string {
         .join('<br>'),
     ]),
   )
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }

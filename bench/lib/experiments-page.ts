@@ -1,5 +1,6 @@
 /** docs/experiments.md: what each experiment found, beside what was published. Pure. */
 import type { ScenarioResult, Table } from '../../packages/lab/src/report/scenario/result.ts'
+import { markdownCell, markdownTable } from './markdown-table.ts'
 
 type Found = Omit<ScenarioResult, 'measured'>
 
@@ -17,7 +18,7 @@ Absolute figures belong to the machine named under each heading.
 
 | experiment | what it found | certified |
 | --- | --- | --- |
-${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${cell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
+${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${markdownCell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
 
 ${results.map(section).join('\n')}`
 }
@@ -32,20 +33,12 @@ function section(result: Found): string {
     finding,
   ]
   if (published.length > 0) {
-    parts.push(
-      markdown(
-        ['published', 'figure'],
-        published.map(({ what, value }) => [what, value]),
-      ),
-    )
+    const rows = published.map(({ what, value }) => [what, value])
+    parts.push(markdownTable(['published', 'figure'], rows))
   }
   if (verdicts.length > 0) {
-    parts.push(
-      markdown(
-        ['expected', '', 'measured'],
-        verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured]),
-      ),
-    )
+    const rows = verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured])
+    parts.push(markdownTable(['expected', '', 'measured'], rows))
   }
   parts.push(...tables.map(table))
   for (const { title: what, text } of printouts) parts.push(folded(what, `\`\`\`\n${text.trimEnd()}\n\`\`\``))
@@ -60,26 +53,12 @@ function where({ startedAt, elapsedMs, form, conditions, certified, why }: Found
 }
 
 function table({ title, note, columns, rows }: Table): string {
-  const text = markdown(
-    columns,
-    rows.map(({ cells }) => cells),
-  )
+  const cells = rows.map(row => row.cells)
+  const text = markdownTable(columns, cells)
   const noted = note === undefined ? text : `${note}\n\n${text}`
   return rows.length > MOST_ROWS ? folded(title, noted) : `**${title}**\n\n${noted}`
 }
 
 function folded(title: string, content: string): string {
   return `<details><summary>${title}</summary>\n\n${content}\n\n</details>`
-}
-
-/** The first column is words, the others figures where all their cells are short. */
-function markdown(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const longest = columns.map((_, at) => Math.max(0, ...rows.map(row => (row[at] ?? '').length)))
-  const rule = longest.map((length, at) => (at === 0 || length > 24 ? '---' : '---:'))
-  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`
-  return [line(columns), line(rule), ...rows.map(row => line(columns.map((_, at) => row[at] ?? '')))].join('\n')
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 }

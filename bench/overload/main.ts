@@ -15,7 +15,7 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../../scripts/script-options.ts'
 import { calibrateSpin } from '../../packages/lab/src/melt/machine.ts'
 import { tableOf } from '../../packages/lab/src/report/table.ts'
 import { busyNow } from '../../packages/lab/src/watch/cores.ts'
@@ -33,8 +33,9 @@ const OTHERS_MAY_USE = 0.1
 /** What one cell may take beyond its duration and the clients' patience: starting and stopping an app, ms. */
 const OVERHEAD_MS = 3_000
 
-const { values } = parseArgs({
-  options: {
+const options = scriptOptions(
+  import.meta.filename,
+  {
     workload: { type: 'string' },
     arms: { type: 'string' },
     loads: { type: 'string' },
@@ -45,11 +46,8 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
     'from-scratch': { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
   },
-})
-if (values.help) {
-  console.log(`npm run bench:overload -- [options]    all of it takes some hours; it goes on where it was stopped
+  `npm run bench:overload -- [options]    all of it takes some hours; it goes on where it was stopped
 
   --workload LIST  of ${Object.keys(WORKLOADS).join(', ')}
   --arms LIST      of ${ARMS.join(', ')}
@@ -60,16 +58,16 @@ if (values.help) {
   --only-quiet     measure again what others disturbed
   --report         only write the report of what is there
   --from-scratch   forget what is there
-  --quick          one workload, little of it, printed and not kept`)
-  process.exit()
-}
+  --quick          one workload, little of it, printed and not kept`,
+)
+const { values } = options
 const { quick } = values
-const workloads = chosen('workload', values.workload, Object.keys(WORKLOADS), quick ? ['steps'] : undefined)
-const arms = chosen('arms', values.arms, ARMS, quick ? ['bare', 'meltproof'] : undefined)
-const modes = chosen('modes', values.modes, MODES, quick ? ['standing'] : undefined)
+const workloads = chosen('workload', Object.keys(WORKLOADS), ['steps'])
+const arms = chosen('arms', ARMS, ['bare', 'meltproof'])
+const modes = chosen('modes', MODES, ['standing'])
 const loads = numbers('loads', values.loads) ?? (quick ? [1, 10] : LOADS)
-const rounds = numbers('rounds', values.rounds)?.[0] ?? (quick ? 1 : 3)
-const stopAtMs = values.for === undefined ? Number.POSITIVE_INFINITY : (numbers('for', values.for)![0] ?? 0) * 1000
+const rounds = values.rounds === undefined ? (quick ? 1 : 3) : options.whole('rounds')
+const stopAtMs = values.for === undefined ? Number.POSITIVE_INFINITY : options.whole('for') * 1000
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, quick ? 'runs/overload-quick' : 'runs/overload')
@@ -205,27 +203,17 @@ function timeFor(ms: number): boolean {
   return performance.now() + ms <= stopAtMs
 }
 
+/** What was asked for; of a quick run that asks for nothing, `few`. */
 function chosen<T extends string>(
-  option: string,
-  given: string | undefined,
+  name: 'workload' | 'arms' | 'modes',
   known: readonly T[],
-  otherwise: readonly T[] | undefined,
+  few: readonly T[],
 ): readonly T[] {
-  if (given === undefined) return otherwise ?? known
-  const names = given.split(',')
-  for (const name of names) {
-    if (!known.includes(name as T)) fail(`--${option} knows ${known.join(', ')}; got '${name}'`)
-  }
-  return known.filter(name => names.includes(name))
+  return quick && values[name] === undefined ? few : options.chosen(name, known)
 }
 
-function numbers(option: string, given: string | undefined): readonly number[] | undefined {
+function numbers(name: 'loads', given: string | undefined): readonly number[] | undefined {
   const found = given?.split(',').map(Number)
-  if (found?.some(value => !(value > 0))) fail(`--${option} takes numbers above 0; got '${given}'`)
+  if (found?.some(value => !(value > 0))) options.refuse(`--${name} takes numbers above 0; got '${given}'`)
   return found
-}
-
-function fail(message: string): never {
-  console.error(`bench:overload: ${message}`)
-  process.exit(2)
 }

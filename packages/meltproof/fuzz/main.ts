@@ -13,7 +13,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { scriptOptions } from '../../../scripts/script-options.ts'
 import { Random } from '../sim/random.ts'
 import { startBackground } from './background.ts'
 import { Broken, converse } from './client.ts'
@@ -37,28 +37,20 @@ const options = readOptions()
 const failures: string[] = []
 
 function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      requests: { type: 'string', default: '1000000' },
-      seconds: { type: 'string' },
-      seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-      connections: { type: 'string', default: '256' },
-      idle: { type: 'string', default: '2000' },
-      slow: { type: 'string', default: '200' },
-      only: { type: 'string' },
-    },
+  const { values, whole } = scriptOptions(import.meta.filename, {
+    requests: { type: 'string', default: '1000000' },
+    seconds: { type: 'string' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    connections: { type: 'string', default: '256' },
+    idle: { type: 'string', default: '2000' },
+    slow: { type: 'string', default: '200' },
+    only: { type: 'string' },
   })
-  const whole = (name: keyof typeof values, least: number): number => {
-    const value = Number(values[name])
-    if (Number.isSafeInteger(value) && value >= least) return value
-    console.error(`fuzz: --${name} must be a whole number from ${least}, got '${values[name]}'`)
-    process.exit(2)
-  }
   return {
-    requests: whole('requests', 1),
-    seconds: values.seconds === undefined ? undefined : whole('seconds', 1),
+    requests: whole('requests'),
+    seconds: values.seconds === undefined ? undefined : whole('seconds'),
     seed: whole('seed', 0),
-    connections: whole('connections', 1),
+    connections: whole('connections'),
     idle: whole('idle', 0),
     slow: whole('slow', 0),
     only: values.only === undefined ? undefined : whole('only', 0),

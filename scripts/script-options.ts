@@ -1,0 +1,63 @@
+/**
+ * Options of a development script: `--help` prints the comment the script begins with, and what is unknown or makes no
+ * sense ends it with 2 and a line that says so.
+ */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+
+type Declared = NonNullable<ParseArgsConfig['options']>
+type Values<T extends Declared> = ReturnType<typeof parseArgs<{ options: T }>>['values']
+
+export interface ScriptOptions<T extends Declared> {
+  readonly values: Values<T>
+  /** A whole number from `least`, of an option that has a default or was given. */
+  whole(name: keyof T & string, least?: number): number
+  /** Those of `known` that the option names, with commas between; all of them when it was not given. */
+  chosen<Name extends string>(name: keyof T & string, known: readonly Name[]): readonly Name[]
+  refuse(why: string): never
+}
+
+/** `script` is the caller's `import.meta.filename`; `help` for more than its comment can say. */
+export function scriptOptions<const T extends Declared>(script: string, declared: T, help?: string): ScriptOptions<T> {
+  const refuse = (why: string): never => {
+    console.error(`${basename(script)}: ${why}\n--help says what there is`)
+    process.exit(2)
+  }
+  if (process.argv.slice(2).some(argument => argument === '--help' || argument === '-h')) {
+    console.log(help ?? leadingComment(readFileSync(script, 'utf8')))
+    process.exit(0)
+  }
+  const read = (): Values<T> => {
+    try {
+      return parseArgs({ options: declared }).values
+    } catch (error) {
+      return refuse((error as Error).message)
+    }
+  }
+  const values = read()
+  const given = (name: string): string | undefined => (values as Record<string, string | undefined>)[name]
+  return {
+    values,
+    refuse,
+    whole(name, least = 1) {
+      const text = given(name) ?? ''
+      const value = Number(text)
+      if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value
+      return refuse(`--${name} must be a whole number from ${least}, got '${text}'`)
+    },
+    chosen(name, known) {
+      const names = given(name)?.split(',')
+      if (names === undefined) return known
+      const unknown = names.filter(each => !(known as readonly string[]).includes(each))
+      if (unknown.length > 0) refuse(`--${name} knows ${known.join(', ')}; got '${unknown.join(', ')}'`)
+      return known.filter(each => names.includes(each))
+    },
+  }
+}
+
+function leadingComment(source: string): string {
+  const [, comment = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(source) ?? []
+  const lines = comment.split('\n').map(line => line.replace(/^ ?\* ?/, ''))
+  return lines.join('\n').trim()
+}
