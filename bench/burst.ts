@@ -28,16 +28,7 @@ for (const [name, options] of Object.entries(MODES)) {
     [
       join(root, 'packages/lab/dist/cli.js'),
       'melt',
-      ...[
-        '--name',
-        `burst-${name}`,
-        '--rounds',
-        String(rounds),
-        '--duration',
-        values.duration,
-        '--timeout',
-        '3s',
-      ],
+      ...['--name', `burst-${name}`, '--rounds', String(rounds), '--duration', values.duration, '--timeout', '3s'],
       ...options,
       ...burst.also.flatMap(arm => ['--also', arm]),
       '--',
