@@ -369,7 +369,7 @@ export class Doorkeeper {
     } finally {
       this.#handingOn = undefined
       // If Node answered by itself (no Host header, a 417), no response came by.
-      if (exchange.response === undefined) this.#release(exchange)
+      if (exchange.response === undefined) this.#release(exchange, now())
     }
   }
 
@@ -501,9 +501,10 @@ export class Doorkeeper {
   }
 
   #onGone(exchange: Exchange): void {
+    const nowMs = now()
     const { timeline } = exchange
-    if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, now())
-    if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange)
+    if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
+    if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
   }
 
@@ -554,7 +555,7 @@ export class Doorkeeper {
     if (exchange.tookMs < 0) return
     exchange.startedAt = nowMs - exchange.tookMs
     // Not now: the gate is in the middle of something.
-    queueMicrotask(() => this.#release(exchange))
+    queueMicrotask(() => this.#release(exchange, now()))
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
@@ -618,19 +619,18 @@ export class Doorkeeper {
   // Leaving -------------------------------------------------------------------------------------------------------
 
   /** Its response is closed. */
-  #ended(exchange: Exchange): void {
-    if (exchange.ghost && !exchange.holdsPermit) exchange.tookMs = now() - exchange.startedAt
-    else this.#release(exchange)
+  #ended(exchange: Exchange, nowMs: number): void {
+    if (exchange.ghost && !exchange.holdsPermit) exchange.tookMs = nowMs - exchange.startedAt
+    else this.#release(exchange, nowMs)
   }
 
-  #release(exchange: Exchange, answered = exchange.response?.headersSent ?? true): void {
+  #release(exchange: Exchange, nowMs: number, answered = exchange.response?.headersSent ?? true): void {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
     const { connection = Connection.of(exchange.request.socket, this.#onHead) } = exchange
     connection?.overlapping?.delete(exchange)
     try {
-      const nowMs = now()
       const serviceMs = nowMs - exchange.startedAt
       this.#gate.release(nowMs, serviceMs, answered, exchange)
       const route = answered ? routeOf(exchange.request) : undefined
@@ -646,7 +646,10 @@ export class Doorkeeper {
    * on it must not hold their permits that long.
    */
   #releaseBefore(connection: Connection): void {
-    for (const exchange of this.#inService.find(each => each.connection === connection)) this.#release(exchange, false)
+    const nowMs = now()
+    for (const exchange of this.#inService.find(each => each.connection === connection)) {
+      this.#release(exchange, nowMs, false)
+    }
   }
 
   /** Its client has gone, or the door is open. */
@@ -668,7 +671,7 @@ export class Doorkeeper {
     const flows = ({ request, response }: Exchange): boolean =>
       response?.headersSent === true || (!request.complete && request.readableFlowing !== null)
     for (const exchange of this.#inService.find(flows, ({ startedAt }) => nowMs - startedAt < FLOW_CHECK_MS)) {
-      this.#release(exchange, true)
+      this.#release(exchange, nowMs, true)
     }
   }
 

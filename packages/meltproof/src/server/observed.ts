@@ -5,7 +5,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { requests } from '../channels.ts'
 import { now } from '../clock.ts'
-import type { RequestRecord } from '../record.ts'
 import { routeOf } from '../route.ts'
 import { leaveScope, runInScope } from '../scope.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
@@ -26,30 +25,29 @@ export function observed(
   tells: boolean,
   handle: () => boolean,
 ): boolean {
-  const timeline = beginRequest(exchange.arrivedAt)
-  timeline.startedAtMs = exchange.startedAt
-  timeline.lateMs = exchange.lateMs
+  const timeline = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.timeline = timeline
   // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.
-      if (!response.writableEnded) timeline.receivedAtMs = now()
+      if (!response.writableEnded) timeline.received(now())
     })
   }
-  if (tells) sayServerTiming(timeline, response)
+  if (tells) sayServerTiming(exchange, response)
   try {
     return runInScope(timeline, handle)
   } finally {
-    timeline.returnedAtMs = now()
+    const nowMs = now()
+    timeline.returned(nowMs)
     // Most cheap handlers have answered by now, and need no listener for it.
-    if (response.writableEnded) noteAnswered(exchange, timeline, timeline.returnedAtMs)
+    if (response.writableEnded) noteAnswered(exchange, timeline, nowMs)
     else response.on('prefinish', () => noteAnswered(exchange, timeline, now()))
   }
 }
 
 function noteAnswered({ connection }: Exchange, timeline: RequestTimeline, atMs: number): void {
-  timeline.answeredAtMs = atMs
+  timeline.answered(atMs)
   if (connection !== undefined) connection.answeredAtMs = atMs
 }
 
@@ -57,40 +55,26 @@ function noteAnswered({ connection }: Exchange, timeline: RequestTimeline, atMs:
 export function publishRecord(server: Server, exchange: Exchange, timeline: RequestTimeline, atMs: number): void {
   exchange.timeline = undefined
   leaveScope(timeline)
-  const figures = endRequest(timeline, atMs)
+  endRequest(timeline, atMs)
   const { request, response } = exchange
   if (response === undefined || !requests.hasSubscribers) return
-  // One by one: a spread costs as much as everything else here.
-  const record: RequestRecord = {
-    method: request.method ?? '',
-    url: request.url ?? '',
-    route: routeOf(request),
-    status: response.headersSent ? response.statusCode : 0,
-    outcome: response.writableFinished ? 'answered' : 'aborted',
-    arrivedAtMs: timeline.arrivedAtMs,
-    totalMs: figures.totalMs,
-    queuedMs: figures.queuedMs,
-    stalledMs: figures.stalledMs,
-    dependencyMs: figures.dependencyMs,
-    networkMs: figures.networkMs,
-    ownMs: figures.ownMs,
-    lateMs: figures.lateMs,
-    calls: figures.calls,
-    shares: figures.shares,
-    verdict: figures.verdict,
-  }
-  requests.publish({ record, server, request, response })
+  timeline.method = request.method ?? ''
+  timeline.url = request.url ?? ''
+  timeline.route = routeOf(request)
+  timeline.status = response.headersSent ? response.statusCode : 0
+  timeline.outcome = response.writableFinished ? 'answered' : 'aborted'
+  requests.publish({ record: timeline, server, request, response })
 }
 
 /**
  * Has the answer say how long it took us (W3C Server Timing), so that a caller can tell us from the network. An entry
  * of the app's own stays beside it.
  */
-function sayServerTiming(timeline: RequestTimeline, response: ServerResponse): void {
+function sayServerTiming(exchange: Exchange, response: ServerResponse): void {
   const { writeHead } = response
   const sayThenWrite = function (this: ServerResponse, ...head: Parameters<typeof writeHead>): ServerResponse {
     if (!this.headersSent) {
-      const { arrivedAtMs, startedAtMs } = timeline
+      const { arrivedAt: arrivedAtMs, startedAt: startedAtMs } = exchange
       const nowMs = now()
       const stalledMs = stalledBetween(arrivedAtMs, nowMs)
       this.appendHeader('server-timing', serverTimingHeader(nowMs - arrivedAtMs, startedAtMs - arrivedAtMs, stalledMs))

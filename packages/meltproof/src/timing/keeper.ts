@@ -11,7 +11,7 @@ import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
 import { noteHttpCalls } from './http-calls.ts'
-import { latenessMs, type RequestFigures, RequestTimeline } from './request-timeline.ts'
+import { latenessMs, RequestTimeline } from './request-timeline.ts'
 import { claimedMs } from './server-timing.ts'
 import { UsualTimes } from './usual.ts'
 
@@ -37,21 +37,20 @@ export function watchCalls(watcher: CallWatcher): () => void {
   }
 }
 
-/** A request has arrived whose time somebody will want to know. Pair it with {@link endRequest}. */
-export function beginRequest(arrivedAtMs: number): RequestTimeline {
+/** A request has left the gate whose time somebody will want to know. Pair it with {@link endRequest}. */
+export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimeline {
   pending++
   holdCounted()
   listen()
-  return new RequestTimeline(arrivedAtMs)
+  return new RequestTimeline(arrivedAtMs, startedAtMs, lateMs)
 }
 
-/** It is over: its figures. */
-export function endRequest(timeline: RequestTimeline, endedAtMs: number): RequestFigures {
+/** It is over: its figures are filled in. */
+export function endRequest(timeline: RequestTimeline, endedAtMs: number): void {
   pending--
   releaseCounted()
   unlistenIfIdle()
-  const { arrivedAtMs } = timeline
-  return timeline.figures(endedAtMs, stallsAround(arrivedAtMs, endedAtMs))
+  timeline.end(endedAtMs, stallsAround(timeline.arrivedAtMs, endedAtMs))
 }
 
 /** How long a request that is being parsed right now may have lain in its socket, ms. Cheap when nothing stalled. */

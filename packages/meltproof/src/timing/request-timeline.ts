@@ -6,46 +6,66 @@
  * it computes itself before it first gives the loop back), else a stall of the loop, else a body or an answer on its
  * way to or from the client, else the queue at the gate, else the handler.
  */
-import type { Shares, Verdict } from '../record.ts'
+import type { RequestOutcome, RequestRecord, Shares, Verdict } from '../record.ts'
 import { type CallTimeline, stallBefore } from './call-timeline.ts'
 import { type Interval, type Intervals, lengthMs, NEVER, subtract, union, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
 /** Calls of one request that are told apart; the time of later ones is the handler's. */
 const MOST_CALLS = 256
+const NO_SHARES: Shares = { loopMs: 0, dependencyMs: 0, networkMs: 0, selfMs: 0 }
 
-export interface RequestFigures {
-  readonly totalMs: number
-  readonly queuedMs: number
-  readonly stalledMs: number
-  readonly dependencyMs: number
-  readonly networkMs: number
-  readonly ownMs: number
-  readonly lateMs: number
-  readonly calls: number
-  readonly shares: Shares
-  readonly verdict: Verdict
-}
-
-export class RequestTimeline {
+/**
+ * The record of a request while it is written. One object from its start to its subscribers: on a server of short
+ * requests every further one, and every number copied into it, is a measurable part of what observing costs.
+ */
+export class RequestTimeline implements RequestRecord {
+  method = ''
+  url = ''
+  route: string | undefined = undefined
+  status = 0
+  outcome: RequestOutcome = 'answered'
   readonly arrivedAtMs: number
-  /** Left the gate. */
-  startedAtMs: number
-  /** The handler first gave the loop back. */
-  returnedAtMs: number = Number.NaN
-  /** The request's body was complete; NaN when it came with its head. */
-  receivedAtMs: number = Number.NaN
-  /** The handler had given its whole answer to Node. */
-  answeredAtMs: number = Number.NaN
-  /** How long it may have lain in its socket before `arrivedAtMs`. */
-  lateMs: number = 0
-  calls: number = 0
-  #dependency: Interval[] | undefined
-  #network: Interval[] | undefined
+  totalMs = 0
+  queuedMs = 0
+  stalledMs = 0
+  dependencyMs = 0
+  networkMs = 0
+  ownMs = 0
+  lateMs: number
+  calls = 0
+  shares: Shares = NO_SHARES
+  verdict: Verdict = 'self'
+  readonly #startedAtMs: number
+  #returnedAtMs = Number.NaN
+  #receivedAtMs = Number.NaN
+  #answeredAtMs = Number.NaN
+  #dependency: Interval[] | undefined = undefined
+  #network: Interval[] | undefined = undefined
 
-  constructor(arrivedAtMs: number) {
+  /**
+   * @param startedAtMs when it left the gate
+   * @param lateMs how long it may have lain in its socket before it arrived
+   */
+  constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
     this.arrivedAtMs = arrivedAtMs
-    this.startedAtMs = arrivedAtMs
+    this.#startedAtMs = startedAtMs
+    this.lateMs = lateMs
+  }
+
+  /** The handler first gave the loop back. */
+  returned(atMs: number): void {
+    this.#returnedAtMs = atMs
+  }
+
+  /** The request's body was complete. Not called when it came with its head. */
+  received(atMs: number): void {
+    this.#receivedAtMs = atMs
+  }
+
+  /** The handler had given its whole answer to Node. */
+  answered(atMs: number): void {
+    this.#answeredAtMs = atMs
   }
 
   /** A call of this request's is over. */
@@ -60,32 +80,30 @@ export class RequestTimeline {
     this.#network.push({ fromMs: hadItUntilMs, toMs: hadItUntilMs + networkMs - connectMs })
   }
 
-  /** It ended at `endedAtMs`; `stalls` are those around its time, one still on ending there. */
-  figures(endedAtMs: number, stalls: Intervals): RequestFigures {
-    if (stalls.length === 0 && this.#dependency === undefined) return this.#plainFigures(endedAtMs)
-    return this.generalFigures(endedAtMs, stalls)
+  /** It ended at `endedAtMs`: fills in the figures. `stalls` are those around its time, one still on ending there. */
+  end(endedAtMs: number, stalls: Intervals): void {
+    if (stalls.length === 0 && this.#dependency === undefined) this.#endPlain(endedAtMs)
+    else this.endGeneral(endedAtMs, stalls)
   }
 
   /** Most requests make no call and meet no stall; for them a few subtractions come to the same. */
-  #plainFigures(endedAtMs: number): RequestFigures {
-    const { arrivedAtMs, lateMs } = this
-    const totalMs = Math.max(0, endedAtMs - arrivedAtMs)
-    const startedAtMs = Math.min(Math.max(this.startedAtMs, arrivedAtMs), endedAtMs)
+  #endPlain(endedAtMs: number): void {
+    const { arrivedAtMs } = this
+    const startedAtMs = Math.min(Math.max(this.#startedAtMs, arrivedAtMs), endedAtMs)
     // The handler's first stretch ends here.
-    const freeAtMs = Math.min(Math.max(orElse(this.returnedAtMs, startedAtMs), startedAtMs), endedAtMs)
-    const receivedAtMs = Math.min(Math.max(orElse(this.receivedAtMs, freeAtMs), freeAtMs), endedAtMs)
-    const sendingAtMs = Math.min(Math.max(orElse(this.answeredAtMs, endedAtMs), freeAtMs), endedAtMs)
-    const networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
-    const queuedMs = startedAtMs - arrivedAtMs
-    const ownMs = Math.max(0, totalMs - queuedMs - networkMs)
-    return summary(totalMs, queuedMs, 0, 0, networkMs, ownMs, lateMs, this.calls)
+    const freeAtMs = Math.min(Math.max(orElse(this.#returnedAtMs, startedAtMs), startedAtMs), endedAtMs)
+    const receivedAtMs = Math.min(Math.max(orElse(this.#receivedAtMs, freeAtMs), freeAtMs), endedAtMs)
+    const sendingAtMs = Math.min(Math.max(orElse(this.#answeredAtMs, endedAtMs), freeAtMs), endedAtMs)
+    this.totalMs = Math.max(0, endedAtMs - arrivedAtMs)
+    this.queuedMs = startedAtMs - arrivedAtMs
+    this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
+    this.#conclude()
   }
 
-  /** {@link figures} for whatever happened. */
-  generalFigures(endedAtMs: number, stalls: Intervals): RequestFigures {
-    const { arrivedAtMs, lateMs } = this
-    const totalMs = Math.max(0, endedAtMs - arrivedAtMs)
-    const startedAtMs = Math.min(Math.max(this.startedAtMs, arrivedAtMs), endedAtMs)
+  /** {@link end} for whatever happened. */
+  endGeneral(endedAtMs: number, stalls: Intervals): void {
+    const { arrivedAtMs } = this
+    const startedAtMs = Math.min(Math.max(this.#startedAtMs, arrivedAtMs), endedAtMs)
     const queue: Intervals = interval(arrivedAtMs, startedAtMs)
     let dependency: Intervals = NEVER
     let network: Intervals = NEVER
@@ -99,37 +117,31 @@ export class RequestTimeline {
     }
     // The handler's first stretch is its own work, even when it is so long that it is a stall for everybody.
     const stretch = subtract(
-      interval(startedAtMs, Math.min(orElse(this.returnedAtMs, startedAtMs), endedAtMs)),
+      interval(startedAtMs, Math.min(orElse(this.#returnedAtMs, startedAtMs), endedAtMs)),
       claimed,
     )
     if (stretch.length > 0) claimed = union([...claimed, ...stretch])
     const stalled = stalls.length === 0 ? NEVER : subtract(within(stalls, arrivedAtMs, endedAtMs), claimed)
     if (stalled.length > 0) claimed = union([...claimed, ...stalled])
-    const receiving = interval(startedAtMs, Math.min(orElse(this.receivedAtMs, startedAtMs), endedAtMs))
-    const sending = interval(Math.max(orElse(this.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
+    const receiving = interval(startedAtMs, Math.min(orElse(this.#receivedAtMs, startedAtMs), endedAtMs))
+    const sending = interval(Math.max(orElse(this.#answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
     const crossing = subtract(union([...receiving, ...sending]), claimed)
-    const queuedMs = lengthMs(subtract(queue, claimed))
-    const stalledMs = lengthMs(stalled)
-    const dependencyMs = lengthMs(dependency)
-    const networkMs = lengthMs(network) + lengthMs(crossing)
-    const ownMs = Math.max(0, totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
-    return summary(totalMs, queuedMs, stalledMs, dependencyMs, networkMs, ownMs, lateMs, this.calls)
+    this.totalMs = Math.max(0, endedAtMs - arrivedAtMs)
+    this.queuedMs = lengthMs(subtract(queue, claimed))
+    this.stalledMs = lengthMs(stalled)
+    this.dependencyMs = lengthMs(dependency)
+    this.networkMs = lengthMs(network) + lengthMs(crossing)
+    this.#conclude()
   }
-}
 
-function summary(
-  totalMs: number,
-  queuedMs: number,
-  stalledMs: number,
-  dependencyMs: number,
-  networkMs: number,
-  ownMs: number,
-  lateMs: number,
-  calls: number,
-): RequestFigures {
-  const shares = { loopMs: stalledMs + lateMs, dependencyMs, networkMs, selfMs: queuedMs + ownMs }
-  const verdict = verdictOf(shares)
-  return { totalMs, queuedMs, stalledMs, dependencyMs, networkMs, ownMs, lateMs, calls, shares, verdict }
+  /** What is left is the handler's own; and whose the most was. */
+  #conclude(): void {
+    const { totalMs, queuedMs, stalledMs, dependencyMs, networkMs, lateMs } = this
+    const ownMs = Math.max(0, totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
+    this.ownMs = ownMs
+    this.shares = { loopMs: stalledMs + lateMs, dependencyMs, networkMs, selfMs: queuedMs + ownMs }
+    this.verdict = verdictOf(this.shares)
+  }
 }
 
 /** How long a request parsed at `atMs` may have lain in its socket, given the stalls before it. */

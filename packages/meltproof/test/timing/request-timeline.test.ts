@@ -39,14 +39,12 @@ test('every moment of a request belongs to exactly one', () => {
       stalls,
       fc.double({ min: 0, max: 300, noNaN: true }),
       ({ started, returned, received, answered, ended }, calls, around, lateMs) => {
-        const timeline = new RequestTimeline(1000)
-        timeline.startedAtMs = started
-        timeline.returnedAtMs = returned
-        timeline.receivedAtMs = received
-        timeline.answeredAtMs = answered
-        timeline.lateMs = lateMs
-        for (const call of calls) timeline.addCall(callTimeline(call))
-        const f = timeline.figures(ended, around)
+        const f = new RequestTimeline(1000, started, lateMs)
+        f.returned(returned)
+        f.received(received)
+        f.answered(answered)
+        for (const call of calls) f.addCall(callTimeline(call))
+        f.end(ended, around)
         const parts = [f.queuedMs, f.stalledMs, f.dependencyMs, f.networkMs, f.ownMs]
         for (const part of parts) assert.ok(part >= -1e-9)
         assert.ok(Math.abs(parts.reduce((sum, part) => sum + part, 0) - f.totalMs) < 1e-6)
@@ -65,13 +63,14 @@ test('the short way for requests without calls and stalls comes to the same as t
     fc.property(
       fc.record({ started: at, returned: sometimes, received: sometimes, answered: sometimes, ended: at }),
       ({ started, returned, received, answered, ended }) => {
-        const timeline = new RequestTimeline(1000)
-        timeline.startedAtMs = started
-        timeline.returnedAtMs = returned
-        timeline.receivedAtMs = received
-        timeline.answeredAtMs = answered
-        const short = timeline.figures(ended, [])
-        const general = timeline.generalFigures(ended, [])
+        const [short, general] = [new RequestTimeline(1000, started), new RequestTimeline(1000, started)]
+        for (const timeline of [short, general]) {
+          timeline.returned(returned)
+          timeline.received(received)
+          timeline.answered(answered)
+        }
+        short.end(ended, [])
+        general.endGeneral(ended, [])
         for (const part of ['totalMs', 'queuedMs', 'networkMs', 'ownMs'] as const) {
           assert.ok(Math.abs(short[part] - general[part]) < 1e-6, `${part}: ${short[part]}, ${general[part]}`)
         }
@@ -81,10 +80,15 @@ test('the short way for requests without calls and stalls comes to the same as t
   )
 })
 
-function request(more: (timeline: RequestTimeline) => void, endedAtMs: number, around: Interval[] = []) {
-  const timeline = new RequestTimeline(1000)
+function request(
+  more: (timeline: RequestTimeline) => void,
+  endedAtMs: number,
+  around: Interval[] = [],
+  timeline: RequestTimeline = new RequestTimeline(1000),
+): RequestTimeline {
   more(timeline)
-  return timeline.figures(endedAtMs, around)
+  timeline.end(endedAtMs, around)
+  return timeline
 }
 
 const slowCall = (startedAtMs: number, endedAtMs: number): ReturnType<typeof callTimeline> =>
@@ -118,7 +122,7 @@ test('a stall beside a slow dependency is the dependency, alone it is the loop, 
   assert.equal(request(() => undefined, 1320, stall).verdict, 'loop')
   const own = request(
     timeline => {
-      timeline.returnedAtMs = 1310
+      timeline.returned(1310)
     },
     1320,
     stall,
@@ -128,29 +132,26 @@ test('a stall beside a slow dependency is the dependency, alone it is the loop, 
 })
 
 test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
-  const start = (timeline: RequestTimeline): void => {
-    timeline.startedAtMs = 1400
-  }
-  assert.deepEqual([request(start, 1410).queuedMs, request(start, 1410).verdict], [400, 'self'])
-  const stalled = request(start, 1410, [{ fromMs: 1010, toMs: 1390 }])
+  const waited = (around: Interval[]): RequestTimeline =>
+    request(() => undefined, 1410, around, new RequestTimeline(1000, 1400))
+  assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])
+  const stalled = waited([{ fromMs: 1010, toMs: 1390 }])
   assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
 })
 
 test('a slow client is the network, coming and going', () => {
   const upload = request(timeline => {
-    timeline.receivedAtMs = 1500
+    timeline.received(1500)
   }, 1510)
   assert.deepEqual([upload.networkMs, upload.verdict], [500, 'network'])
   const download = request(timeline => {
-    timeline.answeredAtMs = 1010
+    timeline.answered(1010)
   }, 1510)
   assert.deepEqual([download.networkMs, download.verdict], [500, 'network'])
 })
 
 test('what a request waited before it could even be read is the loop', () => {
-  const { shares, totalMs, verdict } = request(timeline => {
-    timeline.lateMs = 250
-  }, 1010)
+  const { shares, totalMs, verdict } = request(() => undefined, 1010, [], new RequestTimeline(1000, 1000, 250))
   assert.deepEqual([shares.loopMs, totalMs, verdict], [250, 10, 'loop'])
   assert.equal(latenessMs([{ fromMs: 700, toMs: 995 }], 1000), 300)
   assert.equal(latenessMs([{ fromMs: 700, toMs: 900 }], 1000), 0)
@@ -159,7 +160,8 @@ test('what a request waited before it could even be read is the loop', () => {
 test('a request with thousands of calls holds no more than a few hundred of them', () => {
   const timeline = new RequestTimeline(1000)
   for (let i = 0; i < 5000; i++) timeline.addCall(slowCall(1000 + i, 1000.5 + i))
-  const { calls, dependencyMs } = timeline.figures(7000, [])
+  timeline.end(7000, [])
+  const { calls, dependencyMs } = timeline
   assert.equal(calls, 5000)
   assert.equal(dependencyMs, 128)
 })
