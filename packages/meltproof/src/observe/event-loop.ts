@@ -1,10 +1,12 @@
 /**
- * Node's own figures of its event loop, by the names of OpenTelemetry's `nodejs.eventloop.*` conventions. The delay
- * monitor is native and runs on while this is open; it does not keep the process alive.
+ * The event loop's figures, by the names of OpenTelemetry's `nodejs.eventloop.*` conventions. How late it is comes from
+ * the beats of the stall ledger and the stalls between them: Node's own monitor would wake the process a hundred times
+ * a second more, and tells of waits that hold its own period.
  */
-import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { createHistogram, type EventLoopUtilization, performance } from 'node:perf_hooks'
+import { watchDelays } from '../signals/loop-stalls.ts'
 
-/** Seconds. NaN while the monitor has seen nothing yet. */
+/** By how much the loop was late, seconds. NaN while nothing has been seen yet. */
 export interface LoopDelay {
   readonly min: number
   readonly max: number
@@ -15,9 +17,9 @@ export interface LoopDelay {
   readonly p99: number
 }
 
-/** How often the monitor looks, ms. What it reports includes this wait, as Node's own documentation of it says. */
-const RESOLUTION_MS = 10
 const NS = 1e9
+/** A histogram of Node takes whole numbers from this. */
+const LEAST_NS = 1
 
 const NOTHING: LoopDelay = {
   min: Number.NaN,
@@ -30,17 +32,18 @@ const NOTHING: LoopDelay = {
 }
 
 export class EventLoop {
-  readonly #monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #histogram = createHistogram()
+  readonly #unwatch: () => void
   #delay: LoopDelay = NOTHING
   #before: EventLoopUtilization = performance.eventLoopUtilization()
 
   constructor() {
-    this.#monitor.enable()
+    this.#unwatch = watchDelays(delayMs => this.#histogram.record(Math.max(LEAST_NS, Math.round(delayMs * 1e6))))
   }
 
-  /** Since the last time something was to be told; the same again when asked sooner than the monitor looks. */
+  /** Since the last time something was to be told; the same again when there was nothing since. */
   delay(): LoopDelay {
-    const m = this.#monitor
+    const m = this.#histogram
     if (m.count === 0) return this.#delay
     this.#delay = {
       min: m.min / NS,
@@ -70,6 +73,6 @@ export class EventLoop {
   }
 
   close(): void {
-    this.#monitor.disable()
+    this.#unwatch()
   }
 }
