@@ -16,6 +16,15 @@ interface RouteSeries {
   readonly shares: Readonly<Record<Verdict, { value: number }>>
 }
 
+/** Most requests count towards the same series as the one before. */
+interface LastSeries {
+  readonly method: string
+  readonly status: number
+  readonly route: string
+  readonly duration: HistogramSeries
+  readonly shares: RouteSeries['shares']
+}
+
 export class Figures implements Watcher {
   readonly #options: CheckedObserveOptions
   readonly #guard: GuardLike
@@ -24,6 +33,7 @@ export class Figures implements Watcher {
   readonly #queuedSum: { value: number }
   readonly #lateSum: { value: number }
   #delay: LoopDelay | undefined
+  #last: LastSeries | undefined
 
   readonly #server = new Histogram(
     'http_server_request_duration_seconds',
@@ -79,9 +89,8 @@ export class Figures implements Watcher {
 
   request({ record, request }: RequestMessage): void {
     const { routeOf, slowMs } = this.#options
-    const route = routeOf(record, request)
-    const { durations, shares } = this.#routeSeries(route)
-    this.#duration(durations, record, route).observe(record.totalMs / 1000)
+    const { duration, shares } = this.#series(record, routeOf(record, request))
+    duration.observe(record.totalMs / 1000)
     shares.loop.value += record.shares.loopMs / 1000
     shares.dependency.value += record.shares.dependencyMs / 1000
     shares.network.value += record.shares.networkMs / 1000
@@ -91,7 +100,16 @@ export class Figures implements Watcher {
     if (record.totalMs + record.lateMs >= slowMs) this.#slowRequests.add(1, { verdict: record.verdict })
   }
 
-  #duration(durations: RouteSeries['durations'], { method, status }: RequestRecord, route: string): HistogramSeries {
+  #series({ method, status }: RequestRecord, route: string): LastSeries {
+    const last = this.#last
+    if (last !== undefined && last.status === status && last.method === method && last.route === route) return last
+    const { durations, shares } = this.#routeSeries(route)
+    const duration = this.#duration(durations, method, status, route)
+    this.#last = { method, status, route, duration, shares }
+    return this.#last
+  }
+
+  #duration(durations: RouteSeries['durations'], method: string, status: number, route: string): HistogramSeries {
     const label = methodLabel(method)
     let ofMethod = durations.get(label)
     if (ofMethod === undefined) {

@@ -64,14 +64,16 @@ export function look(nowMs: number): void {
 
 /** Milliseconds of stall of this process's event loop within [fromMs, toMs], on the clock of clock.ts. */
 export function stalledBetween(fromMs: number, toMs: number): number {
-  const idle = idleMs()
-  return ledger.stalledBetween(fromMs, toMs, idle, turnFor(toMs, idle))
+  return ledger.mayBeStalled(toMs)
+    ? ledger.stalledBetween(fromMs, toMs, idleMs(), loopTurn())
+    : ledger.stalledBetween(fromMs, toMs, Number.POSITIVE_INFINITY, Number.NaN)
 }
 
 /** Since when what is read at `atMs`, now, may have lain unread because the loop was stalled; `atMs` when it was not. */
 export function lainSince(atMs: number): number {
-  const idle = idleMs()
-  return ledger.lainSince(atMs, idle, turnFor(atMs, idle))
+  return ledger.mayBeStalled(atMs)
+    ? ledger.lainSince(atMs, idleMs(), loopTurn())
+    : ledger.lainSince(atMs, Number.POSITIVE_INFINITY, Number.NaN)
 }
 
 /** The stalls that touch [fromMs, toMs], oldest first; about the last minute is remembered. */
@@ -129,11 +131,6 @@ function lookAt(nowMs: number, idle: number): void {
   if (stalls.hasSubscribers) stalls.publish(stall)
   // A beat that was due meanwhile comes late, and tells of it itself.
   if (stall.toMs < dueAtMs) for (const watcher of delayWatchers) watcher(stall.toMs - stall.fromMs)
-}
-
-/** Costs more than all else here, and decides nothing unless the loop has been busy for some time. */
-function turnFor(atMs: number, idle: number): number {
-  return ledger.mayBeStalled(atMs, idle) ? loopTurn() : Number.NaN
 }
 
 /** How long the loop has waited for something to do since the process began. */

@@ -84,9 +84,9 @@ export class StallLedger {
     return this.#busyMs(atMs, idleMs) / Math.max(atMs - this.#lookedAtMs, 1e-9)
   }
 
-  /** Whether the turn has to be known to tell a stall that is still on: the loop has been busy for long enough. */
-  mayBeStalled(atMs: number, idleMs: number): boolean {
-    return this.#busyMs(atMs, idleMs) > this.#tuning.leastMs
+  /** Whether a stall may be on at all, so that the loop has to be asked: the last look is long enough ago. */
+  mayBeStalled(atMs: number): boolean {
+    return atMs - this.#lookedAtMs > this.#tuning.leastMs
   }
 
   /** Milliseconds of stall within [fromMs, toMs], with the one that is still on. `idleMs` and `turn` as of now. */

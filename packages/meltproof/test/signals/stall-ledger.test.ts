@@ -102,8 +102,8 @@ test('what is read after a stall may have lain since it began; what is read late
 
 test('a stall that is still on counts up to the moment of the question', () => {
   const ledger = fed([[500, 800]], 505)
-  assert.equal(ledger.mayBeStalled(511, 500), false)
-  assert.equal(ledger.mayBeStalled(700, 500), true)
+  assert.equal(ledger.mayBeStalled(511), false)
+  assert.equal(ledger.mayBeStalled(700), true)
   assert.equal(ledger.stalledBetween(0, 700, 500, Number.NaN), 200)
   assert.equal(ledger.stalledBetween(650, 700, 500, Number.NaN), 50)
   assert.deepEqual(ledger.stallsBetween(0, 700), [])
