@@ -1,10 +1,10 @@
 /**
  * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
- * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. Both run at once and take turns of a second;
- * the figure is the median over rounds of the median of the turns' ratios. Then the stall ledger alone, on an idle
- * process.
+ * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
+ * fifth of a second; the figure is the median of the ratios of neighbouring turns. Then an idle process: with nothing,
+ * with the stall ledger's heartbeat, with everything.
  *
- *   node bench/observed.ts [--rounds 5] [--pairs 10] [--rate 10000]
+ *   node bench/observed.ts [--seconds 300] [--rate 10000]
  *
  * Bars (issue 5): <= 2 % of hello-world throughput; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
  * and docs/benchmarks-observed.md.
@@ -12,42 +12,77 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
+import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
-import { median, sideBySide, startServer } from './lib/measured-server.ts'
+import { median, plan, startServer } from './lib/measured-server.ts'
+import type { Turn } from './lib/observed-server.ts'
+
+const TURN_MS = 200
+/** V8 has compiled both by then. */
+const WARM_UP_TURNS = 20
+const IDLE_ROUNDS = 5
 
 const options = scriptOptions(import.meta.filename, {
-  rounds: { type: 'string', default: '5' },
-  pairs: { type: 'string', default: '10' },
+  seconds: { type: 'string', default: '300' },
   rate: { type: 'string', default: '10000' },
 })
-const rounds = options.whole('rounds')
-const pairs = options.whole('pairs')
-const rate = options.whole('rate')
+const seconds = options.whole('seconds', 10)
+const rate = options.whole('rate', 100)
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/observed-server.ts')
-const figures: { protected: number; observed: number; ratio: number }[] = []
-for (let round = 0; round < rounds; round++) {
-  const turns = await sideBySide(script, [['protected'], ['observed']], { rate, pairs, connections: 50 })
-  const [bare, watched] = [median(turns.map(turn => turn[0])), median(turns.map(turn => turn[1]))]
-  const ratio = median(turns.map(turn => turn[1] / turn[0]))
-  figures.push({ protected: bare, observed: watched, ratio })
-  console.log(`round ${round + 1}: ${bare.toFixed(2)} us, observed ${watched.toFixed(2)} us, ratio ${ratio.toFixed(3)}`)
+
+interface Compared {
+  readonly offUs: number
+  readonly onUs: number
+  readonly ratio: number
+  /** Standard error of the ratio: of a median, 1.25 times that of a mean. */
+  readonly error: number
+  readonly pairs: number
+}
+
+async function onAndOff(): Promise<Compared> {
+  const server = await startServer(script, ['turns', String(TURN_MS)])
+  const offered = { rate, connections: 50 } as const
+  await runLoad(plan(server.url, { ...offered, seconds: 3 }))
+  await server.ask<Turn[]>()
+  await runLoad(plan(server.url, { ...offered, seconds }))
+  const turns = (await server.ask<Turn[]>()).slice(WARM_UP_TURNS, -1)
+  await server.stop()
+  const each = turns.map(({ on, requests, us }) => ({ on, us: us / requests }))
+  const ratios: number[] = []
+  for (let i = 1; i < each.length; i++) {
+    const [on, off] = each[i]!.on ? [each[i]!, each[i - 1]!] : [each[i - 1]!, each[i]!]
+    ratios.push(on.us / off.us)
+  }
+  const ratio = median(ratios)
+  const spread = Math.sqrt(ratios.reduce((sum, each) => sum + (each - ratio) ** 2, 0) / ratios.length)
+  const usOf = (wanted: boolean): number => median(each.filter(({ on }) => on === wanted).map(({ us }) => us))
+  // Each turn is in two ratios, so half of them are worth counting.
+  const error = (1.25 * spread) / Math.sqrt(ratios.length / 2)
+  return { offUs: usOf(false), onUs: usOf(true), ratio, error, pairs: ratios.length }
 }
 
 /** Share of a core that an idle process uses, over six seconds. */
 async function idleShare(args: readonly string[]): Promise<number> {
   const server = await startServer(script, args)
   await sleep(1000)
-  const before = await server.cpuUs()
+  const before = await server.ask<number>()
   await sleep(6000)
-  const used = (await server.cpuUs()) - before
+  const used = (await server.ask<number>()) - before
   await server.stop()
   return used / 6e6
 }
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-const idle = await idleShare(['protected'])
-const beating = await idleShare(['protected', 'ledger'])
+/** Median of rounds that take turns. */
+async function idleShares(): Promise<{ nothing: number; ledger: number; observed: number }> {
+  const shares: Record<string, number[]> = { nothing: [], ledger: [], observed: [] }
+  for (let round = 0; round < IDLE_ROUNDS; round++) {
+    for (const [name, list] of Object.entries(shares)) list.push(await idleShare(['idle', name]))
+  }
+  const of = (name: string): number => median(shares[name]!)
+  return { nothing: of('nothing'), ledger: of('ledger'), observed: of('observed') }
+}
 
 /** CPU of one eventsWaiting certificate, microseconds: turns of the loop with one, against turns without. */
 async function certificateUs(): Promise<number> {
@@ -70,18 +105,16 @@ async function certificateUs(): Promise<number> {
   return median(differences)
 }
 
+const compared = await onAndOff()
+const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
+console.log(
+  `${compared.offUs.toFixed(2)} us, observed ${compared.onUs.toFixed(2)} us: ` +
+    `${percent(compared.ratio - 1)} more, give or take ${percent(compared.error)} (bar: 2 %)`,
+)
+const idle = await idleShares()
+console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
 const certificate = await certificateUs()
-const result = {
-  ...where,
-  rate,
-  pairs,
-  rounds: figures,
-  protectedUs: median(figures.map(f => f.protected)),
-  observedUs: median(figures.map(f => f.observed)),
-  ratio: median(figures.map(f => f.ratio)),
-  ledgerShareOfCore: beating - idle,
-  certificateUs: certificate,
-}
+const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle, certificateUs: certificate }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks-observed.md'),
@@ -90,21 +123,16 @@ writeFileSync(
 Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.node}, ${where.cores} cores of ${where.cpu};
 load average before: ${where.loadBefore}.
 
-Hello world at ${rate}/s over 50 connections, the server's own CPU per request; both take turns of a second, ${pairs} in each
-of ${rounds} rounds, medians:
+Hello world at ${rate}/s over 50 connections, the server's own CPU per request. One process has it on and off in turns of
+${TURN_MS} ms for ${seconds} s; the ratio is the median of ${compared.pairs} neighbouring turns, with its standard error:
 
-| \`protect()\` | with \`metrics(guard)\` | ratio | ratio of each round |
-| ---: | ---: | ---: | --- |
-| ${result.protectedUs.toFixed(2)} us | ${result.observedUs.toFixed(2)} us | ${result.ratio.toFixed(3)} | ${figures.map(f => f.ratio.toFixed(2)).join(', ')} |
+| \`protect()\` | with \`metrics(guard)\` | ratio | aimed for |
+| ---: | ---: | ---: | ---: |
+| ${compared.offUs.toFixed(2)} us | ${compared.onUs.toFixed(2)} us | ${compared.ratio.toFixed(3)} ± ${compared.error.toFixed(3)} | 1.02 |
 
-What is aimed for is 1.02; part of the rest is an object or two a request for whoever subscribes to records.
-
-The stall ledger's heartbeat on an idle process: ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core. One \`eventsWaiting\`
-certificate: ${certificate.toFixed(2)} us a turn of the loop, however many calls ask for it in that turn. Aimed for is 0.5 % of a core; most of it is
-the waking up, at rest 50 times a second, which on this machine costs 0.1 to 0.2 ms of CPU each.
+An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
+${percent(idle.observed, 2)} with everything on; medians of ${IDLE_ROUNDS} rounds of six seconds. One \`eventsWaiting\` certificate: ${certificate.toFixed(2)} us a
+turn of the loop, however many calls ask for it in that turn.
 `,
-)
-console.log(
-  `median ratio ${result.ratio.toFixed(3)} (bar: 1.02); ledger ${(result.ledgerShareOfCore * 100).toFixed(2)} % of a core (bar: 0.5)`,
 )
 process.exit()

@@ -16,6 +16,8 @@ export interface MeasuredServer {
   readonly url: string
   /** CPU used since the start, user and system, without the slices of a busy server (lib/servers.ts); microseconds. */
   cpuUs(): Promise<number>
+  /** What it answers to a message. */
+  ask<T>(): Promise<T>
   stop(): Promise<void>
 }
 
@@ -28,13 +30,15 @@ export async function startServer(
   const [command, ...rest] = pinned([process.execPath, ...node, script, ...args], pinning?.server)
   const child: ChildProcess = spawn(command!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const ask = async <T>(): Promise<T> => {
+    child.send('tell')
+    const [answer] = (await once(child, 'message')) as [T]
+    return answer
+  }
   return {
     url: `http://127.0.0.1:${port}/`,
-    async cpuUs() {
-      child.send('cpu')
-      const [cpuUs] = (await once(child, 'message')) as [number]
-      return cpuUs
-    },
+    cpuUs: () => ask<number>(),
+    ask,
     async stop() {
       child.kill('SIGKILL')
       await once(child, 'exit')

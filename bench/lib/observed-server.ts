@@ -1,7 +1,11 @@
 /**
- * The servers that bench/observed.ts compares: hello world under protect(), alone and with everything of observing on.
+ * The server that bench/observed.ts measures: hello world under protect(), with everything of observing on or off.
  *
- *   protected | observed    with `ledger` as second argument: idle, with the stall ledger's heartbeat on
+ *   turns MS   on and off in turns of MS milliseconds, from the first message on; a message is answered with the turns
+ *   idle       off        idle ledger   with the stall ledger's heartbeat        idle observed   on
+ *
+ * In one process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where
+ * the kernel put it.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,16 +13,48 @@ import { protect } from '../../packages/meltproof/dist/index.js'
 import { metrics } from '../../packages/meltproof/dist/observe/prometheus.js'
 import { hold } from '../../packages/meltproof/dist/signals/loop-stalls.js'
 
-const [, , arm, mode] = process.argv
+export interface Turn {
+  readonly on: boolean
+  readonly requests: number
+  /** CPU of the process in this turn, user and system. */
+  readonly us: number
+}
+
+const [, , mode, detail] = process.argv
+let requests = 0
 const server = http.createServer((_, response) => {
+  requests++
   response.end('hello world\n')
 })
 const guard = protect(server)
-if (arm === 'observed') metrics(guard)
-if (mode === 'ledger') hold()
+if (detail === 'ledger') hold()
+if (detail === 'observed') metrics(guard)
+
+const turns: Turn[] = []
+let off: (() => void) | undefined
+let before = { cpu: process.cpuUsage(), requests: 0 }
+
+function takeTurn(): void {
+  const { user, system } = process.cpuUsage(before.cpu)
+  turns.push({ on: off !== undefined, requests: requests - before.requests, us: user + system })
+  if (off === undefined) off = metrics(guard).close
+  else {
+    off()
+    off = undefined
+  }
+  before = { cpu: process.cpuUsage(), requests }
+}
+
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port }))
+let turning: NodeJS.Timeout | undefined
 process.on('message', () => {
-  const { user, system } = process.cpuUsage()
-  process.send!(user + system)
+  if (mode === 'idle') {
+    const { user, system } = process.cpuUsage()
+    process.send!(user + system)
+  } else if (turning === undefined) {
+    before = { cpu: process.cpuUsage(), requests }
+    turning = setInterval(takeTurn, Number(detail))
+    process.send!([])
+  } else process.send!(turns)
 })
 process.on('disconnect', () => process.exit())
