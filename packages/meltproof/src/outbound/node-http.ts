@@ -83,8 +83,6 @@ function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolea
   return flows
 }
 
-const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: true, enumerable: false }
-
 class RequestCarrier implements Carrier {
   readonly #request: Request
   readonly #guarded: Guarded
@@ -120,7 +118,7 @@ class RequestCarrier implements Carrier {
     // Somebody else's push() is somebody else's business: then a body is bounded in total only.
     if (response.push === originalPush) {
       response[CARRIER] = this
-      Object.defineProperty(response, 'push', PUSH)
+      response.push = push
     }
     call.head(isRawEventStream(response.rawHeaders))
   }
@@ -243,6 +241,18 @@ function originOf(request: ClientRequest): string {
   if (typeof socketPath === 'string') return `unix:${socketPath}`
   const header = request.getHeader('host')
   const authority = typeof header === 'string' && header !== '' ? header : host
+  for (const known of lately) if (known.authority === authority && known.protocol === protocol) return known.origin
+  const origin = originFor(protocol, authority)
+  lately[latelyAt++ % MOST_LATELY] = { protocol, authority, origin }
+  return origin
+}
+
+/** Two strings to compare cost less than one to make, and to look up four times. Services call few origins. */
+const MOST_LATELY = 8
+const lately: { readonly protocol: string; readonly authority: string; readonly origin: string }[] = []
+let latelyAt = 0
+
+function originFor(protocol: string, authority: string): string {
   const defaultPort = protocol === 'https:' ? ':443' : ':80'
   const bare = authority.endsWith(defaultPort) ? authority.slice(0, -defaultPort.length) : authority
   return `${protocol}//${bare.toLowerCase()}`
