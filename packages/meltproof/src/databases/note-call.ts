@@ -6,7 +6,6 @@ import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
 import { currentScope } from '../scope.ts'
-import { look } from '../signals/loop-stalls.ts'
 
 /** Undefined while nobody observes calls. `where` must hold no user name and no password. */
 export function noteCall(kind: OutboundRecord['kind'], where: Whereabouts, operation: string): NotedCall | undefined {
@@ -44,7 +43,6 @@ export class NotedCall {
     if (this.#over) return
     this.#over = true
     const endedAtMs = now()
-    look(endedAtMs)
     const outcome = outcomeOf(error)
     calls.publish({
       kind: this.#kind,

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { calls, requests, stalls } from '../channels.ts'
 import type { OutboundRecord, StallRecord } from '../record.ts'
 import { certify } from '../signals/events-waiting.ts'
-import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
+import { holdCounted, look, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
@@ -14,6 +14,9 @@ import { noteHttpCalls } from './http-calls.ts'
 import { latenessMs, RequestTimeline } from './request-timeline.ts'
 import { claimedMs } from './server-timing.ts'
 import { UsualTimes } from './usual.ts'
+
+/** How late the loop was, for whoever observes. */
+export { watchDelays } from '../signals/loop-stalls.ts'
 
 export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => void
 
@@ -96,6 +99,8 @@ function onStall(_: StallRecord): void {
 }
 
 function onCall(record: OutboundRecord): void {
+  // Its last byte was read just now.
+  look(record.endedAtMs)
   if (record.scope instanceof RequestTimeline) record.scope.addCall(evaluate(record, record.answerLay))
   if (watchers.size === 0) return
   // The certificate is about this turn: it says something about an answer that was seen in it, and the rest is known.
