@@ -49,9 +49,12 @@ async function onAndOff(): Promise<Compared> {
   await runLoad(plan(server.url, { ...offered, seconds }))
   const turns = (await server.ask<Turn[]>()).slice(WARM_UP_TURNS, -1)
   await server.stop()
-  const each = turns.map(({ on, requests, us }) => ({ on, us: us / requests }))
+  // The load has begun or ended in those with few.
+  const full = turns.filter(({ requests }) => requests > (rate * TURN_MS) / 2000)
+  const each = full.map(({ on, requests, us }) => ({ on, us: us / requests }))
   const ratios: number[] = []
   for (let i = 1; i < each.length; i++) {
+    if (each[i]!.on === each[i - 1]!.on) continue
     const [on, off] = each[i]!.on ? [each[i]!, each[i - 1]!] : [each[i - 1]!, each[i]!]
     ratios.push(on.us / off.us)
   }

@@ -205,8 +205,8 @@ ${Object.keys(results.cost).length === 0 ? 'Not measured yet: `node bench/outbou
 }
 
 function costs(): string {
-  return `CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes; median of
-${COST_ROUNDS} alternating rounds.
+  return `CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes; medians of
+${COST_ROUNDS} alternating rounds, the ratio that of the rounds' own ratios.
 
 | client | bare | bounded | ratio |
 | --- | ---: | ---: | ---: |

@@ -10,7 +10,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
-import { holdCounted, look, releaseCounted, stalledBetween } from '../signals/loop-stalls.ts'
+import { holdCounted, releaseCounted, stalledBetween } from '../signals/loop-stalls.ts'
 import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
@@ -116,7 +116,6 @@ function wakeBy(dueMs: number, nowMs: number): void {
 function wake(): void {
   wakeAtMs = Number.POSITIVE_INFINITY
   const nowMs = now()
-  look(nowMs)
   const passed: PendingTimer[] = []
   for (let first = heap.first; first !== undefined && first.dueMs <= nowMs + EARLY_MS; first = heap.first) {
     heap.remove(first)

@@ -1,7 +1,7 @@
 /**
  * The event loop's figures, by the names of OpenTelemetry's `nodejs.eventloop.*` conventions. How late it is comes from
- * the beats of the stall ledger and the stalls between them: Node's own monitor would wake the process a hundred times
- * a second more, and tells of waits that hold its own period.
+ * the beats of the stall ledger: Node's own monitor would wake the process a hundred times a second beside them, and
+ * tells of waits that hold its own period.
  */
 import { createHistogram, type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { watchDelays } from '../timing/keeper.ts'
@@ -20,6 +20,8 @@ export interface LoopDelay {
 const NS = 1e9
 /** A histogram of Node takes whole numbers from this. */
 const LEAST_NS = 1
+/** A beat counts once for each of these since the last one, so that percentiles are of time, however often it beats. */
+const SLOT_MS = 10
 
 const NOTHING: LoopDelay = {
   min: Number.NaN,
@@ -38,7 +40,10 @@ export class EventLoop {
   #before: EventLoopUtilization = performance.eventLoopUtilization()
 
   constructor() {
-    this.#unwatch = watchDelays(delayMs => this.#histogram.record(Math.max(LEAST_NS, Math.round(delayMs * 1e6))))
+    this.#unwatch = watchDelays((periodMs, lateMs) => {
+      for (let slots = Math.round(periodMs / SLOT_MS); slots > 1; slots--) this.#histogram.record(LEAST_NS)
+      this.#histogram.record(Math.max(LEAST_NS, Math.round(lateMs * 1e6)))
+    })
   }
 
   /** Since the last time something was to be told; the same again when there was nothing since. */

@@ -66,7 +66,7 @@ export class Figures implements Watcher {
   )
   readonly #slowCalls = new Counter('meltproof_slow_calls_total', 'Slow calls to others by who was slow.')
   readonly #calls = new Counter('meltproof_calls_total', 'Calls to others by how they ended.')
-  readonly #stalls = new Counter('meltproof_stalls_total', 'Stalls of the event loop seen while requests were pending.')
+  readonly #stalls = new Counter('meltproof_stalls_total', 'Stalls of the event loop.')
   readonly #stalled = new Counter('meltproof_stalled_seconds_total', 'How long these stalls were together.')
   readonly #lost = new Counter('meltproof_log_lines_lost_total', 'Log lines given up because nobody read them in time.')
   readonly #lostBytes = new Counter('meltproof_log_bytes_lost_total', 'Bytes of these.')

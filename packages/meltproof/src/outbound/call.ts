@@ -8,7 +8,7 @@ import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
-import { lainSince, look, stalledBetween } from '../signals/loop-stalls.ts'
+import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
 import type { CallLimits, Fields, LimitTable } from './limits.ts'
@@ -130,7 +130,6 @@ export class OutboundCall {
 
   head(eventStream: boolean): void {
     const nowMs = now()
-    look(nowMs)
     this.#phases.head(nowMs, eventStream, lainSince(nowMs))
     this.#hurry()
   }

@@ -83,6 +83,8 @@ function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolea
   return flows
 }
 
+const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: true, enumerable: false }
+
 class RequestCarrier implements Carrier {
   readonly #request: Request
   readonly #guarded: Guarded
@@ -118,7 +120,7 @@ class RequestCarrier implements Carrier {
     // Somebody else's push() is somebody else's business: then a body is bounded in total only.
     if (response.push === originalPush) {
       response[CARRIER] = this
-      response.push = push
+      Object.defineProperty(response, 'push', PUSH)
     }
     call.head(isRawEventStream(response.rawHeaders))
   }

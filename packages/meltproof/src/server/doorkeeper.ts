@@ -21,7 +21,6 @@ import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
-import { look } from '../signals/loop-stalls.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket } from './connection.ts'
@@ -298,7 +297,6 @@ export class Doorkeeper {
       return answer
     }
     const exchange = new Exchange(request, connection, keepAlive, now())
-    look(exchange.arrivedAt)
     if (connection.hasLine) {
       // Pipelined behind one that waits: HTTP/1.1 answers in order, so it can not go first.
       if (connection.behind.push(exchange) >= MOST_BEHIND) connection.pauseReading()
@@ -327,7 +325,6 @@ export class Doorkeeper {
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
-      look(nowMs)
       // Kinds matter, and cost, only while somebody waits.
       const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
       const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)

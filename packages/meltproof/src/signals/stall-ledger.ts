@@ -1,11 +1,10 @@
 /**
- * The stall ledger: in which stretches could the event loop not turn? Fed with looks at the loop, which say how long it
- * has been idle ever, and which turn it is in. Between two looks it was busy for what it was not idle; where that is
- * more than short work takes, there was a stall. Pure: it is told the time, and knows no timer and no event loop.
+ * The stall ledger: in which stretches could the event loop not turn? Fed with beats, each with word of when the next
+ * should come; a beat that is late is a stall. Pure: it is told the time, and knows no timer and no event loop.
  *
- * A look right after a stall knows when it began: at the look before, and after what the loop has been idle since. The
- * longer after a stall the next look comes, the more too late the stall is noted, by what was idle in between. So whoever
- * looks does it often (loop-stalls.ts).
+ * Where a stall began is known better than to a period: the loop says how long it has been idle, and while it was idle
+ * it was not stalled. So a stall begins at the last beat plus the idle time since, and at the latest when the missing
+ * beat was due.
  */
 
 /** A stretch in which the loop could not turn. */
@@ -15,22 +14,25 @@ export interface Stall {
 }
 
 export interface StallLedgerTuning {
-  /** Busy for no longer than this is not a stall, ms. */
-  readonly leastMs: number
-  /** Over turns of less than this on average, ms, whatever was busy was many short things and no stall. */
-  readonly shortTurnMs: number
+  /** Beats come this often when nothing is in the way, ms, unless said otherwise with a beat. */
+  readonly periodMs: number
+  /** A beat late by no more than this is not a stall: timers round to whole milliseconds. */
+  readonly slackMs: number
   /** Most stalls remembered; the oldest go first. */
   readonly capacity: number
 }
 
-/** 4,096 stalls are at least 49 s of them, and 96 KiB, taken only once the first stall is seen. */
-export const STALL_TUNING: StallLedgerTuning = { leastMs: 12, shortTurnMs: 3, capacity: 4096 }
+/**
+ * 4,096 stalls are at least 49 s of them, since none is shorter than a period and its slack, and 96 KiB, taken only
+ * once the first stall is seen.
+ */
+export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
 
 /**
  * What came up to so long after a stall was over may still have lain there: the turn that follows works through what
- * has piled up. Longer than that is a stall of its own; ms.
+ * has piled up. Longer than that is a stall of its own; ms (the ledger's period and slack).
  */
-export const AFTERMATH_MS: number = STALL_TUNING.leastMs
+export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
 
 export class StallLedger {
   readonly #tuning: StallLedgerTuning
@@ -41,60 +43,56 @@ export class StallLedger {
   #count = 0
   #totalMs = 0
   #lastEndMs = Number.NEGATIVE_INFINITY
-  #lookedAtMs = Number.NaN
-  #lookedIdleMs = 0
-  #lookedTurn = Number.NaN
+  #lastBeatMs = Number.NaN
+  #lastIdleMs = 0
+  #periodMs: number
 
   constructor(tuning: StallLedgerTuning = STALL_TUNING) {
     this.#tuning = tuning
+    this.#periodMs = tuning.periodMs
   }
 
-  /** When the loop was last looked at; NaN while nothing is watched. */
-  get lookedAtMs(): number {
-    return this.#lookedAtMs
+  /** Beats begin at `atMs`. Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
+  start(atMs: number, idleMs: number): void {
+    this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }
 
-  /** Looks begin. Nothing is known of the time before. */
-  start(atMs: number, idleMs: number, turn: number): void {
-    this.#lookedAtMs = atMs
-    this.#lookedIdleMs = idleMs
-    this.#lookedTurn = turn
+  /** A beat came, and the next is to come `nextInMs` later. */
+  beat(atMs: number, idleMs: number, nextInMs: number = this.#tuning.periodMs): void {
+    if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
+    this.#expect(atMs, idleMs, nextInMs)
+  }
+
+  /** Share of the time since the last beat in which the loop waited for something to do, 0 to 1. */
+  idleSince(atMs: number, idleMs: number): number {
+    return (idleMs - this.#lastIdleMs) / Math.max(atMs - this.#lastBeatMs, 1e-9)
+  }
+
+  #expect(atMs: number, idleMs: number, nextInMs: number): void {
+    this.#lastBeatMs = atMs
+    this.#lastIdleMs = idleMs
+    this.#periodMs = nextInMs
+  }
+
+  /** Beats end; what comes is not watched. */
+  stop(): void {
+    this.#lastBeatMs = Number.NaN
+  }
+
+  /** True when a beat should have come by `atMs`: a stall that is still on. False while nothing is watched. */
+  overdue(atMs: number): boolean {
+    return atMs - this.#lastBeatMs > this.#periodMs + this.#tuning.slackMs
   }
 
   /**
-   * A look at the loop: it has been idle for `idleMs` ever, and `turn` is a number that changes with each turn (NaN where
-   * nobody counts them). The stall that is over since the look before, if there was one.
+   * Milliseconds of stall within [fromMs, toMs]. `idleMs` is the loop's idle time now; it counts only when a stall is
+   * still on, and Infinity is right where nobody knows.
    */
-  look(atMs: number, idleMs: number, turn: number): Stall | undefined {
-    // In the same turn whatever it is still goes on.
-    if (turn === this.#lookedTurn) return undefined
-    const stall = this.#isStalled(atMs, idleMs, turn) ? { fromMs: this.#busyFrom(idleMs), toMs: atMs } : undefined
-    this.start(atMs, idleMs, turn)
-    if (stall !== undefined) this.#record(stall)
-    return stall
-  }
-
-  /** Looks end; what comes is not watched. */
-  stop(): void {
-    this.#lookedAtMs = Number.NaN
-  }
-
-  /** Share of the time since the last look in which the loop had something to do, 0 to 1. */
-  busyShare(atMs: number, idleMs: number): number {
-    return this.#busyMs(atMs, idleMs) / Math.max(atMs - this.#lookedAtMs, 1e-9)
-  }
-
-  /** Whether a stall may be on at all, so that the loop has to be asked: the last look is long enough ago. */
-  mayBeStalled(atMs: number): boolean {
-    return atMs - this.#lookedAtMs > this.#tuning.leastMs
-  }
-
-  /** Milliseconds of stall within [fromMs, toMs], with the one that is still on. `idleMs` and `turn` as of now. */
-  stalledBetween(fromMs: number, toMs: number, idleMs: number, turn: number): number {
+  stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (!(toMs > fromMs)) return 0
     // Asked for every request that is observed, and hardly ever was there one of late.
     let stalled = this.#lastEndMs <= fromMs ? 0 : this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
-    if (this.#isStalled(toMs, idleMs, turn)) stalled += Math.max(0, toMs - Math.max(fromMs, this.#busyFrom(idleMs)))
+    if (this.overdue(toMs)) stalled += toMs - Math.max(fromMs, this.#stallStart(idleMs))
     return stalled
   }
 
@@ -111,10 +109,10 @@ export class StallLedger {
 
   /**
    * Since when what is read at `atMs`, now, may have lain unread: since the stall began that is still on, or in whose
-   * aftermath that is; `atMs` itself when there was none. Before that stall the loop had looked.
+   * aftermath that is; `atMs` itself when there was none. Before that stall the loop had looked. `idleMs` as above.
    */
-  lainSince(atMs: number, idleMs: number, turn: number): number {
-    if (this.#isStalled(atMs, idleMs, turn)) return Math.min(atMs, this.#busyFrom(idleMs))
+  lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
+    if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
     return this.#from[(this.#count - 1) % this.#tuning.capacity]!
   }
@@ -123,23 +121,11 @@ export class StallLedger {
     return Math.max(0, this.#count - this.#tuning.capacity)
   }
 
-  /** NaN while nothing is watched, which is more than nothing. */
-  #busyMs(atMs: number, idleMs: number): number {
-    return atMs - this.#lookedAtMs - (idleMs - this.#lookedIdleMs)
+  #stallStart(idleMs: number): number {
+    return this.#lastBeatMs + Math.min(this.#periodMs, Math.max(0, idleMs - this.#lastIdleMs))
   }
 
-  #isStalled(atMs: number, idleMs: number, turn: number): boolean {
-    const busyMs = this.#busyMs(atMs, idleMs)
-    if (!(busyMs > this.#tuning.leastMs)) return false
-    const turns = turn - this.#lookedTurn
-    return !(turns > 0) || busyMs / turns >= this.#tuning.shortTurnMs
-  }
-
-  #busyFrom(idleMs: number): number {
-    return this.#lookedAtMs + Math.max(0, idleMs - this.#lookedIdleMs)
-  }
-
-  #record({ fromMs, toMs }: Stall): void {
+  #record(fromMs: number, toMs: number): void {
     const { capacity } = this.#tuning
     if (this.#from.length === 0) {
       this.#from = new Float64Array(capacity)

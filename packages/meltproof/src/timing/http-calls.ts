@@ -10,7 +10,6 @@ import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
 import { currentScope } from '../scope.ts'
-import { look } from '../signals/loop-stalls.ts'
 
 /** A call on its way. */
 interface Noted {
@@ -134,7 +133,6 @@ function onUndiciHeaders({ request, response }: UndiciMessage & { readonly respo
   const call = noted.get(request)
   if (call === undefined || response.statusCode < 200) return
   call.firstByteAtMs = now()
-  look(call.firstByteAtMs)
   call.status = response.statusCode
   call.serverTiming = rawHeader(response.headers)
 }
@@ -177,7 +175,6 @@ function onHttpResponse({ request, response }: HttpMessage & { readonly response
   const call = noted.get(request)
   if (call === undefined) return
   call.firstByteAtMs = now()
-  look(call.firstByteAtMs)
   call.status = response.statusCode
   const { 'server-timing': serverTiming } = response.headers
   call.serverTiming = typeof serverTiming === 'string' ? serverTiming : serverTiming?.join(', ')

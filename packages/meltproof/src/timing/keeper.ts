@@ -1,12 +1,12 @@
 /**
  * Keeps the timelines of this process: puts records, the stall ledger and the eventsWaiting certificate together.
- * Works only while somebody asks; the stall ledger's heartbeat runs only while a request or a call is pending.
+ * Works only while somebody asks; by itself it has the stall ledger's heartbeat run only while a request is pending.
  */
 import { performance } from 'node:perf_hooks'
 import { calls, requests, stalls } from '../channels.ts'
 import type { OutboundRecord, StallRecord } from '../record.ts'
 import { certify } from '../signals/events-waiting.ts'
-import { holdCounted, look, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
+import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
@@ -99,8 +99,6 @@ function onStall(_: StallRecord): void {
 }
 
 function onCall(record: OutboundRecord): void {
-  // Its last byte was read just now.
-  look(record.endedAtMs)
   if (record.scope instanceof RequestTimeline) record.scope.addCall(evaluate(record, record.answerLay))
   if (watchers.size === 0) return
   // The certificate is about this turn: it says something about an answer that was seen in it, and the rest is known.

@@ -42,6 +42,7 @@ export class RequestTimeline implements RequestRecord {
   #answeredAtMs = Number.NaN
   #dependency: Interval[] | undefined = undefined
   #network: Interval[] | undefined = undefined
+  #ended = false
 
   /**
    * @param startedAtMs when it left the gate
@@ -68,9 +69,9 @@ export class RequestTimeline implements RequestRecord {
     this.#answeredAtMs = atMs
   }
 
-  /** A call of this request's is over. */
+  /** A call of this request's is over. One that outlives its request is not part of it any more. */
   addCall({ sentAtMs, dependencyMs, connectMs, networkMs }: CallTimeline): void {
-    if (++this.calls > MOST_CALLS) return
+    if (this.#ended || ++this.calls > MOST_CALLS) return
     this.#dependency ??= []
     const hadItUntilMs = sentAtMs + dependencyMs.best
     this.#dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
@@ -139,6 +140,9 @@ export class RequestTimeline implements RequestRecord {
     const { totalMs, queuedMs, stalledMs, dependencyMs, networkMs, lateMs } = this
     const ownMs = Math.max(0, totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
     this.ownMs = ownMs
+    this.#ended = true
+    this.#dependency = undefined
+    this.#network = undefined
     this.shares = { loopMs: stalledMs + lateMs, dependencyMs, networkMs, selfMs: queuedMs + ownMs }
     this.verdict = verdictOf(this.shares)
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from '../../src/clock.ts'
-import { hold, isBeating, stalledBetween, stallsBetween } from '../../src/signals/loop-stalls.ts'
+import { hold, isBeating, stalledBetween, stallsBetween, watchDelays } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 
 test('a blocked loop is measured while it is held, and the heartbeat ends with the hold', async () => {
@@ -31,4 +31,43 @@ test('a blocked loop is measured while it is held, and the heartbeat ends with t
   assert.equal(isBeating(), true)
   other()
   while (isBeating()) await sleep(5)
+})
+
+test('beats come seldom while the loop rests, and often again after a stall; each tells how late it was', async () => {
+  const beats: { periodMs: number; lateMs: number }[] = []
+  const unwatch = watchDelays((periodMs, lateMs) => beats.push({ periodMs, lateMs }))
+  while (!beats.some(({ periodMs }) => periodMs === 50)) await sleep(20)
+  beats.length = 0
+  block(150)
+  while (beats.length < 2) await sleep(5)
+  const [late, next] = beats
+  assert.ok(late!.lateMs > 90, `the beat that was due meanwhile came ${late!.lateMs} ms late`)
+  assert.equal(next!.periodMs, 10)
+  unwatch()
+  while (isBeating()) await sleep(5)
+  const heard = beats.length
+  const release = hold()
+  await sleep(60)
+  release()
+  assert.equal(beats.length, heard)
+})
+
+test('many short things before a stall do not hide it, and short things alone are none', async () => {
+  const release = hold()
+  let churning = true
+  const churn = (): void => {
+    if (churning) setImmediate(churn)
+  }
+  churn()
+  await sleep(100)
+  const churnedFromMs = now()
+  await sleep(100)
+  const churnedMs = stalledBetween(churnedFromMs, now())
+  const fromMs = now()
+  block(150)
+  const stalledMs = stalledBetween(fromMs, now())
+  churning = false
+  release()
+  assert.ok(stalledMs > 130, `told ${stalledMs} of 150 ms`)
+  assert.ok(churnedMs < 60, `told ${churnedMs} ms of a loop that turned`)
 })

@@ -165,3 +165,11 @@ test('a request with thousands of calls holds no more than a few hundred of them
   assert.equal(calls, 5000)
   assert.equal(dependencyMs, 128)
 })
+
+test('a record that is finished does not change when a call outlives its request', () => {
+  const timeline = new RequestTimeline(1000)
+  timeline.addCall(slowCall(1010, 1110))
+  timeline.end(1200, [])
+  timeline.addCall(slowCall(1020, 1900))
+  assert.deepEqual([timeline.calls, timeline.dependencyMs, timeline.totalMs], [1, 100, 200])
+})
