@@ -2,7 +2,7 @@
  * The server that bench/observed.ts measures: hello world under protect(), with everything of observing on or off.
  *
  *   turns MS   on and off in turns of MS milliseconds, from the first message on; a message is answered with the turns
- *   idle       off        idle ledger   with the stall ledger's heartbeat        idle observed   on
+ *   idle nothing | ledger | observed    idle, with nothing on, with the stall ledger's heartbeat, with everything
  *
  * In one process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where
  * the kernel put it.

@@ -24,7 +24,7 @@ import type { TargetHealth } from './target.ts'
 const CHECKS = 10
 /** The first checks find caches filling up and code being compiled: memory counts from here on. */
 const SETTLED_AFTER = 3
-/** What the heap may grow by from the first half of the other checks to the second, bytes: the noise of collections. */
+/** What the heap may grow by over the other checks, bytes: the noise of collections. */
 const HEAP_SLACK = 2 * 1024 * 1024
 /** What the process may grow by meanwhile, bytes: allocators keep what a burst needed, but not ever more. */
 const RSS_SLACK = 128 * 1024 * 1024
@@ -182,12 +182,7 @@ class Run {
 
   #checkMemory(healths: readonly TargetHealth[]): void {
     if (healths.length < CHECKS) return
-    // The least of each half: what one collection leaves to the next comes and goes, a leak only grows.
-    const middle = Math.ceil((SETTLED_AFTER + CHECKS) / 2)
-    const growthOf = (read: (health: TargetHealth) => number): number => {
-      const least = (from: number, to: number): number => Math.min(...healths.slice(from, to).map(read))
-      return least(middle, CHECKS) - least(SETTLED_AFTER, middle)
-    }
+    const growthOf = (read: (health: TargetHealth) => number): number => growth(healths.slice(SETTLED_AFTER).map(read))
     const all = (read: (health: TargetHealth) => number): string => healths.map(health => mib(read(health))).join(', ')
     const heap = growthOf(health => health.heapBytes)
     if (heap > HEAP_SLACK) failures.push(`the heap grew by ${mib(heap)}: ${all(health => health.heapBytes)}`)
@@ -213,6 +208,16 @@ function ask(port: number): Promise<number | string> {
     request.on('timeout', () => request.destroy(new Error('not within 10 s')))
     request.on('error', error => resolve(error.message))
   })
+}
+
+/**
+ * How much a series of samples has grown from its first to its last: the median of the slopes between any two (Theil and
+ * Sen). What one collection leaves to the next comes and goes, and must not count as growth or hide it; a leak only grows.
+ */
+function growth(samples: readonly number[]): number {
+  const slopes = samples.flatMap((from, i) => samples.slice(i + 1).map((to, n) => (to - from) / (n + 1)))
+  slopes.sort((a, b) => a - b)
+  return slopes[slopes.length >> 1]! * (samples.length - 1)
 }
 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
