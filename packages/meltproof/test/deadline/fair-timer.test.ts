@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { now } from '../../src/clock.ts'
-import { pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
+import { type FairTimer, pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { kept } from './kept.ts'
@@ -35,9 +35,10 @@ test('a cancelled one never calls, even when cancelled at the last moment or by 
   const cleared = startFairTimer(20, () => called.push('cleared'))
   cleared.cancel()
   cleared.cancel()
+  // Started first, so that it is due first however long the next lines take.
+  const killer: FairTimer = startFairTimer(29, () => victim.cancel())
   const victim = startFairTimer(30, () => called.push('victim'))
   startFairTimer(30, () => called.push('survivor')).cancel()
-  const killer = startFairTimer(29, () => victim.cancel())
   await kept(sleep(120))
   killer.cancel()
   assert.deepEqual(called, [])

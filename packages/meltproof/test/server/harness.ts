@@ -116,9 +116,9 @@ export class Holding {
 }
 
 /** Waits for what another part of the process is about to make true; fails after ten seconds. */
-export async function eventually(what: string, holds: () => boolean): Promise<void> {
+export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000
-  while (!holds()) {
+  while (!(await holds())) {
     assert.ok(Date.now() < deadline, `${what} did not come true`)
     await new Promise(resolve => setTimeout(resolve, 2))
   }

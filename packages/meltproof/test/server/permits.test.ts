@@ -187,6 +187,12 @@ describe('after thousands of requests', () => {
     const { admitted, shed } = house.door.counts
     assert.ok(admitted > 100, `${admitted} admitted`)
     assert.ok(total(shed) > 100, JSON.stringify(shed))
-    assert.equal((await (await house.connect()).get('/').answer()).body, 'fast')
+    // Four milliseconds are soon waited on a busy machine; what must not be is that nobody is served any more.
+    await eventually('somebody is served', async () => {
+      const client = await house.connect()
+      const { body } = await client.get('/').answer()
+      client.destroy()
+      return body === 'fast'
+    })
   })
 })
