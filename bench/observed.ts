@@ -70,9 +70,9 @@ async function onAndOff(): Promise<Compared> {
 async function idleShare(args: readonly string[]): Promise<number> {
   const server = await startServer(script, args)
   await sleep(1000)
-  const before = await server.ask<number>()
+  const before = await server.cpuUs()
   await sleep(6000)
-  const used = (await server.ask<number>()) - before
+  const used = (await server.cpuUs()) - before
   await server.stop()
   return used / 6e6
 }

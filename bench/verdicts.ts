@@ -27,12 +27,15 @@ const options = scriptOptions(import.meta.filename, {
   calls: { type: 'string', default: '300' },
   seed: { type: 'string', default: '1' },
 })
+const injections = options.whole('injections')
+const callsEach = options.whole('calls')
+const seed = options.whole('seed', 0)
 const where = conditions()
 const peer = await startPeer()
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 const between = (low: number, high: number): number => low + random() * (high - low)
 
-let state = options.whole('seed', 0) >>> 0
+let state = seed >>> 0
 /** Mulberry32: the same injections for the same seed. */
 function random(): number {
   state = (state + 0x6d2b79f5) >>> 0
@@ -93,8 +96,6 @@ requests.subscribe(message => {
 const matrix: Record<string, Record<string, number>> = {}
 for (const cause of CAUSES) matrix[cause] = { loop: 0, dependency: 0, network: 0, self: 0 }
 const wrong: object[] = []
-const callsEach = options.whole('calls')
-const injections = options.whole('injections')
 for (let n = 0; n < injections + 8; ) {
   const cause = CAUSES[Math.floor(random() * CAUSES.length)]!
   const ms = Math.round(between(100, 250))

@@ -65,7 +65,7 @@ const { quick } = values
 const workloads = chosen('workload', Object.keys(WORKLOADS), ['steps'])
 const arms = chosen('arms', ARMS, ['bare', 'meltproof'])
 const modes = chosen('modes', MODES, ['standing'])
-const loads = numbers('loads', values.loads) ?? (quick ? [1, 10] : LOADS)
+const loads = values.loads === undefined ? (quick ? [1, 10] : LOADS) : chosenLoads(values.loads)
 const rounds = values.rounds === undefined ? (quick ? 1 : 3) : options.whole('rounds')
 const stopAtMs = values.for === undefined ? Number.POSITIVE_INFINITY : options.whole('for') * 1000
 
@@ -212,8 +212,8 @@ function chosen<T extends string>(
   return quick && values[name] === undefined ? few : options.chosen(name, known)
 }
 
-function numbers(name: 'loads', given: string | undefined): readonly number[] | undefined {
-  const found = given?.split(',').map(Number)
-  if (found?.some(value => !(value > 0))) options.refuse(`--${name} takes numbers above 0; got '${given}'`)
-  return found
+function chosenLoads(given: string): readonly number[] {
+  const multiples = given.split(',').map(Number)
+  if (multiples.some(multiple => !(multiple > 0))) options.refuse(`--loads takes numbers above 0; got '${given}'`)
+  return multiples
 }

@@ -22,8 +22,6 @@ const ledger = new StallLedger()
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
-let beatAtMs = 0
-let periodMs = STALL_TUNING.periodMs
 
 /** Told of each beat: how long it was to wait, and how much later it came; ms. */
 export type DelayWatcher = (periodMs: number, lateMs: number) => void
@@ -85,15 +83,10 @@ export function isBeating(): boolean {
 }
 
 function start(): void {
-  const nowMs = now()
-  ledger.start(nowMs, idleMs())
-  atRoot(() => beatIn(STALL_TUNING.periodMs, nowMs))
-}
-
-function beatIn(nextInMs: number, nowMs: number): void {
-  beatAtMs = nowMs
-  periodMs = nextInMs
-  heartbeat = setTimeout(beat, nextInMs).unref()
+  ledger.start(now(), idleMs())
+  atRoot(() => {
+    heartbeat = setTimeout(beat, STALL_TUNING.periodMs).unref()
+  })
 }
 
 function beat(): void {
@@ -102,11 +95,11 @@ function beat(): void {
   const stalled = stalls.hasSubscribers && ledger.overdue(nowMs)
   const idleShare = ledger.idleSince(nowMs, idle)
   const nextInMs = RESTING.find(resting => idleShare > resting.idleShare)?.periodMs ?? STALL_TUNING.periodMs
-  for (const watcher of delayWatchers) watcher(periodMs, Math.max(0, nowMs - beatAtMs - periodMs))
+  for (const watcher of delayWatchers) watcher(ledger.periodMs, Math.max(0, ledger.lateMs(nowMs)))
   ledger.beat(nowMs, idle, nextInMs)
   if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)
   if (holders > 0) {
-    beatIn(nextInMs, nowMs)
+    heartbeat = setTimeout(beat, nextInMs).unref()
     return
   }
   heartbeat = undefined

@@ -81,7 +81,17 @@ export class StallLedger {
 
   /** True when a beat should have come by `atMs`: a stall that is still on. False while nothing is watched. */
   overdue(atMs: number): boolean {
-    return atMs - this.#lastBeatMs > this.#periodMs + this.#tuning.slackMs
+    return this.lateMs(atMs) > this.#tuning.slackMs
+  }
+
+  /** How long after the last beat the next was to come. */
+  get periodMs(): number {
+    return this.#periodMs
+  }
+
+  /** How long ago the next beat was due, ms; below 0 while it is not, NaN while nothing is watched. */
+  lateMs(atMs: number): number {
+    return atMs - this.#lastBeatMs - this.#periodMs
   }
 
   /**

@@ -95,10 +95,9 @@ export class RequestTimeline implements RequestRecord {
     const freeAtMs = Math.min(Math.max(orElse(this.#returnedAtMs, startedAtMs), startedAtMs), endedAtMs)
     const receivedAtMs = Math.min(Math.max(orElse(this.#receivedAtMs, freeAtMs), freeAtMs), endedAtMs)
     const sendingAtMs = Math.min(Math.max(orElse(this.#answeredAtMs, endedAtMs), freeAtMs), endedAtMs)
-    this.totalMs = Math.max(0, endedAtMs - arrivedAtMs)
     this.queuedMs = startedAtMs - arrivedAtMs
     this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
-    this.#conclude()
+    this.#conclude(endedAtMs)
   }
 
   /** {@link end} for whatever happened. */
@@ -127,17 +126,18 @@ export class RequestTimeline implements RequestRecord {
     const receiving = interval(startedAtMs, Math.min(orElse(this.#receivedAtMs, startedAtMs), endedAtMs))
     const sending = interval(Math.max(orElse(this.#answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
     const crossing = subtract(union([...receiving, ...sending]), claimed)
-    this.totalMs = Math.max(0, endedAtMs - arrivedAtMs)
     this.queuedMs = lengthMs(subtract(queue, claimed))
     this.stalledMs = lengthMs(stalled)
     this.dependencyMs = lengthMs(dependency)
     this.networkMs = lengthMs(network) + lengthMs(crossing)
-    this.#conclude()
+    this.#conclude(endedAtMs)
   }
 
   /** What is left is the handler's own; and whose the most was. */
-  #conclude(): void {
-    const { totalMs, queuedMs, stalledMs, dependencyMs, networkMs, lateMs } = this
+  #conclude(endedAtMs: number): void {
+    const { arrivedAtMs, queuedMs, stalledMs, dependencyMs, networkMs, lateMs } = this
+    const totalMs = Math.max(0, endedAtMs - arrivedAtMs)
+    this.totalMs = totalMs
     const ownMs = Math.max(0, totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
     this.ownMs = ownMs
     this.#ended = true
