@@ -1,7 +1,8 @@
 /**
  * The app of the logging scenario: phones post where they are, each position is stored in PostgreSQL, and each request
- * is logged as LOGGER says. GET /lab/end ends it with process.exit(); how many lines it logged and its most memory go
- * into the file LOGGED.
+ * is logged as LOGGER says; what is posted to /in-turns only in every other TURN_MS, so that one process can be compared
+ * with itself: GET /lab/turns tells how many requests each turn answered. GET /lab/end ends it with process.exit(); how
+ * many lines it logged and its most memory go into the file LOGGED.
  *
  * LOGGER         none, console, morgan, pino, pino-worker or winston
  * BLOCKING       1: stdout is set to block, as Node's pipes were in 2013
@@ -18,6 +19,17 @@ const workers = Number(process.env.WORKERS ?? 1)
 if (BLOCKING === '1') process.stdout._handle?.setBlocking(true)
 
 let logged = 0
+
+/** Long against a turn of the event loop and a write, short against what makes a machine faster and slower. */
+const TURN_MS = 250
+/** Requests answered, by turn; even ones log nothing. */
+const answered = new Map()
+
+function countInTurn() {
+  const turn = Math.floor(performance.now() / TURN_MS)
+  answered.set(turn, (answered.get(turn) ?? 0) + 1)
+  return turn
+}
 
 /** Every logger is counted where it is called: a line logged is a line owed. */
 const counted = log => (request, response) => {
@@ -78,6 +90,15 @@ if (workers > 1 && cluster.isPrimary) {
       if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes }))
       process.exit(0)
     }, 50)
+  })
+  app.get('/lab/turns', (_, response) => {
+    const turns = [...answered].sort(([a], [b]) => a - b)
+    response.json(turns.map(([turn, requests]) => ({ turn, logging: turn % 2 === 1, requests })))
+  })
+  app.use('/in-turns', async (request, response) => {
+    await store()
+    response.status(201).json({ stored: true })
+    if (countInTurn() % 2 === 1) log(request, response)
   })
   app.use(async (request, response) => {
     await store()

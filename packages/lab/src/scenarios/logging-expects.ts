@@ -1,14 +1,13 @@
 /** What the logging scenario expects. Pure. */
 import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
-import { type CellResult, type LoggingMeasured, readerOf, referenceFor, type Stage } from './logging-measured.ts'
+import { type CellResult, type LoggingMeasured, readerOf, shareKept, type Stage } from './logging-measured.ts'
 import type { Expectation, Judgement } from './scenario.ts'
 
 const tenth = (cell: CellResult): boolean => cell.share === 0.1 && cell.variant === 'database'
 const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}`
 
 /** Share of the rate without logging; NaN, which is no share at all, when that is unknown. */
-const kept = (measured: LoggingMeasured, cell: CellResult): number =>
-  cell.rate / (referenceFor(measured, cell) ?? Number.NaN)
+const kept = (measured: LoggingMeasured, cell: CellResult): number => shareKept(measured, cell) ?? Number.NaN
 
 /** One sentence over all cells that match; undefined when there are none. */
 function over(

@@ -1,4 +1,5 @@
 /** What the logging scenario measures, and the cells it measures it in. Types and plain data. */
+import { median } from '../report/summary.ts'
 
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'
 export type Stage = 'null' | 'file' | 'pipe' | 'blocking' | 'terminal'
@@ -14,8 +15,17 @@ export interface Cell {
   readonly variant: 'database' | 'no database' | 'cluster'
 }
 
+/** What the service answered in one of its turns, each as long as the other. */
+export interface Turn {
+  readonly turn: number
+  readonly logging: boolean
+  readonly requests: number
+}
+
 export interface CellResult extends Cell {
   readonly rate: number
+  /** Empty where the service was not asked to log in turns. */
+  readonly turns: readonly Turn[]
   readonly completed: number
   readonly failed: number
   readonly bytes: number
@@ -56,11 +66,33 @@ export const readerOf = ({ stage, share }: Cell): string => {
   return share === 0 ? `${what}, not read` : `${what}, read at ${Math.round(share * 100)} %`
 }
 
+/** The first and the last turn are cut short by the load's beginning and end, and so are those beside a gap. */
+function pairs(turns: readonly Turn[]): { logging: number; quiet: number }[] {
+  return turns.slice(1, -1).flatMap((turn, i, whole) => {
+    const [before, after] = [whole[i - 1], whole[i + 1]]
+    if (!turn.logging || before?.turn !== turn.turn - 1 || after?.turn !== turn.turn + 1) return []
+    return [{ logging: turn.requests, quiet: (before.requests + after.requests) / 2 }]
+  })
+}
+
 /**
- * The rate without logging that a cell is compared with: the mean of the last run without before it and the first one
- * after it, since a machine and a database drift.
+ * The rate with logging as a share of the rate without; undefined when that is unknown. Where the service logged in
+ * turns it is the median of each turn that logged against the two beside it that did not: the same process, so that
+ * neither the machine's drift nor how V8 compiled it comes in. Elsewhere it is compared with other runs.
  */
-export function referenceFor({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
+export function shareKept(measured: LoggingMeasured, cell: CellResult): number | undefined {
+  const shares = pairs(cell.turns).map(({ logging, quiet }) => logging / quiet)
+  const inTurns = median(shares)
+  if (inTurns !== null) return inTurns
+  const base = referenceFor(measured, cell)
+  return base === undefined ? undefined : cell.rate / base
+}
+
+/**
+ * The rate without logging that a cell without turns is compared with: the mean of the last run without before it and
+ * the first one after it, since a machine and a database drift.
+ */
+function referenceFor({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
   const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant
   const at = cells.indexOf(cell)
   const around = [cells.slice(0, at + 1).findLast(isReference), cells.slice(at).find(isReference)]
@@ -71,6 +103,5 @@ export function referenceFor({ cells }: LoggingMeasured, cell: CellResult): numb
 /** The rate without logging: the median of its runs. */
 export function reference({ cells }: LoggingMeasured): number | undefined {
   const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === 'database').map(cell => cell.rate)
-  rates.sort((a, b) => a - b)
-  return rates[Math.floor(rates.length / 2)]
+  return median(rates) ?? undefined
 }

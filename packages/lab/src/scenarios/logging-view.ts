@@ -8,7 +8,7 @@ import {
   type LoggingMeasured,
   readerOf,
   reference,
-  referenceFor,
+  shareKept,
 } from './logging-measured.ts'
 
 export function loggingView(measured: LoggingMeasured): View {
@@ -44,7 +44,7 @@ function finding(measured: LoggingMeasured): string {
 function rates(title: string, cells: readonly CellResult[], measured: LoggingMeasured): Table {
   return {
     title,
-    note: `${measured.users} users who each wait for their answer. "Of no logging": compared with the runs without before and after. "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`,
+    note: `${measured.users} users who each wait for their answer. "Of no logging": bare is compared with the runs without before and after, meltproof with itself, logging in every other quarter of a second (median; what bare has not written would reach into the turns without). "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`,
     columns: [
       'logger',
       'stdout',
@@ -58,7 +58,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
       'vanished',
     ],
     rows: cells.map(cell => {
-      const base = referenceFor(measured, cell)
+      const kept = shareKept(measured, cell)
       const { lines } = cell
       return {
         arm: armOf(cell),
@@ -67,7 +67,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
           readerOf(cell),
           armOf(cell),
           formatRate(cell.rate),
-          base === undefined ? '–' : formatPercent(cell.rate / base),
+          kept === undefined ? '–' : formatPercent(kept),
           cell.peakBytes === undefined ? '–' : formatMegabytes(cell.peakBytes),
           ...(lines === undefined || cell.stage === 'null' || cell.variant === 'cluster'
             ? ['–', '–', '–', lines === undefined ? 'killed' : '–']

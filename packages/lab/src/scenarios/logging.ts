@@ -15,6 +15,7 @@ import {
   type Logger,
   readerOf,
   type Stage,
+  type Turn,
 } from './logging-measured.ts'
 import { loggingView } from './logging-view.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
@@ -173,11 +174,13 @@ async function measureCell(
       durationMs,
       warmUp,
     })
+    const turns = cell.protect && cell.variant !== 'cluster' ? await inTurns(context, app, label) : []
     const end = await endAndCount(app, result)
     const { okLatency, elapsedMs } = outcome
     return {
       ...cell,
       rate: (okLatency.count / elapsedMs) * 1000,
+      turns,
       completed: okLatency.count,
       failed: outcome.sent - okLatency.count,
       bytes: outcome.bytesRead,
@@ -191,6 +194,20 @@ async function measureCell(
   } finally {
     await app.stop()
   }
+}
+
+/** The service that logs and the one that does not, in one process that is both in turns. */
+async function inTurns(context: Context, app: RunningApp, label: string): Promise<readonly Turn[]> {
+  await context.load(`${label}: logging in turns`, {
+    url: `${app.origin}/in-turns`,
+    headers: { 'user-agent': PHONE },
+    method: 'POST',
+    users: USERS,
+    durationMs: context.pick({ brief: 1500, quick: 10_000, full: 20_000 }),
+    // What matters is what the service counted.
+    warmUp: true,
+  })
+  return await app.ask<Turn[]>('/lab/turns')
 }
 
 /** Asks the service to end, and its reader what it got. Nothing is known of one that has to be killed. */

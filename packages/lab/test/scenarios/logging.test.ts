@@ -7,7 +7,7 @@ import {
   type CellResult,
   type LoggingMeasured,
   reference,
-  referenceFor,
+  shareKept,
 } from '../../src/scenarios/logging-measured.ts'
 import { runCommand } from './run-command.ts'
 
@@ -16,7 +16,7 @@ const MB = 1024 * 1024
 function cell(what: Partial<Cell>, figures: Partial<CellResult> = {}): CellResult {
   return {
     ...{ logger: 'console', protect: false, stage: 'pipe', share: 0.1, variant: 'database', ...what },
-    ...{ rate: 1000, completed: 2000, failed: 0, bytes: 1, elapsedMs: 2000, minMs: 1, meanMs: 2, maxMs: 3 },
+    ...{ rate: 1000, turns: [], completed: 2000, failed: 0, bytes: 1, elapsedMs: 2000, minMs: 1, meanMs: 2, maxMs: 3 },
     ...{
       percentiles: [
         [50, 2],
@@ -75,11 +75,25 @@ test('the reference is the median of its runs; a cell is compared with those aro
   const { cells } = measured(of(900), of(5000), of(77, 'cluster'))
   assert.equal(reference({ ...measured(), cells }), 1000)
   const around = (...those: CellResult[]): number | undefined =>
-    referenceFor({ ...measured(), cells: those }, those.find(each => each.logger !== 'none')!)
-  assert.equal(around(of(900), of(1000), cell({}), of(1200), of(5000)), 1100)
-  assert.equal(around(of(900), cell({})), 900)
-  assert.equal(around(of(900), cell({ variant: 'cluster' }), of(77, 'cluster')), 77)
+    shareKept({ ...measured(), cells: those }, those.find(each => each.logger !== 'none')!)
+  assert.equal(around(of(900), of(1000), cell({}), of(1200), of(5000)), 1000 / 1100)
+  assert.equal(around(of(800), cell({})), 1.25)
+  assert.equal(around(of(900), cell({ variant: 'cluster' }), of(500, 'cluster')), 2)
   assert.equal(around(of(77, 'cluster'), cell({})), undefined)
+})
+
+test('a cell that logged in turns is compared with itself, whole turns with their neighbours', () => {
+  const turns = (...requests: number[]): CellResult['turns'] =>
+    requests.map((each, i) => ({ turn: i + 7, logging: i % 2 === 0, requests: each }))
+  const kept = (those: CellResult['turns']): number | undefined =>
+    shareKept(measured(), cell({ protect: true }, { rate: 123, turns: those }))
+  // 90 of 100, 98 of 100, 150 of 200; the first and the last are not whole.
+  assert.equal(kept(turns(5, 100, 90, 100, 98, 100, 225, 300, 1)), 0.98)
+  assert.equal(kept(turns(5, 100, 50, 100, 5)), 0.5)
+  // Nothing whole to compare with: other runs.
+  assert.equal(kept(turns(5, 100, 50)), 0.123)
+  const gap = turns(5, 100, 50, 100, 80, 100, 5).filter(({ turn }) => turn !== 8)
+  assert.equal(kept(gap), 0.8)
 })
 
 test('the view copes with nothing, with half, and names the worst', () => {
