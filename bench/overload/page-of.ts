@@ -95,12 +95,13 @@ function tableOf({ result, ideal }: Suite): string {
       formatMs(row.shedMs.p99),
       formatMs(row.longestAnswerMs),
       String(Math.round(row.errors)),
+      String(row.rounds),
       certified(steps),
     ].join(' | ')} |`
   })
   return [
-    '| arm | load | offered/s | goodput/s | of capacity | ideal | admitted p50 | admitted p99 | shed/s | shed | shed p99 | longest | errors | certified |',
-    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
+    '| arm | load | offered/s | goodput/s | of capacity | ideal | admitted p50 | admitted p99 | shed/s | shed | shed p99 | longest | errors | rounds | certified |',
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
     ...lines,
   ].join('\n')
 }
