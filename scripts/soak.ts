@@ -9,6 +9,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { growth } from './growth.ts'
 import { scriptOptions } from './script-options.ts'
 import type { SoakScenario } from './soak/scenario.ts'
 
@@ -29,8 +30,8 @@ const names = chosen('only', known)
 
 /** Memory counts once code is warm: from this share of the time on. */
 const WARM_UP = 0.35
-/** What the later half may be above the earlier one: sampling noise, and code that is still being optimised. */
-const ALLOWED_BYTES = 2 ** 20
+/** What the samples may grow by meanwhile: code that is still being optimised. */
+const ALLOWED_BYTES = 2 * 2 ** 20
 const ALLOWED_FILES = 20
 
 if (values.run === undefined) {
@@ -72,16 +73,14 @@ async function soak(scenario: SoakScenario): Promise<boolean> {
     samples.push(await sample())
   }
   await soaking.stop()
-  const half = Math.floor(samples.length / 2)
-  const grew = (of: (s: Sample) => number): number =>
-    median(samples.slice(-half).map(of)) - median(samples.slice(0, half).map(of))
+  const grew = (of: (s: Sample) => number): number => growth(samples.map(of))
   const heap = grew(s => s.heap)
   const files = grew(s => s.files)
   const flat = heap <= ALLOWED_BYTES && files <= ALLOWED_FILES
   const last = samples.at(-1)!
   console.log(
     `${flat ? 'flat' : 'GREW'}: ${scenario.name}: ${steps} steps in ${minutes} min; ` +
-      `heap ${mib(last.heap)}, ${signed(heap / 1024)} KiB from the earlier to the later half of ${samples.length} samples; ` +
+      `heap ${mib(last.heap)}, ${signed(heap / 1024)} KiB from the first to the last of ${samples.length} samples; ` +
       `rss ${mib(last.rss)}, ${signed(grew(s => s.rss) / 1024)} KiB; files ${last.files}; ${JSON.stringify(soaking.counts)}` +
       (leaked.length > 0 ? '; leaking on purpose' : ''),
   )
@@ -97,10 +96,6 @@ async function sample(): Promise<Sample> {
   }
   const { heapUsed, external, rss } = process.memoryUsage()
   return { heap: heapUsed + external, rss, files: readdirSync('/proc/self/fd').length }
-}
-
-function median(list: readonly number[]): number {
-  return [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0
 }
 
 function mib(bytes: number): string {

@@ -52,7 +52,8 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     title: 'cheap and heavy routes',
     story:
       '`/heavy` burns 20 ms of CPU in four steps; the load is multiples of its capacity. `/cheap` costs 0.2 ms and is ' +
-      'asked 200 times a second beside it, at every load. Neither route is announced as more important.',
+      'asked 200 times a second beside it, at every load; what it uses of the core is not taken off the ideal of `/heavy`. ' +
+      'Neither route is announced as more important.',
     path: '/heavy',
     bound: 'cpu',
     beside: { path: '/cheap', rate: 200 },

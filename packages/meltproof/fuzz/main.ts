@@ -13,6 +13,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
 import { join } from 'node:path'
+import { growth } from '../../../scripts/growth.ts'
 import { scriptOptions } from '../../../scripts/script-options.ts'
 import { Random } from '../sim/random.ts'
 import { startBackground } from './background.ts'
@@ -208,16 +209,6 @@ function ask(port: number): Promise<number | string> {
     request.on('timeout', () => request.destroy(new Error('not within 10 s')))
     request.on('error', error => resolve(error.message))
   })
-}
-
-/**
- * How much a series of samples has grown from its first to its last: the median of the slopes between any two (Theil and
- * Sen). What one collection leaves to the next comes and goes, and must not count as growth or hide it; a leak only grows.
- */
-function growth(samples: readonly number[]): number {
-  const slopes = samples.flatMap((from, i) => samples.slice(i + 1).map((to, n) => (to - from) / (n + 1)))
-  slopes.sort((a, b) => a - b)
-  return slopes[slopes.length >> 1]! * (samples.length - 1)
 }
 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
