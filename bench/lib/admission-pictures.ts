@@ -51,7 +51,7 @@ const percent = (share: number, digits = 0): string => `${(100 * share).toFixed(
 export function heatMap(cells: readonly Cell[]): string {
   const laws = [...new Set(cells.map(cell => cell.law))]
   const scenarios = [...new Set(cells.map(cell => cell.scenario))]
-  const [left, top, w, h] = [352, 92, 94, 20]
+  const [left, top, w, h] = [352, 92, 106, 20]
   const parts: string[] = []
   laws.forEach((law, i) => {
     parts.push(
