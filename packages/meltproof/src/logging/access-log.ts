@@ -7,8 +7,9 @@ import { type RequestMessage, requests, type ShedMessage, sheds } from '../chann
 import { dateAt, now, wallClockMs } from '../clock.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
-import { redactTarget, SECRET_PARAMETERS } from './clean.ts'
+import { type IsSecret, redactTarget } from './redact.ts'
 import { always, shareAt } from './sampler.ts'
+import { secretNames } from './secret-names.ts'
 
 /** What of a Guard the log reads. */
 export interface PressureGuard {
@@ -52,7 +53,7 @@ export interface AccessLogOptions {
   readonly sampleUnderPressure?: number
   /**
    * Names of query parameters whose values are not logged, beside those known to carry secrets (`token`, `password`,
-   * `code`, and so on). Case does not matter.
+   * `code`, and so on). Case, `-`, `_` and encoding do not matter: `phone` is `user[Phone]` too.
    * @default []
    */
   readonly redact?: readonly string[]
@@ -115,7 +116,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   if (typeof guard?.pressure !== 'function') {
     invalidOption('accessLog(guard, options): guard', 'the guard that protect() returned', guard)
   }
-  const { sampling, secrets, address, emit, withSheds } = check(options)
+  const { sampling, isSecret, address, emit, withSheds } = check(options)
   let pressure = 0
   let pressureAtMs = Number.NEGATIVE_INFINITY
   let failed = false
@@ -147,19 +148,19 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   }
   const onRequest = ({ record, server, request, response }: RequestMessage): void =>
     log(server, record.status, record.outcome, sampled => ({
-      ...client(request, record.totalMs, secrets, address),
+      ...client(request, record.totalMs, isSecret, address),
       ...record,
-      url: redactTarget(record.url, secrets),
+      url: redactTarget(record.url, isSecret),
       shedReason: undefined,
       bytes: bytesOf(response),
       sampled,
     }))
   const onShed = ({ record, server, request }: ShedMessage): void =>
     log(server, SHED_STATUS, 'shed', sampled => ({
-      ...client(request, record.waitedMs, secrets, address),
+      ...client(request, record.waitedMs, isSecret, address),
       ...NO_WORK,
       method: request.method ?? '',
-      url: redactTarget(request.url ?? '', secrets),
+      url: redactTarget(request.url ?? '', isSecret),
       shedReason: record.reason,
       totalMs: record.waitedMs,
       queuedMs: record.waitedMs,
@@ -199,7 +200,7 @@ function check(options: AccessLogOptions) {
   const line = format === 'json' ? jsonLine : combinedLine
   return {
     sampling: { calm, pressed: checkNumber('sampleUnderPressure', pressed, { min: 0, max: calm }) },
-    secrets: new Set([...SECRET_PARAMETERS, ...redact.map(name => name.toLowerCase())]),
+    isSecret: secretNames(redact),
     address,
     withSheds: checkBoolean('sheds', options.sheds ?? true),
     emit: logger === undefined ? (entry: AccessEntry) => write(line(entry)) : toLogger(logger),
@@ -218,7 +219,7 @@ function toLogger(logger: FieldLogger): (entry: AccessEntry) => void {
 function client(
   request: IncomingMessage,
   agoMs: number,
-  secrets: ReadonlySet<string>,
+  isSecret: IsSecret,
   address: 'full' | 'masked' | 'none',
 ): Pick<AccessEntry, 'time' | 'clfTime' | 'httpVersion' | 'remote' | 'referer' | 'userAgent'> {
   const came = dateAt(wallClockMs() - agoMs)
@@ -228,7 +229,7 @@ function client(
     clfTime: clfTime(came.toUTCString()),
     httpVersion: request.httpVersion,
     remote: address === 'none' ? undefined : addressOf(request, address),
-    referer: referer === undefined ? undefined : redactTarget(referer, secrets),
+    referer: referer === undefined ? undefined : redactTarget(referer, isSecret),
     userAgent,
   }
 }
