@@ -41,6 +41,11 @@ export interface RequestRecord {
   /** Status sent; 0 when none was. */
   readonly status: number
   readonly outcome: RequestOutcome
+  /**
+   * Bytes of the answer's body that were given to its connection, encoded as they were sent; of an aborted request at
+   * most as many reached the client. Undefined when not known. docs/access-log.md says what is counted.
+   */
+  readonly bytes: number | undefined
   /** When its head was parsed. */
   readonly arrivedAtMs: number
   /** From `arrivedAtMs` until the answer had left, or the connection was gone. */
@@ -136,6 +141,8 @@ export interface ShedRecord {
   readonly reason: string
   /** How long it had waited at the gate. */
   readonly waitedMs: number
+  /** Bytes of the body of the answer it got; 0 for HEAD, and when its client had gone. */
+  readonly bytes: number
 }
 
 /** A stretch in which the event loop could not turn. */

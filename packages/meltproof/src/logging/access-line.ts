@@ -64,14 +64,14 @@ export function jsonLine(entry: AccessEntry): string {
 
 /**
  * Apache's combined format (mod_log_config, `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`), with quotes and
- * backslashes escaped as Apache does. A request without an answer has status 499 if its client went away, as in nginx.
+ * backslashes escaped as Apache does; `%b` is `-` for no bytes. A request without an answer has status 499 if its client went away, as in nginx.
  */
 export function combinedLine(entry: AccessEntry): string {
   const { method, url, httpVersion, remote, referer, userAgent, clfTime, status, outcome, bytes } = entry
   const request = `${quoted(method, MOST_OTHER)} ${quoted(url, MOST_URL)} HTTP/${clean(httpVersion, 8)}`
   const shown = status === 0 && outcome === 'aborted' ? 499 : status
   const host = clean(remote ?? '-', MOST_OTHER).replace(/\s/g, '') || '-'
-  return `${host} - - [${clfTime}] "${request}" ${shown} ${bytes ?? '-'} "${quoted(referer, MOST_URL)}" "${quoted(userAgent, MOST_OTHER)}"\n`
+  return `${host} - - [${clfTime}] "${request}" ${shown} ${bytes || '-'} "${quoted(referer, MOST_URL)}" "${quoted(userAgent, MOST_OTHER)}"\n`
 }
 
 function quoted(text: string | undefined, most: number): string {

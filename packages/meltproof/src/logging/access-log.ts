@@ -2,7 +2,7 @@
  * meltproof/access-log: a line for each request that came to a guard, from its RequestRecord. It must not matter to
  * the service: it never throws, and what it writes to waits for nobody where meltproof/stdout is on.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, now, wallClockMs } from '../clock.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
@@ -98,7 +98,6 @@ const NO_WORK = {
   lateMs: 0,
   calls: 0,
   verdict: 'self',
-  bytes: undefined,
 } as const
 
 /** A pressure this old is read anew. */
@@ -146,13 +145,12 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       })
     }
   }
-  const onRequest = ({ record, server, request, response }: RequestMessage): void =>
+  const onRequest = ({ record, server, request }: RequestMessage): void =>
     log(server, record.status, record.outcome, sampled => ({
       ...client(request, record.totalMs, isSecret, address),
       ...record,
       url: redactTarget(record.url, isSecret),
       shedReason: undefined,
-      bytes: bytesOf(response),
       sampled,
     }))
   const onShed = ({ record, server, request }: ShedMessage): void =>
@@ -164,6 +162,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       shedReason: record.reason,
       totalMs: record.waitedMs,
       queuedMs: record.waitedMs,
+      bytes: record.bytes,
       sampled,
     }))
   requests.subscribe(onRequest)
@@ -248,12 +247,6 @@ export function masked(full: string): string {
   const rest = tail === undefined || tail === '' ? [] : tail.split(':')
   if (tail !== undefined) groups.push(...Array<string>(Math.max(0, 8 - groups.length - rest.length)).fill('0'), ...rest)
   return `${groups.slice(0, 3).join(':')}::`
-}
-
-/** As announced; undefined for an answer of unknown length. */
-function bytesOf(response: ServerResponse): number | undefined {
-  const length = response.getHeader('content-length')
-  return length !== undefined && /^\d+$/.test(String(length)) ? Number(length) : undefined
 }
 
 /** `Tue, 10 Oct 2000 20:55:36 GMT` as `10/Oct/2000:20:55:36 +0000`. */

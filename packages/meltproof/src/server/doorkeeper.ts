@@ -679,16 +679,19 @@ export class Doorkeeper {
 
   #shed(exchange: Exchange, reason: ShedReason): void {
     this.#countShed(reason, now())
-    if (sheds.hasSubscribers) this.#publishShed(exchange, reason)
-    const { connection, response } = exchange
-    if (connection === undefined) {
-      if (response !== undefined) this.#answerThroughNode(exchange, response)
-      return
-    }
+    const bytes = this.#answerShed(exchange)
+    if (sheds.hasSubscribers) this.#publishShed(exchange, reason, bytes)
+  }
+
+  /** Returns the bytes of the body. */
+  #answerShed(exchange: Exchange): number {
+    const { connection, request, response } = exchange
+    if (connection === undefined) return response === undefined ? 0 : this.#answerThroughNode(exchange, response)
     const { socket } = connection
-    if (socket.destroyed || !socket.writable) return
-    const { request } = exchange
+    if (socket.destroyed || !socket.writable) return 0
     const needs = describeHead(request.rawHeaders)
+    const head = request.method === 'HEAD'
+    const html = needs.prefersHtml
     const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
     // Without a host it is no request to shed but one to refuse, which is Node's.
@@ -698,16 +701,17 @@ export class Doorkeeper {
       this.#handOnLater(exchange)
       this.#handingOn = undefined
       if (request.httpVersion === '1.1') connection.closing = !keepAlive
-      return
+      // Node's refusal has no body, and did not come back to us.
+      return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
     }
-    const choice = { html: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
     connection.forget(request)
-    this.#write(connection, choice, now(), request.complete || needs.bodyBytes === 0)
+    this.#write(connection, { html, head, keepAlive }, now(), request.complete || needs.bodyBytes === 0)
+    return this.#answers.bodyBytes({ html, head })
   }
 
-  #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason): void {
+  #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason, bytes: number): void {
     const atMs = now()
-    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt }, server: this.#server, request })
+    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
   }
 
   /**
@@ -740,8 +744,8 @@ export class Doorkeeper {
     last.queued = this.#gate.queued
   }
 
-  /** The slower way, through Node's own response. */
-  #answerThroughNode(exchange: Exchange, response: ServerResponse): void {
+  /** The slower way, through Node's own response. Returns the bytes of the body. */
+  #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
     const needs = describeHead(exchange.request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
     if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
@@ -749,6 +753,7 @@ export class Doorkeeper {
     }
     response.writeHead(503, headers)
     response.end(body)
+    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: exchange.request.method === 'HEAD' })
   }
 
   // Failure -------------------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ export class Exchange implements Waiting {
   lateMs = 0
   /** What is noted of it while somebody observes, until it is over. */
   timeline: RequestTimeline | undefined
+  /** While somebody observes: how body-bytes.ts counts. Bytes; -1 when nothing is known. */
+  byteCount = -1
   /** Its neighbours among those in service (in-service.ts). */
   startedBefore: Exchange | undefined
   startedAfter: Exchange | undefined

@@ -11,6 +11,7 @@ import { stalledBetween } from '../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../timing/keeper.ts'
 import type { RequestTimeline } from '../timing/request-timeline.ts'
 import { serverTimingHeader } from '../timing/server-timing.ts'
+import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -27,6 +28,7 @@ export function observed(
 ): boolean {
   const timeline = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.timeline = timeline
+  beginCount(exchange, request, response)
   // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
@@ -63,6 +65,7 @@ export function publishRecord(server: Server, exchange: Exchange, timeline: Requ
   timeline.route = routeOf(request)
   timeline.status = response.headersSent ? response.statusCode : 0
   timeline.outcome = response.writableFinished ? 'answered' : 'aborted'
+  timeline.bytes = bodyBytes(exchange, request, response)
   requests.publish({ record: timeline, server, request, response })
 }
 

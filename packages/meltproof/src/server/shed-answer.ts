@@ -51,6 +51,8 @@ export class ShedAnswers {
   readonly seconds: readonly number[]
   readonly #ready: readonly (readonly string[])[]
   readonly #options: ShedAnswerOptions
+  /** Of the body, and of the page. */
+  readonly #bodyBytes: readonly [number, number]
   #date = ''
   #keepAliveMs = 0
   /** Messages that carry that date and keep-alive time, by kind and variant. */
@@ -58,6 +60,7 @@ export class ShedAnswers {
 
   constructor(options: ShedAnswerOptions) {
     this.#options = options
+    this.#bodyBytes = [Buffer.byteLength(options.body.text), Buffer.byteLength(options.page)]
     const [least, most] = options.retryAfterS
     const count = Math.min(most - least + 1, MOST_VARIANTS)
     this.seconds = Array.from({ length: count }, (_, i) =>
@@ -88,13 +91,18 @@ export class ShedAnswers {
     return message
   }
 
+  /** Bytes of the body of such an answer. */
+  bodyBytes({ html, head }: Pick<AnswerChoice, 'html' | 'head'>): number {
+    return head ? 0 : this.#bodyBytes[html ? 1 : 0]
+  }
+
   /** Head and body for writing through a ServerResponse, where a ready message can not be used. */
   parts(html: boolean): { readonly headers: ShedHeaders; readonly body: string } {
     const { type, text } = bodyOf(this.#options, html)
     return {
       headers: {
         'content-type': type,
-        'content-length': String(Buffer.byteLength(text)),
+        'content-length': String(this.bodyBytes({ html, head: false })),
         'retry-after': String(this.seconds[this.#anyVariant()]),
         'cache-control': 'no-store',
       },

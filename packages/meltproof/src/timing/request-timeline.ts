@@ -25,6 +25,7 @@ export class RequestTimeline implements RequestRecord {
   route: string | undefined = undefined
   status = 0
   outcome: RequestOutcome = 'answered'
+  bytes: number | undefined = undefined
   readonly arrivedAtMs: number
   totalMs = 0
   queuedMs = 0

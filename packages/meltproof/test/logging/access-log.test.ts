@@ -75,6 +75,7 @@ describe('a line', () => {
       combinedLine({ ...ENTRY, referer: 'http://x/"q"', userAgent: 'a\\b' }),
       '127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "http://x/\\"q\\"" "a\\\\b"\n',
     )
+    assert.match(combinedLine({ ...ENTRY, bytes: 0 }), / 200 - "-" /)
     assert.match(combinedLine({ ...ENTRY, status: 0, outcome: 'aborted', bytes: undefined }), / 499 - "-" /)
   })
 
@@ -182,8 +183,8 @@ describe('accessLog', () => {
     assert.equal(rest['url'], '/a?token=[redacted]&phone=[redacted]')
     assert.equal(rest['referer'], 'http://x/?code=[redacted]')
     assert.deepEqual(
-      [rest['method'], rest['status'], rest['outcome'], rest['userAgent']],
-      ['GET', 200, 'answered', 'me'],
+      [rest['method'], rest['status'], rest['outcome'], rest['userAgent'], rest['bytes']],
+      ['GET', 200, 'answered', 'me', 'hello'.length],
     )
   })
 
@@ -216,10 +217,10 @@ describe('accessLog', () => {
   it('logs a shed with its reason, unless told not to', async () => {
     const { server, lines } = await serve({})
     const request = { method: 'GET', url: '/x?token=1', httpVersion: '1.1', headers: {}, socket: {} }
-    const record = { atMs: 0, reason: 'queue', waitedMs: 3 }
+    const record = { atMs: 0, reason: 'queue', waitedMs: 3, bytes: 7 }
     sheds.publish({ record, server, request: request as never })
-    const { status, outcome, shed, url, ms } = JSON.parse(lines[0]!) as Record<string, unknown>
-    assert.deepEqual([status, outcome, shed, url, ms], [503, 'shed', 'queue', '/x?token=[redacted]', 3])
+    const { status, outcome, shed, url, ms, bytes } = JSON.parse(lines[0]!) as Record<string, unknown>
+    assert.deepEqual([status, outcome, shed, url, ms, bytes], [503, 'shed', 'queue', '/x?token=[redacted]', 3, 7])
     const quiet = await serve({ sheds: false })
     sheds.publish({ record, server: quiet.server, request: request as never })
     assert.deepEqual(quiet.lines, [])
