@@ -31,7 +31,7 @@ export const cpu5 = (): Step[] => [
 ]
 /** 50 ms in a pool of ten: capacity 200/s. */
 export const pool50 = (): Step[] => [{ cpu: 0.1 }, { pool: 50 }, { cpu: 0.1 }]
-const poolOf = (ms: number): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
+const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
 const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
 /** Capacities of the two above: what a request costs in CPU besides (parsing) included. */
@@ -104,6 +104,25 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { rate: () => 300, steps: random => [{ cpu: 0.1 }, { wait: random.next() < 0.1 ? 10_000 : 100 }] },
     seconds: 40,
     ideal: () => 270,
+  }),
+  // Slow, but nobody is in anybody's way: more of them are in service than the limit begins with before the first leaves.
+  draft('5/s that wait 30 s', { workload: { rate: () => 5, steps: () => waits(30_000) }, seconds: 60, changesAt: [] }),
+  draft('20/s that wait 3 s', { workload: { rate: () => 20, steps: () => waits(3000) }, seconds: 60, changesAt: [] }),
+  draft('300/s that wait 5 s', { workload: { rate: () => 300, steps: () => waits(5000) }, seconds: 30, changesAt: [] }),
+  draft('one in five of 50/s waits 10 s', {
+    workload: { rate: () => 50, steps: random => waits(random.next() < 0.2 ? 10_000 : 5) },
+    seconds: 60,
+    changesAt: [],
+  }),
+  draft('10/s that wait 30 s beside 20/s of 20 ms', {
+    workload: { rate: () => 30, steps: random => waits(random.next() < 1 / 3 ? 30_000 : 20) },
+    seconds: 60,
+    changesAt: [],
+  }),
+  draft('from 20/s to 40/s, all of 3 s', {
+    workload: { rate: now => (now < 20_000 ? 20 : 40), steps: () => waits(3000) },
+    seconds: 60,
+    changesAt: [],
   }),
   draft('bimodal, 1 and 200 ms of waiting', {
     workload: { rate: () => 600, steps: random => waits(random.next() < 0.5 ? 1 : 200) },
@@ -194,6 +213,23 @@ export const SCENARIOS: readonly Scenario[] = [
     ideal: s => (s >= 10 && s < 20 ? POOL50 / 3 : POOL50),
     changesAt: [10, 20],
   }),
+  draft('the core at 3x until 10 s, then 5/s that wait 30 s beside 50/s of 5 ms', {
+    workload: {
+      rate: now => (now < 10_000 ? 600 : 55),
+      steps: (random, now) => (now < 10_000 ? cpu5() : waits(random.next() < 1 / 11 ? 30_000 : 5)),
+    },
+    seconds: 50,
+    ideal: s => (s < 10 ? withSheds(CPU5, 600) : 50),
+    changesAt: [10],
+  }),
+  ...[160, 600].map(rate =>
+    draft(`the database answers nobody from 10 to 12 s, at ${rate}/s`, {
+      workload: { rate: () => rate, steps: () => poolOf(now => (now >= 10_000 && now < 12_000 ? 12_050 - now : 50)) },
+      seconds: 30,
+      ideal: s => (s === 10 || s === 11 ? 0 : POOL50),
+      changesAt: [12],
+    }),
+  ),
   draft('half of the core taken from 5 to 15 s', {
     workload: { rate: () => 160, steps: cpu5, core: () => sharedCore(now => (now >= 5000 && now < 15_000 ? 0.5 : 1)) },
     seconds: 25,

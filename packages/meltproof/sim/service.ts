@@ -235,7 +235,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         return
       }
       pool.acquire(() =>
-        loop.readyAt(loop.nowMs + step.pool, () => {
+        loop.readyAt(loop.nowMs + (typeof step.pool === 'number' ? step.pool : step.pool(loop.nowMs)), () => {
           pool.release()
           proceed(request)
         }),
@@ -279,7 +279,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (ms + 1000 < endMs) loop.kernelAt(ms + 1000, () => noteLimit(ms + 1000))
   }
   loop.kernelAt(999, () => noteLimit(999))
-  loop.run(endMs + 20_000)
+  loop.run(endMs + 40_000)
 
   return {
     seconds: perSecond,

@@ -13,8 +13,8 @@ export type Step =
   | { readonly timer: number }
   /** Waits for something with room for everybody, ms. */
   | { readonly wait: number }
-  /** Holds one of the pool's connections for so long, ms. */
-  | { readonly pool: number }
+  /** Holds one of the pool's connections for so long, ms; or for as long as it says when it has one. */
+  | { readonly pool: number | ((nowMs: number) => number) }
 
 export interface Workload {
   /** Arrivals per second at a time. */

@@ -89,6 +89,17 @@ export interface KneeTuning {
   readonly patienceMs: number
   /** See above. */
   readonly leaving: number
+  /**
+   * When nobody has left for so long, ms, though the loop rests, those in service wait for something that takes long, and
+   * keeping others out gains nobody anything: the limit grows without them.
+   */
+  readonly outlastMs: number
+  /** By this factor each time. */
+  readonly outlastBy: number
+  /** The same where service is known to be quicker: something has come to a halt, or slow ones hold all the permits. */
+  readonly haltMs: number
+  /** See above. */
+  readonly haltBy: number
 }
 
 export const KNEE_TUNING: KneeTuning = {
@@ -121,6 +132,10 @@ export const KNEE_TUNING: KneeTuning = {
   busyStreak: 15,
   patienceMs: 300,
   leaving: 0.1,
+  outlastMs: 150,
+  outlastBy: 2,
+  haltMs: 400,
+  haltBy: 1.5,
 }
 
 /** A limit larger than its floor by more than this factor is looked at again. */
@@ -250,6 +265,13 @@ export class KneeLaw implements LimitLaw {
   #busyThen = 0
   #ageThen = 0
 
+  /** Somebody has left since the last look at {@link KneeTuning.outlastMs}. */
+  #someLeft = true
+  #quietSince = 0
+  #busyAtQuiet = 0
+  /** When the limit was last raised because service had come to a halt; 0 when that is over. */
+  #haltedAt = 0
+
   // Growth.
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
   #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
@@ -310,7 +332,8 @@ export class KneeLaw implements LimitLaw {
     }
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
     if (this.#phase === 'grow') {
-      this.#grow(nowMs, serviceMs)
+      if (this.#haltedAt === 0 || nowMs - serviceMs > this.#haltedAt) this.#grow(nowMs, serviceMs)
+      else this.#search(this.#limit, nowMs) // those that the halt has held leave: too many are in service now
       return
     }
     if (this.#settling) {
@@ -352,21 +375,51 @@ export class KneeLaw implements LimitLaw {
 
   #leave(startedMs: number): void {
     this.#inflight--
+    this.#someLeft = true
     this.#startsMs = this.#inflight === 0 ? 0 : this.#startsMs - startedMs
   }
 
   bound(nowMs: number): void {
     this.#countUntil(nowMs)
     this.#bound = true
+    this.#quietFrom(nowMs)
     // What was measured before a long quiet may be another traffic's.
     if (nowMs - this.#unboundAt > this.#tuning.maxWindowMs) this.#openWindow(nowMs)
     if (nowMs - this.#unboundAt < this.#tuning.forgetMs) return
-    if (this.#knee > 0) this.#limit = this.#steadyLimit()
+    // Not below those who are in service: if they take long, nobody would be let in for as long.
+    if (this.#knee > 0) this.#limit = Math.max(this.#steadyLimit(), Math.min(this.#limit, this.#inflight))
     this.#beginGrowth(nowMs)
   }
 
   tick(nowMs: number): void {
-    if (this.#bound && this.#phase !== 'grow') this.#settled(nowMs)
+    if (!this.#bound) return
+    if (this.#phase !== 'grow') this.#settled(nowMs)
+    this.#outlast(nowMs)
+  }
+
+  /** Growth without completions, while nobody leaves and the loop rests. */
+  #outlast(nowMs: number): void {
+    const quietMs = nowMs - this.#quietSince
+    if (this.#someLeft) {
+      if (quietMs >= this.#tuning.busyWindowMs) this.#quietFrom(nowMs)
+      return
+    }
+    const { outlastMs, outlastBy, haltMs, haltBy, loopBusy, max } = this.#tuning
+    const known = this.#meanServiceMs > 0
+    if (quietMs < (known ? Math.max(haltMs, 2 * this.#meanServiceMs) : outlastMs)) return
+    const rested = this.#busyMs() - this.#busyAtQuiet < loopBusy * quietMs
+    this.#quietFrom(nowMs)
+    if (!rested) return
+    this.#limit = Math.min(max, Math.ceil(Math.max(this.#limit, this.#inflight) * (known ? haltBy : outlastBy)))
+    if (this.#knee > 0) this.#haltedAt = nowMs
+    // Whoever completes next was admitted under this limit: what comes is judged from here on.
+    this.#beginGrowth(nowMs)
+  }
+
+  #quietFrom(nowMs: number): void {
+    this.#someLeft = false
+    this.#quietSince = nowMs
+    this.#busyAtQuiet = this.#busyMs()
   }
 
   unbound(nowMs: number): void {
@@ -511,6 +564,7 @@ export class KneeLaw implements LimitLaw {
 
   /** Looks for the knee from a limit downwards. */
   #search(from: number, nowMs: number): void {
+    this.#haltedAt = 0
     this.#referenceLimit = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
