@@ -99,6 +99,11 @@ export class Gate<E extends Waiting> {
     return this.#law.limit
   }
 
+  /** Whoever comes now has to wait for a permit. */
+  get full(): boolean {
+    return this.#inflight >= this.#law.limit
+  }
+
   /** True while the queue is standing: the service is overloaded, not merely bursty. */
   get standing(): boolean {
     return this.#queue.standing

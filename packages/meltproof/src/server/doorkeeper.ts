@@ -52,8 +52,12 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** A permit is given back early when an answer or an upload merely flows; looked for this often, ms. */
-const FLOW_CHECK_MS = 50
+/** An answer or an upload that has been under way for so long is a flow, ms; one of events is from its head on. */
+const FLOW_AFTER_MS = 50
+/** Flows are looked for this often while somebody waits, ms; or less often where that would take a larger share of the time. */
+const FLOW_CHECK_MS = 5
+const FLOW_CHECK_SHARE = 0.02
+const FLOW_CHECK_MAX_MS = 50
 /** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
 const LINGER_MS = 2000
 /**
@@ -91,7 +95,10 @@ export class Doorkeeper {
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
-  #flowCheckedAt = 0
+  #checkFlowsAt = 0
+  #flowTimer: NodeJS.Timeout | undefined
+  /** Uploads that are over and wait for a permit again. */
+  readonly #heldUploads = new Set<Exchange>()
   #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
 
   constructor(
@@ -135,6 +142,7 @@ export class Doorkeeper {
   }
 
   get inflight(): number {
+    if (!this.#open) this.#releaseFlowing(now())
     return this.#gate.inflight
   }
 
@@ -179,6 +187,7 @@ export class Doorkeeper {
   #stepAside(): void {
     this.#open = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#flowTimer)
     for (const undo of this.#undo) undo()
   }
 
@@ -197,6 +206,11 @@ export class Doorkeeper {
       this.#handOnLater(exchange)
     }
     this.#lateWaiters.clear()
+    for (const exchange of this.#heldUploads) {
+      this.#abandon(exchange)
+      exchange.resume!()
+    }
+    this.#heldUploads.clear()
   }
 
   // Interception ------------------------------------------------------------------------------------------------
@@ -389,6 +403,7 @@ export class Doorkeeper {
       return 'start'
     }
     this.#pressure.offered(nowMs)
+    if (this.#gate.full) this.#releaseFlowing(nowMs)
     const decision = memoryShort?.() ? 'memory' : this.#gate.offer(exchange, nowMs)
     if (dryRun && decision !== 'start') {
       exchange.ungated = true
@@ -400,7 +415,10 @@ export class Doorkeeper {
       return 'start'
     }
     if (decision === 'start') this.#permit(exchange, nowMs)
-    else if (decision === 'wait') this.#pressure.waited()
+    else if (decision === 'wait') {
+      this.#pressure.waited()
+      this.#watchFlows()
+    }
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
@@ -417,7 +435,8 @@ export class Doorkeeper {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
-    this.counts.admitted++
+    // The end of an upload is no request.
+    if (exchange.resume === undefined) this.counts.admitted++
   }
 
   #wait(connection: Connection, exchange: Exchange): void {
@@ -514,7 +533,7 @@ export class Doorkeeper {
     if (this.#open) return
     try {
       const nowMs = now()
-      if (this.#gate.queued > 0 && nowMs - this.#flowCheckedAt >= FLOW_CHECK_MS) this.#releaseFlowing(nowMs)
+      if (this.#gate.queued > 0) this.#releaseFlowing(nowMs)
       this.#gate[occasion](now())
     } catch (error) {
       this.#fail(error)
@@ -527,6 +546,10 @@ export class Doorkeeper {
       return
     }
     this.#permit(exchange, now())
+    if (this.#heldUploads.delete(exchange)) {
+      exchange.resume!()
+      return
+    }
     this.#leaveWaiting(exchange)
     this.#handOnLater(exchange)
   }
@@ -561,6 +584,10 @@ export class Doorkeeper {
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
     if (exchange.ghost) {
       this.#countShed(reason, now())
+      return
+    }
+    if (this.#heldUploads.delete(exchange)) {
+      exchange.resume!() // its handler has begun: too late to turn it away
       return
     }
     this.#leaveWaiting(exchange)
@@ -667,12 +694,60 @@ export class Doorkeeper {
    * An upload counts only once the app reads it: a body that nobody reads does not keep the handler waiting.
    */
   #releaseFlowing(nowMs: number): void {
-    this.#flowCheckedAt = nowMs
-    const flows = ({ request, response }: Exchange): boolean =>
-      response?.headersSent === true || (!request.complete && request.readableFlowing !== null)
-    for (const exchange of this.#inService.find(flows, ({ startedAt }) => nowMs - startedAt < FLOW_CHECK_MS)) {
+    if (nowMs < this.#checkFlowsAt) return
+    for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
+      if (exchange.response?.headersSent !== true) this.#askAgainAfterUpload(exchange)
       this.#release(exchange, nowMs, true)
     }
+    const tookMs = now() - nowMs
+    this.#checkFlowsAt = nowMs + Math.min(FLOW_CHECK_MAX_MS, Math.max(1, tookMs / FLOW_CHECK_SHARE))
+  }
+
+  /** An answer that becomes a flow while the loop rests tells nobody. */
+  #watchFlows(): void {
+    this.#flowTimer ??= setTimeout(() => {
+      this.#flowTimer = undefined
+      if (this.#open || this.#gate.queued === 0) return
+      this.#wake('timeCame')
+      this.#watchFlows()
+    }, FLOW_CHECK_MS).unref()
+  }
+
+  /**
+   * What a handler does with a body comes after its last byte, and that needs a permit like any other work: the end of
+   * the body is kept until there is one. Otherwise everybody who uploads slowly would get past the limit.
+   */
+  #askAgainAfterUpload({ request, response, connection, keepAlive }: Exchange): void {
+    if (this.#policy.dryRun || response === undefined) return
+    const { push } = request
+    request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+      if (chunk !== null) return push.call(request, chunk, encoding)
+      Reflect.deleteProperty(request, 'push')
+      const resume = (): void => void push.call(request, null)
+      if (this.#open || response.headersSent || response.destroyed) resume()
+      else this.#askAgain(new Exchange(request, connection, keepAlive, now()), response, resume)
+      return false
+    }
+  }
+
+  #askAgain(exchange: Exchange, response: ServerResponse, resume: () => void): void {
+    exchange.response = response
+    exchange.resume = AsyncResource.bind(resume)
+    try {
+      response.on('close', () => {
+        if (this.#heldUploads.delete(exchange)) this.#abandon(exchange)
+        else this.#release(exchange, now())
+      })
+      const decision = this.#gate.offer(exchange, exchange.arrivedAt)
+      if (decision === 'wait') {
+        this.#heldUploads.add(exchange)
+        return
+      }
+      if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
+    } catch (error) {
+      this.#fail(error)
+    }
+    resume()
   }
 
   // Shedding ------------------------------------------------------------------------------------------------------
@@ -782,6 +857,18 @@ type ParsedRequest = IncomingMessage & { upgrade?: boolean }
 
 /** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */
 const WAITING = { finished: false }
+
+function flows({ request, response }: Exchange, forMs: number): boolean {
+  if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
+  return forMs >= FLOW_AFTER_MS && !request.complete && request.readableFlowing !== null
+}
+
+/** Head as Node keeps it; what writeHead() was given is nowhere else. HTTP/2 keeps it as any header. */
+function sendsEvents(response: ServerResponse & { _header?: string | null }): boolean {
+  const { _header: head } = response
+  if (typeof head === 'string') return head.includes('text/event-stream')
+  return String(response.getHeader('content-type')).startsWith('text/event-stream')
+}
 
 /** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
 function keepsConnection(needs: HeadNeeds, request: IncomingMessage): boolean {

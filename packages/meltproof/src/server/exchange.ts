@@ -38,6 +38,8 @@ export class Exchange implements Waiting {
   holdsPermit = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */
   ungated = false
+  /** Goes on with a handler that waits for the end of an upload; of an exchange that asks for that alone. */
+  resume: (() => void) | undefined
   /** In a dry run: its stand-in waits at the gate while its handler runs. */
   ghost = false
   /** In a dry run: how long its handler took, once it has ended; -1 before. */

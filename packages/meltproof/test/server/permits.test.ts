@@ -147,6 +147,80 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
+  it('by streams of events from their head on', async () => {
+    const house = await openDoor(
+      (request, response) => {
+        if (request.url === '/events')
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n')
+        else response.end('served')
+      },
+      // Less than any other answer takes to be a flow.
+      { limit: 1, tuning: { maxWaitMs: 25 } },
+    )
+    const streams = []
+    for (let i = 0; i < 20; i++) {
+      const stream = await house.connect()
+      stream.get('/events')
+      await eventually('it flows', () => stream.received.includes('data: 1'))
+      streams.push(stream)
+    }
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
+    await eventually('open streams are not in service', () => house.door.inflight === 0)
+    for (const stream of streams) stream.destroy()
+    await empty(house)
+  })
+
+  it('by an upload, but its handler needs one again when the body is over', async () => {
+    let working = 0
+    let most = 0
+    const house = await openDoor(
+      (request, response) => {
+        request.resume().on('end', async () => {
+          most = Math.max(most, ++working)
+          await new Promise(resolve => setTimeout(resolve, 20))
+          working--
+          response.end('thanks')
+        })
+      },
+      { limit: 2 },
+    )
+    const slow = []
+    for (let i = 0; i < 8; i++) {
+      const client = await house.connect()
+      client.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+      slow.push(client)
+    }
+    await eventually('all upload', () => house.door.counts.admitted === 8)
+    for (const client of slow) client.send('2')
+    for (const client of slow) assert.equal((await client.answer()).body, 'thanks')
+    assert.equal(most, 2)
+    assert.equal(house.door.counts.admitted, 8)
+    await empty(house)
+  })
+
+  it('by an upload whose client goes away while the end of its body waits', async () => {
+    const holding = new Holding()
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method === 'POST') request.resume().on('end', () => response.end('thanks'))
+        else holding.handler(request, response)
+      },
+      { limit: 1 },
+    )
+    const slow = await house.connect()
+    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    await eventually('it uploads', () => house.door.counts.admitted === 1)
+    const other = await house.connect()
+    other.get('/other')
+    const { response } = await holding.take('/other')
+    slow.send('2')
+    await eventually('its end waits', () => house.door.queued === 1)
+    slow.destroy()
+    await eventually('it waits no more', () => house.door.queued === 0)
+    response.end()
+    await empty(house)
+  })
+
   it('but not by a body that is never finished and that nobody reads', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 300 } })
