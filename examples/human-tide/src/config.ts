@@ -1,4 +1,5 @@
 /** The environment variables, checked. Pure. */
+import { fileURLToPath } from 'node:url'
 
 export interface Config {
   readonly host: string
@@ -28,7 +29,7 @@ export function readConfig(env: Env): Config {
     host: env['HOST'] ?? '127.0.0.1',
     port: whole(env, 'PORT', 3000, 0, 65_535),
     databaseUrl,
-    dataDir: env['DATA_DIR'] ?? new URL('../.data', import.meta.url).pathname,
+    dataDir: env['DATA_DIR'] ?? fileURLToPath(new URL('../.data', import.meta.url)),
     keepDays: whole(env, 'KEEP_DAYS', 30, 1, 3650),
     log: oneOf(env, 'LOG', ['off', 'console']),
     protect: oneOf(env, 'PROTECT', ['on', 'off']) === 'on',

@@ -1,4 +1,5 @@
 /** Puts the parts together: routes, store, live view. Listens on nothing; main.ts and the tests do. */
+import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { connect } from './database/connect.ts'
 import { accessLine } from './http/access-line.ts'
@@ -27,7 +28,7 @@ export interface Tide {
 /** Viewers get one message this often, ms: the pace at which the walkers send. */
 const TICK_MS = 1000
 
-const PUBLIC = new URL('../public', import.meta.url).pathname
+const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
 export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOptions): Tide {
   const database = connect(databaseUrl, keepDays)
