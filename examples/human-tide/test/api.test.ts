@@ -100,6 +100,12 @@ for (const [what, body, status, code] of [
   ['NaN', '{"name":"","sentAt":NaN}', 400, 'not-json'],
   ['infinity', JSON.stringify(report(position(1))).replace('"lat":54', '"lat":1e999'), 400, 'bad-positions'],
   ['a clock years off', { ...report(position(1)), sentAt: 1 }, 400, 'clock-wrong'],
+  [
+    'too deep',
+    `{"name":"","sentAt":${Date.now()},"positions":[{"seq":${'['.repeat(15_000)}${']'.repeat(15_000)}}]}`,
+    400,
+    'bad-positions',
+  ],
   ['no JSON', 'hello', 400, 'not-json'],
   ['a bare value', '7', 400, 'not-json'],
   ['a zero byte in a name', { ...report(position(1)), name: 'a\0b' }, 400, 'bad-name'],

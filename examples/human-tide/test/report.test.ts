@@ -79,6 +79,16 @@ test('names: markup is text like any other, what hides or breaks lines is refuse
   for (const name of hostile) assert.equal(refusal({ ...report, name }).code, 'bad-name')
 })
 
+test('a refusal tells back which number was wrong, and nothing that could be large', () => {
+  const seqs = [1.5, 'x'.repeat(30_000), JSON.parse('['.repeat(15_000) + ']'.repeat(15_000)), { toJSON: 1 }, true]
+  const { more } = refusal({ ...report, positions: [null, ...seqs.map(seq => ({ ...position, seq }))] })
+  assert.deepEqual(
+    (more['invalid'] as { seq: unknown }[]).map(({ seq }) => seq),
+    [null, 1.5, null, null, null, null],
+  )
+  assert.ok(JSON.stringify(more).length < 1000)
+})
+
 test('a clock off by hours is corrected, one off by years is told the time', () => {
   const slow = NOW - 3_600_000
   const corrected = parseReport({ ...report, sentAt: slow, positions: [{ ...position, at: slow - 5000 }] }, NOW)

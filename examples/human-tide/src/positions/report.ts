@@ -45,10 +45,10 @@ export function parseReport(body: unknown, now: number): Report {
   if (!Array.isArray(positions) || positions.length < 1 || positions.length > MOST_POSITIONS) {
     throw new Refusal(400, 'bad-positions', `positions must be a list of 1 to ${MOST_POSITIONS}`)
   }
-  const invalid: { index: number; seq: unknown; why: string }[] = []
+  const invalid: { index: number; seq: number | null; why: string }[] = []
   const good = positions.map((given, index) => {
     const why = faultOf(given, sentAt)
-    if (why !== undefined) invalid.push({ index, seq: (given as { seq?: unknown } | null)?.seq ?? null, why })
+    if (why !== undefined) invalid.push({ index, seq: seqOf(given), why })
     return given as Position
   })
   if (invalid.length > 0) {
@@ -77,6 +77,12 @@ function faultOf(given: unknown, sentAt: number): string | undefined {
   if (at > sentAt + JITTER_MS) return 'at is later than sentAt'
   if (at < sentAt - OLDEST_MS) return 'at is more than a week ago'
   return undefined
+}
+
+/** To find it again by. Anything else than a number is not told back: it may be as large and as deep as a request. */
+function seqOf(given: unknown): number | null {
+  const seq = (given as { seq?: unknown } | null)?.seq
+  return typeof seq === 'number' ? seq : null
 }
 
 function record(body: unknown): Readonly<Record<string, unknown>> {
