@@ -27,6 +27,8 @@ export class Sender {
   state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '' }
   #failures = 0
   #batch = BATCH
+  /** Of positions up to this one, those still in the outbox are not sent until the page is opened again. */
+  #passedOver = 0
   /** Server's time minus the phone's, ms; only needed where the phone's clock is far off. */
   #clockOff = 0
   #running = false
@@ -70,7 +72,7 @@ export class Sender {
 
   /** One attempt. Returns how long to wait before the next one, ms. */
   async #step() {
-    const kept = await this.outbox.oldest(this.#batch)
+    const kept = await this.outbox.oldest(this.#batch, this.#passedOver)
     if (kept.length === 0) return PACE_MS
     let response
     try {
@@ -112,8 +114,16 @@ export class Sender {
       this.#tell({ unusable: this.state.unusable + seqs.length, detail: answer.title })
       return CATCH_UP_MS
     }
-    if (status === 413 && this.#batch > 1) {
-      this.#batch = Math.ceil(this.#batch / 2)
+    const notStorable = status === 400 && answer.code === 'not-storable'
+    if ((status === 413 || notStorable) && kept.length > 1) {
+      this.#batch = Math.ceil(kept.length / 2)
+      return CATCH_UP_MS
+    }
+    if (notStorable) {
+      // It stays on the phone, for a server that can; what comes after it must not wait for that.
+      this.#passedOver = kept[0]?.seq ?? 0
+      this.#batch = BATCH
+      this.#tell({ unusable: this.state.unusable + 1, detail: answer.title })
       return CATCH_UP_MS
     }
     const busy = status === 429 || status >= 500

@@ -121,6 +121,47 @@ for (const [what, body, status, code] of [
   })
 }
 
+test('numbers at the edge of what a column holds are stored, and spoil nobody else’s report', async () => {
+  const edges = [
+    { accuracy: 1e-46 },
+    { accuracy: 5e-324 },
+    { accuracy: 20_040_000 },
+    { lat: 5e-324, lon: -5e-324 },
+    { lat: -90, lon: 180 },
+    { seq: Number.MAX_SAFE_INTEGER },
+    { at: Date.now() - 7 * 86_400_000 },
+  ]
+  const bodies = [...edges, ...Array.from({ length: 20 }, () => ({}))].map(change => report(position(1, change)))
+  const answers = await Promise.all(bodies.map(body => post(newKey(), body)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    bodies.map(() => 200),
+  )
+})
+
+test('what the database refuses after all is a 400 for whoever sent it, and for nobody else', async context => {
+  const said = context.mock.method(console, 'error', () => {})
+  await database.query(
+    `ALTER TABLE positions ADD CONSTRAINT not_here CHECK (lat <> 13);
+    ALTER TABLE walkers ADD CONSTRAINT not_so CHECK (convert_to(name, 'LATIN1') IS NOT NULL)`,
+  )
+  try {
+    const good = Array.from({ length: 20 }, newKey)
+    const stored = good.map(key => post(key, report(position(1))))
+    const [badPosition, badName] = await Promise.all([
+      post(newKey(), report(position(1), position(2, { lat: 13 }))),
+      post(newKey(), { ...report(position(1)), name: '江' }),
+    ])
+    assert.deepEqual([badPosition.status, (await json(badPosition))['code']], [400, 'not-storable'])
+    assert.deepEqual([badName.status, (await json(badName))['code']], [400, 'bad-name'])
+    assert.ok((await Promise.all(stored)).every(({ status }) => status === 200))
+    for (const key of good) assert.equal((await rowsOf(key)).length, 1)
+    assert.match(String(said.mock.calls[0]?.arguments), /SQLSTATE (23514|22P05)/)
+  } finally {
+    await database.query('ALTER TABLE positions DROP CONSTRAINT not_here; ALTER TABLE walkers DROP CONSTRAINT not_so')
+  }
+})
+
 test('not JSON by its type, compressed, no key, a short key', async () => {
   const body = report(position(1))
   assert.equal((await post(newKey(), body, { 'content-type': 'text/plain' })).status, 415)

@@ -129,7 +129,7 @@ async function phone(
   }))
   const sent: Sent[] = []
   const outbox = {
-    oldest: async (count = 100) => positions.slice(0, count),
+    oldest: async (count = 100, after = 0) => positions.filter(({ seq }) => seq > after).slice(0, count),
     remove: async (seqs: readonly number[]) => {
       positions = positions.filter(({ seq }) => !seqs.includes(seq))
     },
@@ -172,6 +172,19 @@ test('one position the server can not use does not hold up the others', async ()
   const bad = () => Response.json({ code: 'bad-positions', invalid: [{ index: 1 }] }, { status: 400 })
   const { left, state } = await phone([bad], 3, stored(2))
   assert.deepEqual([left, state.stored, state.unusable], [[], 2, 1])
+})
+
+test('a position the database can not hold stays on the phone; those around it are stored', async () => {
+  const notStorable = (report: Sent) =>
+    report.positions.some(({ seq }) => seq === 3)
+      ? Response.json({ code: 'not-storable', title: 'can not be stored' }, { status: 400 })
+      : Response.json({ stored: report.positions.length })
+  const { left, state, sent } = await phone(Array(7).fill(notStorable), 6, stored(5))
+  assert.deepEqual([left, state.stored, state.unusable], [[3], 5, 1])
+  assert.deepEqual(
+    sent.map(({ positions }) => positions.length),
+    [6, 3, 2, 4, 2, 1, 3],
+  )
 })
 
 test('a clock that is years off is put right for what is sent', async () => {

@@ -54,6 +54,19 @@ test('the edges of the earth are on it', () => {
   }
 })
 
+test('an accuracy is what the column can hold: centimetres', () => {
+  for (const [accuracy, stored] of [
+    [5e-324, 0],
+    [1e-46, 0],
+    [0.004, 0],
+    [4.567, 4.57],
+    [20_040_000, 20_040_000],
+  ]) {
+    assert.equal(parseReport(withPosition({ accuracy }), NOW).positions[1]?.accuracy, stored)
+  }
+  for (const accuracy of [3.5e38, 1e308, 20_040_001]) assert.equal(refusal(withPosition({ accuracy })).status, 400)
+})
+
 test('bodies that are no report', () => {
   for (const body of [
     null,
@@ -122,6 +135,7 @@ test('whatever comes, it is refused, or every position that is taken can be stor
           assert.ok(
             Number.isSafeInteger(seq) && at <= NOW && Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && accuracy >= 0,
           )
+          assert.ok(accuracy === 0 || (Math.fround(accuracy) > 0 && Math.fround(accuracy) < Infinity))
         }
       } catch (error) {
         assert.ok(error instanceof Refusal && error.status === 400, String(error))

@@ -1,6 +1,7 @@
 /**
  * Many small writes become few large ones, and each caller waits for the one that carries its own. What comes while a
- * write is under way is the next write, so the busier it gets the larger they are. Pure but for timers.
+ * write is under way is the next write, so the busier it gets the larger they are. A caller whose rows can not be written
+ * spoils nobody else's write. Pure but for timers.
  */
 
 export interface GroupCommitOptions {
@@ -13,6 +14,11 @@ export interface GroupCommitOptions {
   readonly mostRows?: number
   /** Rows that may wait; beyond this callers are told to come back. */
   readonly mostWaiting?: number
+  /**
+   * Whether a write failed because of what its rows say, not because of the database: it is then made again in halves,
+   * down to the caller whose rows they are. Default: never, all of a write fail together.
+   */
+  readonly isAboutRows?: (error: unknown) => boolean
 }
 
 export class TooManyWaiting extends Error {
@@ -30,6 +36,7 @@ export class GroupCommit<Row> {
   readonly #gatherMs: number
   readonly #mostRows: number
   readonly #mostWaiting: number
+  readonly #isAboutRows: (error: unknown) => boolean
   #waiting: Waiting<Row>[] = []
   #waitingRows = 0
   #busy = false
@@ -40,6 +47,7 @@ export class GroupCommit<Row> {
     this.#gatherMs = options.gatherMs ?? 20
     this.#mostRows = options.mostRows ?? 1000
     this.#mostWaiting = options.mostWaiting ?? 20_000
+    this.#isAboutRows = options.isAboutRows ?? (() => false)
   }
 
   /** Resolves once `rows` are written; rejects when they may not be, or with TooManyWaiting at once. */
@@ -61,16 +69,24 @@ export class GroupCommit<Row> {
   /** One write at a time: two could wait for each other's rows, and a second gains nothing that a larger one does not. */
   async #writeAll(): Promise<void> {
     this.#busy = true
-    while (this.#waiting.length > 0) {
-      const group = this.#take()
-      try {
-        await this.#write(group.flatMap(waiting => waiting.rows))
-        for (const waiting of group) waiting.resolve()
-      } catch (error) {
-        for (const waiting of group) waiting.reject(error)
-      }
-    }
+    while (this.#waiting.length > 0) await this.#writeGroup(this.#take())
     this.#busy = false
+  }
+
+  /** In halves, one culprit among a thousand costs twenty small writes; and who came first is written first. */
+  async #writeGroup(group: readonly Waiting<Row>[]): Promise<void> {
+    try {
+      await this.#write(group.flatMap(waiting => waiting.rows))
+      for (const waiting of group) waiting.resolve()
+    } catch (error) {
+      if (group.length > 1 && this.#isAboutRows(error)) {
+        const half = group.length >> 1
+        await this.#writeGroup(group.slice(0, half))
+        await this.#writeGroup(group.slice(half))
+        return
+      }
+      for (const waiting of group) waiting.reject(error)
+    }
   }
 
   /** Those who wait longest, as many as one write takes; always at least one. */

@@ -61,7 +61,7 @@ export function parseReport(body: unknown, now: number): Report {
       at: Math.min(at + offMs, now),
       lat,
       lon,
-      accuracy,
+      accuracy: toCentimetres(accuracy),
     })),
   }
 }
@@ -72,7 +72,7 @@ function faultOf(given: unknown, sentAt: number): string | undefined {
   if (!isWithin(lat, -90, 90)) return 'lat must be a number from -90 to 90'
   if (!isWithin(lon, -180, 180)) return 'lon must be a number from -180 to 180'
   // Half the way around the earth, metres.
-  if (!isWithin(accuracy, 0, 20_040_000)) return 'accuracy must be metres from 0'
+  if (!isWithin(accuracy, 0, 20_040_000)) return 'accuracy must be metres from 0 to 20,040,000'
   if (!isWhole(at, 0)) return 'at must be a time, ms since 1970'
   if (at > sentAt + JITTER_MS) return 'at is later than sentAt'
   if (at < sentAt - OLDEST_MS) return 'at is more than a week ago'
@@ -89,6 +89,9 @@ function record(body: unknown): Readonly<Record<string, unknown>> {
   if (body !== null && typeof body === 'object' && !Array.isArray(body)) return body as Record<string, unknown>
   throw new Refusal(400, 'bad-report', 'The body must be an object with name, sentAt and positions')
 }
+
+/** The column is a `real`, which refuses what is too small for it, such as 1e-46; no phone knows better than this. */
+const toCentimetres = (metres: number): number => Math.round(metres * 100) / 100
 
 const isWhole = (value: unknown, min: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= min

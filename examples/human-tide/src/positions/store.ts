@@ -1,5 +1,6 @@
 /** Keeps positions. `keep` resolves after the COMMIT that holds them, never before. */
 import type { Pool } from 'pg'
+import { dataRefusal, isDataFault } from '../database/data-fault.ts'
 import { databaseRefusal } from '../database/down.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { Position, Report } from './report.ts'
@@ -45,12 +46,14 @@ export class Store {
 
   constructor(pool: Pool) {
     this.#pool = pool
-    this.#group = new GroupCommit(rows => this.#write(rows))
+    this.#group = new GroupCommit(rows => this.#write(rows), { isAboutRows: isDataFault })
   }
 
-  /** Throws a Refusal (503) when the database can not say that everything is stored. */
+  /** Throws a Refusal: 503 when the database can not say that everything is stored, 400 when it never will be. */
   async keep(walker: string, { name, positions }: Report): Promise<void> {
-    await this.#group.add(positions.map(position => ({ walker, name, ...position }))).catch(databaseRefusal)
+    await this.#group
+      .add(positions.map(position => ({ walker, name, ...position })))
+      .catch(error => (isDataFault(error) ? Promise.reject(dataRefusal(error)) : databaseRefusal(error)))
   }
 
   async forget(walker: string): Promise<void> {
