@@ -81,7 +81,7 @@ export class Sender {
       return this.#failed('no-signal', undefined, '')
     }
     const answer = await response.json().catch(() => ({}))
-    if (response.ok && answer.stored === kept.length) {
+    if (response.ok && answer.stored + answer.known === kept.length) {
       await this.outbox.remove(kept.map(({ seq }) => seq))
       this.#failures = 0
       this.#batch = BATCH

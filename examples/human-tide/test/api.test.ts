@@ -5,6 +5,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { protect } from 'meltproof'
+import type { Snapshot } from '../src/live/shore.ts'
 import type { HistoryPage } from '../src/positions/history.ts'
 import { createTide, type Tide } from '../src/tide.ts'
 import { type TestDatabase, testDatabase } from './postgres.ts'
@@ -54,6 +55,17 @@ const report = (...positions: object[]) => ({ name: 'Ada', sentAt: Date.now(), p
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 const historyPage = async (from: number, to: number) =>
   (await (await fetch(`${origin}/api/history?from=${from}&to=${to}`)).json()) as HistoryPage
+/** How the live page draws the walker of this name. */
+async function onTheShore(name: string): Promise<readonly [number, number, number, number, string] | undefined> {
+  const live = await fetch(`${origin}/api/live`)
+  let text = ''
+  for await (const chunk of live.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    const snapshot = /event: snapshot\ndata: (.*)\n\n/.exec(text)?.[1]
+    if (snapshot !== undefined) return (JSON.parse(snapshot) as Snapshot).walkers.find(walker => walker[4] === name)
+  }
+  return undefined
+}
 const rowsOf = (key: string) =>
   database.query('SELECT seq::int, lat FROM positions WHERE walker = $1::uuid ORDER BY seq', [idOf(key)])
 
@@ -61,7 +73,8 @@ test('a 200 means stored', async () => {
   const key = newKey()
   const answer = await post(key, report(position(1), position(2)))
   assert.equal(answer.status, 200)
-  assert.equal((await json(answer))['stored'], 2)
+  const { stored, known } = await json(answer)
+  assert.deepEqual([stored, known], [2, 0])
   assert.deepEqual(await rowsOf(key), [
     { seq: 1, lat: 54 },
     { seq: 2, lat: 54 },
@@ -84,6 +97,25 @@ test('a resend is no duplicate, in whatever order, also at the same moment; the 
     { seq: 2, lat: 54 },
     { seq: 3, lat: 54 },
   ])
+})
+
+test('the answer and the live page tell what is stored: of a position that comes again, the first', async () => {
+  const key = newKey()
+  const name = 'Twice'
+  const counts = async (...positions: object[]) => {
+    const { stored, known } = await json(await post(key, { ...report(...positions), name }))
+    return [stored, known]
+  }
+  const began = Date.now() - 60_000
+  assert.deepEqual(await counts(position(1, { at: began, lat: 10 })), [1, 0])
+  assert.deepEqual(await counts(position(1, { lat: 20 }), position(1, { lat: 30 })), [0, 2])
+  const second = { at: began + 2000, lat: 40 }
+  assert.deepEqual(await counts(position(2, second), position(2, { lat: 50 }), position(1, { lat: 20 })), [1, 2])
+  assert.deepEqual(await rowsOf(key), [
+    { seq: 1, lat: 10 },
+    { seq: 2, lat: 40 },
+  ])
+  assert.equal((await onTheShore(name))?.[1], 40)
 })
 
 test('a new name counts from then on', async () => {

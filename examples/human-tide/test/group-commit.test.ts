@@ -8,13 +8,13 @@ import { GroupCommit, TooManyWaiting } from '../src/positions/group-commit.ts'
 function slowWriter() {
   const writes: { rows: readonly number[]; done: () => void; fail: (error: Error) => void }[] = []
   const write = (rows: readonly number[]) =>
-    new Promise<void>((resolve, reject) => {
-      writes.push({ rows, done: resolve, fail: reject })
+    new Promise<readonly string[]>((resolve, reject) => {
+      writes.push({ rows, done: () => resolve(rows.map(row => `row ${row}`)), fail: reject })
     })
   return { writes, write }
 }
 
-const settledness = (promise: Promise<void>) => {
+const settledness = (promise: Promise<unknown>) => {
   const seen = { is: 'pending' }
   promise.then(
     () => (seen.is = 'stored'),
@@ -65,7 +65,7 @@ test('a write that fails is told to those in it and to nobody else', async conte
   assert.equal(after.is, 'stored')
 })
 
-test('whatever rows a database refuses, only their callers are told; the others are written, in order', async () => {
+test('whatever rows a database refuses, only their callers are told so; the others are written, in order, and each is told of its own', async () => {
   const BAD = -1
   const row = fc.oneof({ weight: 9, arbitrary: fc.nat() }, { weight: 1, arbitrary: fc.constant(BAD) })
   const calls = fc.array(fc.array(row, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 40 })
@@ -75,13 +75,14 @@ test('whatever rows a database refuses, only their callers are told; the others 
       const write = async (rows: readonly number[]) => {
         if (rows.includes(BAD)) throw new RangeError('a bad row')
         written.push(...rows)
+        return rows.map(row => `row ${row}`)
       }
       const group = new GroupCommit(write, { gatherMs: 0, isAboutRows: error => error instanceof RangeError })
       const ends = await Promise.allSettled(given.map(rows => group.add(rows)))
       const isGood = (rows: readonly number[]) => !rows.includes(BAD)
       assert.deepEqual(
-        ends.map(({ status }) => status === 'fulfilled'),
-        given.map(isGood),
+        ends.map(end => (end.status === 'fulfilled' ? end.value : 'refused')),
+        given.map(rows => (isGood(rows) ? rows.map(row => `row ${row}`) : 'refused')),
       )
       assert.deepEqual(written, given.filter(isGood).flat())
     }),
@@ -94,6 +95,7 @@ test('a database that goes away while a culprit is looked for: the rest is told 
   const write = async (rows: readonly number[]) => {
     if (++writes > 4) throw new Error('the database is gone')
     if (rows.includes(1)) throw new RangeError('a bad row')
+    return rows
   }
   const group = new GroupCommit(write, { isAboutRows: error => error instanceof RangeError })
   const ends = await Promise.allSettled([[0], [1], [2], [3]].map(rows => group.add(rows)))

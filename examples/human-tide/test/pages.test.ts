@@ -141,7 +141,7 @@ async function phone(
     async post(given: object) {
       const report = given as Sent
       sent.push(report)
-      const answer = answers.shift()?.(report) ?? Response.json({ stored: report.positions.length })
+      const answer = answers.shift()?.(report) ?? Response.json({ stored: report.positions.length, known: 0 })
       if (answer instanceof Error) throw answer
       return answer
     },
@@ -178,7 +178,7 @@ test('a position the database can not hold stays on the phone; those around it a
   const notStorable = (report: Sent) =>
     report.positions.some(({ seq }) => seq === 3)
       ? Response.json({ code: 'not-storable', title: 'can not be stored' }, { status: 400 })
-      : Response.json({ stored: report.positions.length })
+      : Response.json({ stored: report.positions.length, known: 0 })
   const { left, state, sent } = await phone(Array(7).fill(notStorable), 6, stored(5))
   assert.deepEqual([left, state.stored, state.unusable], [[3], 5, 1])
   assert.deepEqual(
@@ -197,9 +197,15 @@ test('what is too large goes in smaller pieces, all of it', async () => {
   const tooLarge = (report: Sent) =>
     report.positions.length > 30
       ? Response.json({}, { status: 413 })
-      : Response.json({ stored: report.positions.length })
+      : Response.json({ stored: report.positions.length, known: 0 })
   const { left } = await phone(Array(3).fill(tooLarge), 60, stored(60))
   assert.deepEqual(left, [])
+})
+
+test('what had been stored before is acknowledged too, and not sent again', async () => {
+  const known = () => Response.json({ stored: 1, known: 2 })
+  const { sent, left, state } = await phone([known], 3, stored(3))
+  assert.deepEqual([sent.length, left, state.stored], [1, [], 3])
 })
 
 test('an answer that is not ours (a hotel’s login page) acknowledges nothing', async () => {

@@ -25,24 +25,27 @@ export class TooManyWaiting extends Error {
   override name = 'TooManyWaiting'
 }
 
-interface Waiting<Row> {
+/** Writes these rows, and tells something of each. */
+export type Write<Row, Told> = (rows: readonly Row[]) => Promise<readonly Told[]>
+
+interface Waiting<Row, Told> {
   readonly rows: readonly Row[]
-  readonly resolve: () => void
+  readonly resolve: (told: readonly Told[]) => void
   readonly reject: (error: unknown) => void
 }
 
-export class GroupCommit<Row> {
-  readonly #write: (rows: readonly Row[]) => Promise<void>
+export class GroupCommit<Row, Told> {
+  readonly #write: Write<Row, Told>
   readonly #gatherMs: number
   readonly #mostRows: number
   readonly #mostWaiting: number
   readonly #isAboutRows: (error: unknown) => boolean
-  #waiting: Waiting<Row>[] = []
+  #waiting: Waiting<Row, Told>[] = []
   #waitingRows = 0
   #busy = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(write: (rows: readonly Row[]) => Promise<void>, options: GroupCommitOptions = {}) {
+  constructor(write: Write<Row, Told>, options: GroupCommitOptions = {}) {
     this.#write = write
     this.#gatherMs = options.gatherMs ?? 20
     this.#mostRows = options.mostRows ?? 1000
@@ -50,8 +53,8 @@ export class GroupCommit<Row> {
     this.#isAboutRows = options.isAboutRows ?? (() => false)
   }
 
-  /** Resolves once `rows` are written; rejects when they may not be, or with TooManyWaiting at once. */
-  add(rows: readonly Row[]): Promise<void> {
+  /** Resolves with what is told of `rows` once they are written; rejects when they may not be, or with TooManyWaiting at once. */
+  add(rows: readonly Row[]): Promise<readonly Told[]> {
     if (this.#waitingRows + rows.length > this.#mostWaiting) {
       return Promise.reject(new TooManyWaiting(`${this.#waitingRows} positions wait to be stored`))
     }
@@ -74,10 +77,14 @@ export class GroupCommit<Row> {
   }
 
   /** In halves, one culprit among a thousand costs twenty small writes; and who came first is written first. */
-  async #writeGroup(group: readonly Waiting<Row>[]): Promise<void> {
+  async #writeGroup(group: readonly Waiting<Row, Told>[]): Promise<void> {
     try {
-      await this.#write(group.flatMap(waiting => waiting.rows))
-      for (const waiting of group) waiting.resolve()
+      const told = await this.#write(group.flatMap(waiting => waiting.rows))
+      let from = 0
+      for (const { rows, resolve } of group) {
+        resolve(told.slice(from, from + rows.length))
+        from += rows.length
+      }
     } catch (error) {
       if (group.length > 1 && this.#isAboutRows(error)) {
         const half = group.length >> 1
@@ -90,7 +97,7 @@ export class GroupCommit<Row> {
   }
 
   /** Those who wait longest, as many as one write takes; always at least one. */
-  #take(): Waiting<Row>[] {
+  #take(): Waiting<Row, Told>[] {
     let rows = 0
     let count = 0
     for (const waiting of this.#waiting) {
