@@ -32,6 +32,8 @@ export class Sender {
   /** Server's time minus the phone's, ms; only needed where the phone's clock is far off. */
   #clockOff = 0
   #running = false
+  /** @type {Promise<void>} */
+  #ended = Promise.resolve()
   /** @type {(() => void) | undefined} */
   #wake
 
@@ -42,26 +44,35 @@ export class Sender {
    * @param {() => string} parts.name
    * @param {() => number} [parts.now]
    * @param {(state: State) => void} [parts.onState]
+   * @param {<T>(attempt: () => Promise<T>) => Promise<T>} [parts.alone] nobody else touches the outbox during an attempt
    */
-  constructor({ outbox, post, name, now = Date.now, onState = () => {} }) {
+  constructor({ outbox, post, name, now = Date.now, onState = () => {}, alone = attempt => attempt() }) {
     this.outbox = outbox
     this.post = post
     this.name = name
     this.now = now
     this.onState = onState
+    this.alone = alone
   }
 
-  async run() {
+  run() {
     this.#running = true
+    this.#ended = this.#untilStopped()
+    return this.#ended
+  }
+
+  async #untilStopped() {
     while (this.#running) {
-      const waitMs = await this.#step()
-      await this.#sleep(waitMs)
+      const waitMs = await this.alone(() => this.#step())
+      if (this.#running) await this.#sleep(waitMs)
     }
   }
 
+  /** Resolves when nothing is under way any more: what is being sent is waited for. */
   stop() {
     this.#running = false
     this.#wake?.()
+    return this.#ended
   }
 
   /** There may be a signal again: do not wait any longer. */

@@ -1,5 +1,6 @@
 /** The phone's page: consent, start and stop, and what the walker may want to know at a glance. */
 import { openOutbox } from './outbox.js'
+import { keyOf } from './phone-key.js'
 import { startPositionClock } from './position-clock.js'
 import { Sender } from './sender.js'
 
@@ -12,20 +13,20 @@ const number = new Intl.NumberFormat()
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 const outbox = await openOutbox()
-/** @type {string} */
-let key
 /** @type {Sender | undefined} */
 let sender
 /** @type {(() => void) | undefined} */
 let endWalk
 let acknowledged = 0
+/** Of those, how many this sender has told of. */
+let counted = 0
 
 byId('name').value = (await outbox.get('name')) ?? ''
 acknowledged = (await outbox.get('stored')) ?? 0
-await loadKey()
-if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
-void showNumbers()
 byId('after').hidden = acknowledged === 0 && (await outbox.count()) === 0
+if (await outbox.get('forgetting')) sayNotDeleted()
+else if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
+void showNumbers()
 void fetch('/api/about').then(
   async answer => {
     const { keepDays } = await answer.json()
@@ -61,6 +62,7 @@ document.addEventListener('visibilitychange', () => {
 /** One tab at a time: two would send every second twice. */
 async function walk() {
   await outbox.set('name', byId('name').value.trim())
+  await outbox.set('forgetting', false)
   await navigator.locks.request('walk', { ifAvailable: true }, lock => {
     if (lock === null) {
       byId('problem').textContent = 'You are walking in another tab already.'
@@ -101,12 +103,19 @@ function begin(ended) {
 
 function startSending() {
   if (sender !== undefined) return
-  sender = new Sender({ outbox, post, name: () => byId('name').value.trim(), onState: onSender })
+  counted = 0
+  sender = new Sender({ outbox, post, name: () => byId('name').value.trim(), onState: onSender, alone })
   void sender.run()
 }
 
+/** Other tabs may send too, and any of them may delete. @template T @param {() => Promise<T>} act @returns {Promise<T>} */
+function alone(act) {
+  return navigator.locks.request('outbox', act)
+}
+
 /** @param {object} report */
-function post(report) {
+async function post(report) {
+  const key = await keyOf(outbox)
   return fetch('/api/positions', {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -115,7 +124,6 @@ function post(report) {
   })
 }
 
-let counted = 0
 /** @param {import('./sender.js').State} state */
 function onSender(state) {
   acknowledged += state.stored - counted
@@ -141,39 +149,47 @@ function onSender(state) {
   void showNumbers()
 }
 
+/**
+ * In this order: nothing is on its way any more, the server forgets, and only then the key goes, which is the one thing
+ * that can delete. When it fails, nothing is sent until the walker walks on, also after a reload.
+ */
 async function forget() {
-  const answer = await fetch('/api/walker', {
-    method: 'DELETE',
-    headers: { authorization: `Bearer ${key}` },
-    signal: AbortSignal.timeout(GIVE_UP_MS),
-  }).catch(() => undefined)
-  if (answer?.status !== 204) {
-    return say(
-      'stopped',
-      'Not deleted yet',
-      'The server could not be reached. Please try again when there is a signal.',
-    )
-  }
-  sender?.stop()
+  byId('after').hidden = byId('start').disabled = true
+  say('stopped', 'Deleting your walk', 'What is being sent right now is waited for.')
+  await outbox.set('forgetting', true)
+  const sending = sender
   sender = undefined
-  acknowledged = counted = 0
-  await outbox.clear()
-  await loadKey()
-  byId('after').hidden = true
+  await sending?.stop().catch(() => {}) // one that broke has nothing under way
+  const deleted = await alone(async () => {
+    const isGone = await deleteAtServer()
+    if (isGone) await outbox.clear()
+    return isGone
+  })
+  byId('start').disabled = false
+  if (!deleted) return sayNotDeleted()
+  acknowledged = 0
   byId('stored-note').textContent = 'nothing yet'
   say('idle', 'Your walk is deleted', 'Nothing of it is left, here or on the server.')
   void showNumbers()
 }
 
-/** Who we are: 192 random bits that never leave this phone but to prove it. */
-async function loadKey() {
-  key = await outbox.get('key')
-  if (key !== undefined) return
-  const bytes = crypto.getRandomValues(new Uint8Array(24))
-  key = btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-  await outbox.set('key', key)
+async function deleteAtServer() {
+  const key = await keyOf(outbox)
+  const answer = await fetch('/api/walker', {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(GIVE_UP_MS),
+  }).catch(() => undefined)
+  return answer?.status === 204
+}
+
+function sayNotDeleted() {
+  byId('after').hidden = false
+  say(
+    'stopped',
+    'Not deleted yet',
+    'The server could not be reached. Please try again when there is a signal. Until then this phone sends nothing.',
+  )
 }
 
 /** A phone whose screen goes dark tells no positions. @returns {() => void} */

@@ -10,6 +10,7 @@ import { notFound, onError } from './http/problem.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import { Shore } from './live/shore.ts'
 import { Viewers } from './live/viewers.ts'
+import { startCleanUp } from './positions/clean-up.ts'
 import { Store } from './positions/store.ts'
 
 export interface TideOptions {
@@ -31,10 +32,11 @@ const TICK_MS = 1000
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
 export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOptions): Tide {
-  const database = connect(databaseUrl, keepDays)
+  const database = connect(databaseUrl)
   const shore = new Shore()
   const viewers = new Viewers(() => shore.snapshot(Date.now()))
   const store = new Store(database.writer)
+  const endCleanUp = startCleanUp(database.reader, store, keepDays)
   // After a restart the shore is not empty until everybody has sent again.
   void database.ready.then(async () => shore.restore(await store.latest(), Date.now())).catch(() => {})
   const tick = setInterval(() => viewers.send(shore.tick(Date.now()), Date.now()), TICK_MS)
@@ -66,6 +68,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOpti
     endLiveStreams: () => viewers.close(),
     async close() {
       clearInterval(tick)
+      endCleanUp()
       viewers.close()
       await database.close()
     },

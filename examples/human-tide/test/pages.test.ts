@@ -1,6 +1,7 @@
 /** The parts of the pages that need no browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Crowd } from '../public/crowd.js'
 import { lastNotAfter, Replay } from '../public/replay.js'
 import { Sender } from '../public/sender.js'
@@ -146,7 +147,7 @@ async function phone(
       return answer
     },
     onState: () => {
-      if (until(sender)) sender.stop()
+      if (until(sender)) void sender.stop()
       else setImmediate(() => sender.kick()) // no waiting in tests
     },
   })
@@ -206,6 +207,38 @@ test('what had been stored before is acknowledged too, and not sent again', asyn
   const known = () => Response.json({ stored: 1, known: 2 })
   const { sent, left, state } = await phone([known], 3, stored(3))
   assert.deepEqual([sent.length, left, state.stored], [1, [], 3])
+})
+
+test('a sender that is stopped waits for what is under way, sends no more, and does not wait for its next turn', async () => {
+  let answer: (response: Response) => void = () => {}
+  let posts = 0
+  const removed: number[] = []
+  const sender = new Sender({
+    outbox: {
+      oldest: async () => [{ seq: 1, at: 1, lat: 54, lon: 8, accuracy: 5 }],
+      remove: async seqs => void removed.push(...seqs),
+    },
+    name: () => 'Ada',
+    post: () => {
+      posts++
+      return new Promise<Response>(resolve => {
+        answer = resolve
+      })
+    },
+  })
+  void sender.run()
+  await turn()
+  let ended = false
+  const stopped = sender.stop().then(() => {
+    ended = true
+  })
+  await turn()
+  assert.deepEqual([posts, ended], [1, false])
+  const began = performance.now()
+  answer(Response.json({}, { status: 503, headers: { 'retry-after': '60' } }))
+  await stopped
+  assert.ok(performance.now() - began < 5000, 'not the minute the server asked for')
+  assert.deepEqual([posts, removed], [1, []])
 })
 
 test('an answer that is not ours (a hotel’s login page) acknowledges nothing', async () => {

@@ -46,12 +46,16 @@ export class Store {
   /** What walkers are called, as stored. */
   readonly #names = new Map<string, string>()
 
+  /** A pool of one connection: what is asked first is done first. */
   constructor(pool: Pool) {
     this.#pool = pool
     this.#group = new GroupCommit(rows => this.#write(rows), { isAboutRows: isDataFault })
   }
 
-  /** Resolves with those that are new; the others had been stored before. Throws a Refusal: 503 when the database can not say that everything is stored, 400 when it never will be. */
+  /**
+   * Resolves with those that are new; the others had been stored before. Throws a Refusal: 503 when the database can not
+   * say that everything is stored, 400 when it never will be.
+   */
   async keep(walker: string, { name, positions }: Report): Promise<readonly Position[]> {
     const isNew = await this.#group
       .add(positions.map(position => ({ walker, name, ...position })))
@@ -59,11 +63,26 @@ export class Store {
     return positions.filter((_position, index) => isNew[index])
   }
 
+  /** Also what still waits to be stored: of no rows it is told once everything that came before is written. */
   async forget(walker: string): Promise<void> {
-    this.#names.delete(walker)
+    await this.#group.add([]).catch(databaseRefusal)
     await this.#pool
       .query('WITH gone AS (DELETE FROM positions WHERE walker = $1) DELETE FROM walkers WHERE id = $1', [walker])
       .catch(databaseRefusal)
+    this.#names.delete(walker)
+  }
+
+  /**
+   * Deletes the names of those of these walkers who have no positions. Whoever comes back meanwhile keeps theirs: it
+   * counts as unknown from here on, so that the next report brings it again, and the pool has one connection, so that
+   * a report is stored either before this looks for positions, or after the name is gone.
+   */
+  async forgetNames(walkers: readonly string[]): Promise<void> {
+    for (const walker of walkers) this.#names.delete(walker)
+    await this.#pool.query(
+      'DELETE FROM walkers WHERE id = ANY($1::uuid[]) AND NOT EXISTS (SELECT FROM positions WHERE walker = id)',
+      [walkers],
+    )
   }
 
   /** Where everybody was last. */
@@ -77,6 +96,7 @@ export class Store {
   }
 
   async #write(rows: readonly Row[]): Promise<boolean[]> {
+    if (rows.length === 0) return []
     const names = new Map<string, string>()
     for (const { walker, name } of rows) if (this.#names.get(walker) !== name) names.set(walker, name)
     const { rows: inserted } = await this.#pool.query<[walker: string, seq: string]>({
