@@ -8,6 +8,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly keepDays: number
+  /** How many stand in front of us: so many addresses of X-Forwarded-For are true. */
+  readonly proxies: number
   /** `console`: the line a request that sank the app of 2013. */
   readonly log: 'off' | 'console'
   readonly protect: boolean
@@ -31,6 +33,7 @@ export function readConfig(env: Env): Config {
     databaseUrl,
     dataDir: env['DATA_DIR'] ?? fileURLToPath(new URL('../.data', import.meta.url)),
     keepDays: whole(env, 'KEEP_DAYS', 30, 1, 3650),
+    proxies: whole(env, 'PROXIES', 0, 0, 10),
     log: oneOf(env, 'LOG', ['off', 'console']),
     protect: oneOf(env, 'PROTECT', ['on', 'off']) === 'on',
     tls: cert === undefined || key === undefined ? undefined : { cert, key },

@@ -17,6 +17,8 @@ export interface TideOptions {
   readonly databaseUrl: string
   readonly log?: 'off' | 'console'
   readonly keepDays?: number
+  /** So many proxies stand in front, and add to X-Forwarded-For. 0: whoever connects is the client. */
+  readonly proxies?: number
 }
 
 export interface Tide {
@@ -31,7 +33,7 @@ const TICK_MS = 1000
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
-export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOptions): Tide {
+export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0 }: TideOptions): Tide {
   const database = connect(databaseUrl)
   const shore = new Shore()
   const viewers = new Viewers(() => shore.snapshot(Date.now()))
@@ -44,6 +46,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOpti
 
   const app = express()
   app.disable('x-powered-by')
+  app.set('trust proxy', proxies)
   app.disable('etag') // of answers that are never the same twice; static files keep theirs
   if (log === 'console') app.use(accessLine)
   app.use(securityHeaders)

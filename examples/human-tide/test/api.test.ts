@@ -17,7 +17,7 @@ let origin: string
 
 before(async () => {
   database = await testDatabase()
-  tide = createTide({ databaseUrl: database.url })
+  tide = createTide({ databaseUrl: database.url, proxies: 1 })
   server = http.createServer(tide.app)
   protect(server)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -244,6 +244,33 @@ test('a viewer sees the walkers at once, and who moves', { timeout: 20_000 }, as
   await reading
   stop.abort()
   assert.ok(!text.includes(idOf(key).slice(0, 8)), 'the id of a walker is nobody else’s business')
+})
+
+test('HEAD of the live page is answered at once, and watches nothing', { timeout: 20_000 }, async () => {
+  // More than there are places.
+  for (let time = 0; time < 120; time++) {
+    const { status, headers } = await fetch(`${origin}/api/live`, { method: 'HEAD' })
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream'])
+  }
+})
+
+test('so many viewers from one address, as the proxy saw it; others are not concerned', {
+  timeout: 20_000,
+}, async () => {
+  const stop = new AbortController()
+  const watch = (address: string) =>
+    fetch(`${origin}/api/live`, { headers: { 'x-forwarded-for': `1.2.3.4, ${address}` }, signal: stop.signal })
+  const answers = await Promise.all(Array.from({ length: 101 }, (_, index) => watch(`2001:db8::${index.toString(16)}`)))
+  const refused = answers.filter(({ status }) => status !== 200)
+  assert.equal(refused.length, 1)
+  assert.equal(refused[0]!.status, 429)
+  assert.equal(refused[0]!.headers.get('retry-after'), '10')
+  assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
+  assert.equal((await watch('2001:db8:0:1::1')).status, 200)
+  stop.abort()
+  // Their places are free again as soon as the service notices.
+  const headers = { 'x-forwarded-for': '2001:db8::1' }
+  while ((await fetch(`${origin}/api/live`, { method: 'HEAD', headers })).status !== 200);
 })
 
 test('history: one position per walker and step, the latest; what lies outside is not there', async () => {

@@ -14,6 +14,7 @@ test('nothing set: this machine only, protected, a database of its own', () => {
 for (const [variables, message] of [
   [{ PORT: '70000' }, /PORT expects a whole number from 0 to 65535, got "70000"/],
   [{ PORT: '' }, /PORT expects/],
+  [{ PROXIES: 'nginx' }, /PROXIES expects a whole number from 0 to 10, got "nginx"/],
   [{ LOG: 'yes' }, /LOG expects off or console, got "yes"/],
   [{ PROTECT: 'no' }, /PROTECT expects on or off/],
   [{ TLS_CERT: 'a.pem' }, /TLS_CERT and TLS_KEY go together/],
