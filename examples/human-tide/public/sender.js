@@ -20,11 +20,12 @@ const LONGEST_WAIT_MS = 15_000
  * @property {number} unusable positions the server could not use; they are not sent again
  * @property {number} waitMs until the next attempt
  * @property {string} detail what the server said
+ * @property {string} code the same for programs; empty when there is none
  */
 
 export class Sender {
   /** @type {State} */
-  state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '' }
+  state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '', code: '' }
   #failures = 0
   #batch = BATCH
   /** Of positions up to this one, those still in the outbox are not sent until the page is opened again. */
@@ -89,14 +90,14 @@ export class Sender {
     try {
       response = await this.post(this.#report(kept))
     } catch {
-      return this.#failed('no-signal', undefined, '')
+      return this.#failed('no-signal', undefined, {})
     }
     const answer = await response.json().catch(() => ({}))
     if (response.ok && answer.stored + answer.known === kept.length) {
       await this.outbox.remove(kept.map(({ seq }) => seq))
       this.#failures = 0
       this.#batch = BATCH
-      this.#tell({ signal: 'stored', stored: this.state.stored + kept.length, waitMs: 0, detail: '' })
+      this.#tell({ signal: 'stored', stored: this.state.stored + kept.length, waitMs: 0, detail: '', code: '' })
       return kept.length === BATCH ? CATCH_UP_MS : PACE_MS
     }
     return this.#answered(response, answer, kept)
@@ -138,18 +139,18 @@ export class Sender {
       return CATCH_UP_MS
     }
     const busy = status === 429 || status >= 500
-    return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer.title ?? '')
+    return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer)
   }
 
-  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {string} detail */
-  #failed(signal, retryAfter, detail) {
+  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {{ title?: string, code?: string }} said */
+  #failed(signal, retryAfter, { title = '', code = '' }) {
     const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
     const asked = Number(retryAfter ?? 0) * 1000
     // Spread out, so that phones that lost the server together do not come back together.
     const waitMs = Math.round(
       Math.max(Number.isFinite(asked) ? Math.min(asked, 60_000) : 0, most * (0.5 + Math.random() / 2)),
     )
-    this.#tell({ signal, waitMs, detail })
+    this.#tell({ signal, waitMs, detail: title, code })
     return waitMs
   }
 

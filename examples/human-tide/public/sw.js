@@ -8,6 +8,7 @@ const SHELL = [
   '/phone-key.js',
   '/sender.js',
   '/position-clock.js',
+  '/walker-name.js',
   '/icon.svg',
 ]
 

@@ -3,6 +3,7 @@ import { openOutbox } from './outbox.js'
 import { keyOf } from './phone-key.js'
 import { startPositionClock } from './position-clock.js'
 import { Sender } from './sender.js'
+import { faultOfName } from './walker-name.js'
 
 /** No answer for this long is no signal, ms. */
 const GIVE_UP_MS = 10_000
@@ -20,8 +21,12 @@ let endWalk
 let acknowledged = 0
 /** Of those, how many this sender has told of. */
 let counted = 0
+/** Whether the server has refused the name: the walk waits on the phone for another. */
+let wantsName = false
+/** As it was agreed to; what is being typed is nobody's business yet. @type {string} */
+let name = (await outbox.get('name')) ?? ''
 
-byId('name').value = (await outbox.get('name')) ?? ''
+byId('name').value = name
 acknowledged = (await outbox.get('stored')) ?? 0
 byId('after').hidden = acknowledged === 0 && (await outbox.count()) === 0
 if (await outbox.get('forgetting')) sayNotDeleted()
@@ -38,16 +43,23 @@ void navigator.serviceWorker?.register('/sw.js').catch(() => {})
 
 byId('begin').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault()
-  const problem = !byId('consent').checked
-    ? 'Please agree first, or just watch the shore.'
-    : !window.isSecureContext
-      ? 'A browser tells its position only to pages that come over https.'
-      : !('geolocation' in navigator)
-        ? 'This browser can not tell where you are.'
-        : ''
+  const badName = faultOfName(byId('name').value.trim())
+  const problem = badName
+    ? badName
+    : !byId('consent').checked
+      ? 'Please agree first, or just watch the shore.'
+      : !window.isSecureContext
+        ? 'A browser tells its position only to pages that come over https.'
+        : !('geolocation' in navigator)
+          ? 'This browser can not tell where you are.'
+          : ''
   byId('problem').textContent = problem
-  if (problem !== '') return void byId('consent').focus()
+  if (problem !== '') return void byId(badName ? 'name' : 'consent').focus()
   void walk()
+})
+byId('rename').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault()
+  void rename(byId('new-name').value.trim())
 })
 byId('stop').addEventListener('click', () => endWalk?.())
 byId('delete').addEventListener('click', () => byId('sure').showModal())
@@ -61,7 +73,8 @@ document.addEventListener('visibilitychange', () => {
 
 /** One tab at a time: two would send every second twice. */
 async function walk() {
-  await outbox.set('name', byId('name').value.trim())
+  name = byId('name').value.trim()
+  await outbox.set('name', name)
   await outbox.set('forgetting', false)
   await navigator.locks.request('walk', { ifAvailable: true }, lock => {
     if (lock === null) {
@@ -74,7 +87,6 @@ async function walk() {
 
 /** @param {(nothing: void) => void} ended */
 function begin(ended) {
-  byId('begin').hidden = true
   byId('after').hidden = true
   byId('walking').hidden = false
   say('walking', 'Finding you', 'Allow this page to use your location when your phone asks.')
@@ -93,18 +105,50 @@ function begin(ended) {
     endClock()
     endAwake()
     byId('walking').hidden = true
-    byId('begin').hidden = false
     byId('after').hidden = false
+    showForms()
     say('stopped', 'Thank you for walking', 'What is still on this phone is sent while this page stays open.')
     byId('start').focus()
     ended()
   }
+  showForms()
+}
+
+/** Either the one to begin with or the one for another name, which a walker may be asked for at any time. */
+function showForms() {
+  byId('rename').hidden = !wantsName
+  byId('begin').hidden = wantsName || endWalk !== undefined
+}
+
+/** @param {string} why */
+function askForName(why) {
+  setText(byId('rename-problem'), why)
+  if (wantsName) return // it was refused again; whoever is typing goes on
+  wantsName = true
+  byId('new-name').value = name
+  showForms()
+  byId('new-name').focus()
+}
+
+/** @param {string} given */
+async function rename(given) {
+  const fault = faultOfName(given)
+  if (fault !== undefined) {
+    byId('rename-problem').textContent = fault
+    return byId('new-name').focus()
+  }
+  name = byId('name').value = given
+  await outbox.set('name', name)
+  wantsName = false
+  showForms()
+  show('signal', 'wait', 'sending with your new name')
+  sender?.kick()
 }
 
 function startSending() {
-  if (sender !== undefined) return
+  if (sender !== undefined) return sender.kick()
   counted = 0
-  sender = new Sender({ outbox, post, name: () => byId('name').value.trim(), onState: onSender, alone })
+  sender = new Sender({ outbox, post, name: () => name, onState: onSender, alone })
   void sender.run()
 }
 
@@ -144,6 +188,11 @@ function onSender(state) {
       say('offline', 'The server is busy. Walk on', 'This phone keeps every position and sends it later.')
   } else if (state.signal === 'refused') {
     show('signal', 'bad', state.detail || 'the server does not take it')
+    if (state.code === 'bad-name') askForName(state.detail)
+  }
+  if (state.signal === 'stored' && wantsName) {
+    wantsName = false
+    showForms()
   }
   if (state.unusable > 0) byId('waiting-note').textContent = `${number.format(state.unusable)} could not be used`
   void showNumbers()
@@ -168,6 +217,8 @@ async function forget() {
   byId('start').disabled = false
   if (!deleted) return sayNotDeleted()
   acknowledged = 0
+  wantsName = false
+  showForms()
   byId('stored-note').textContent = 'nothing yet'
   say('idle', 'Your walk is deleted', 'Nothing of it is left, here or on the server.')
   void showNumbers()

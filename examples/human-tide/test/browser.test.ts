@@ -189,6 +189,39 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   assert.deepEqual([complaints, ...said], [[], [], []])
 })
 
+test('a name that is none is said before the walk; one the server refuses can be corrected while walking', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const gus = await walk('\u202esuG', 8.01, { serviceWorkers: 'block' })
+  const { page } = gus
+  assert.match((await page.getByRole('alert').textContent())!, /can not be shown/)
+  assert.equal(await page.locator('#name').evaluate(element => element.matches(':focus')), true)
+  assert.equal(await page.locator('#walking').isVisible(), false)
+
+  // A server with a stricter rule than the page has: it was changed after the page was loaded.
+  await page.route('**/api/positions', async route => {
+    if (route.request().postDataJSON().name !== 'Gus') return route.continue()
+    const body = JSON.stringify({ status: 400, code: 'bad-name', title: 'Gus is taken' })
+    return route.fulfill({ status: 400, contentType: 'application/problem+json', body })
+  })
+  await page.getByLabel('Your name on the shore').fill('Gus')
+  await page.getByRole('button', { name: 'Start walking' }).click()
+  const newName = page.getByLabel('Another name, please')
+  await until('another name is asked for', async () => {
+    await gus.step()
+    return newName.isVisible()
+  })
+  assert.equal(await page.getByRole('alert').textContent(), 'Gus is taken')
+  await newName.fill('👩‍🦰 گاس')
+  await page.getByRole('button', { name: 'Use this name' }).click()
+  await walkUntilStored([gus], 3)
+  assert.equal(await newName.isVisible(), false)
+  const walked = (await rows()).find(({ name }) => name === '👩‍🦰 گاس')
+  assert.equal(walked?.['first'], 1, 'what was walked before is there too')
+  await gus.context.close()
+})
+
 test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, async () => {
   const cleo = await walk('Cleo', 8.004)
   await walkUntilStored([cleo], 2)

@@ -111,6 +111,7 @@ test('a replay: positions in between, gone after a gap', () => {
 })
 
 interface Sent {
+  readonly name: string
   readonly sentAt: number
   readonly positions: readonly { readonly seq: number; readonly at: number }[]
 }
@@ -120,6 +121,7 @@ async function phone(
   answers: ((report: Sent) => Response | Error)[],
   kept: number,
   until: (sender: Sender) => boolean,
+  name = () => 'Ada',
 ) {
   let positions = Array.from({ length: kept }, (_, index) => ({
     seq: index + 1,
@@ -137,7 +139,7 @@ async function phone(
   }
   const sender = new Sender({
     outbox,
-    name: () => 'Ada',
+    name,
     now: () => 5000,
     async post(given: object) {
       const report = given as Sent
@@ -186,6 +188,23 @@ test('a position the database can not hold stays on the phone; those around it a
     sent.map(({ positions }) => positions.length),
     [6, 3, 2, 4, 2, 1, 3],
   )
+})
+
+test('a name the server refuses: nothing is thrown away, the page is told why, and the next name is used', async () => {
+  const refuse = (report: Sent) =>
+    report.name === 'Ada'
+      ? Response.json({ stored: report.positions.length, known: 0 })
+      : Response.json({ code: 'bad-name', title: 'Another one, please' }, { status: 400 })
+  let name = 'Eve'
+  const hasNewName = ({ state }: Sender) => {
+    if (state.signal === 'refused') {
+      assert.deepEqual([state.code, state.detail], ['bad-name', 'Another one, please'])
+      name = 'Ada'
+    }
+    return state.stored === 2
+  }
+  const { sent, left, state } = await phone([refuse, refuse], 2, hasNewName, () => name)
+  assert.deepEqual([sent.map(report => report.name), left, state.code], [['Eve', 'Ada'], [], ''])
 })
 
 test('a clock that is years off is put right for what is sent', async () => {

@@ -1,4 +1,5 @@
 /** What a phone sends, checked. Pure; told the time. Whatever passes can be stored, so that no one's data spoils a batch. */
+import { faultOfName } from '../../public/walker-name.js'
 import { Refusal } from '../refusal.ts'
 
 export interface Position {
@@ -18,7 +19,6 @@ export interface Report {
 }
 
 export const MOST_POSITIONS = 100
-export const LONGEST_NAME = 24
 /** A phone's clock may be off by this much, ms, and is corrected; beyond that it is told. */
 const CLOCK_OFF_MS = 86_400_000
 /** Positions may wait on the phone for this long, ms: a week. */
@@ -26,15 +26,12 @@ const OLDEST_MS = 7 * 86_400_000
 /** Clocks and timers jitter: a position may be this much younger than the report it came in, ms. */
 const JITTER_MS = 5000
 
-/** Anything that moves the cursor, hides or reorders text: control, format (bidi overrides), surrogates, private use. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
-
 /** Throws a Refusal (400) that names what is wrong; then nothing of the report was taken. */
 export function parseReport(body: unknown, now: number): Report {
   const { name, sentAt, positions } = record(body)
-  if (typeof name !== 'string' || [...name].length > LONGEST_NAME || UNPRINTABLE.test(name)) {
-    throw new Refusal(400, 'bad-name', `name must be a text of at most ${LONGEST_NAME} printable characters`)
-  }
+  if (typeof name !== 'string') throw new Refusal(400, 'bad-name', 'name must be a text')
+  const fault = faultOfName(name)
+  if (fault !== undefined) throw new Refusal(400, 'bad-name', fault)
   if (!isWhole(sentAt, 0)) throw new Refusal(400, 'bad-clock', "sentAt must be the phone's time, ms since 1970")
   const offMs = now - sentAt
   if (Math.abs(offMs) > CLOCK_OFF_MS) {
