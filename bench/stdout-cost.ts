@@ -10,12 +10,13 @@ import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const rounds = Number(process.argv[2] ?? 5)
 const SECONDS = 3
 const USERS = 50
 const folder = fs.mkdtempSync(join(tmpdir(), 'meltproof-bench-'))
-const app = new URL('../packages/lab/apps/log-service.js', import.meta.url).pathname
+const app = fileURLToPath(new URL('../packages/lab/apps/log-service.js', import.meta.url))
 const install = new URL('../packages/lab/apps/install-stdout.js', import.meta.url).href
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 

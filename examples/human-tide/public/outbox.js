@@ -38,9 +38,9 @@ export class Outbox {
     await done(store)
   }
 
-  /** @returns {Promise<Kept[]>} the oldest first */
-  oldest(count = 100) {
-    return settled(this.#store('positions').getAll(undefined, count))
+  /** @returns {Promise<Kept[]>} those with a seq above `after`, the oldest first */
+  oldest(count = 100, after = 0) {
+    return settled(this.#store('positions').getAll(IDBKeyRange.lowerBound(after, true), count))
   }
 
   /** @param {readonly number[]} seqs */

@@ -20,16 +20,21 @@ const LONGEST_WAIT_MS = 15_000
  * @property {number} unusable positions the server could not use; they are not sent again
  * @property {number} waitMs until the next attempt
  * @property {string} detail what the server said
+ * @property {string} code the same for programs; empty when there is none
  */
 
 export class Sender {
   /** @type {State} */
-  state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '' }
+  state = { signal: 'idle', stored: 0, unusable: 0, waitMs: 0, detail: '', code: '' }
   #failures = 0
   #batch = BATCH
+  /** Of positions up to this one, those still in the outbox are not sent until the page is opened again. */
+  #passedOver = 0
   /** Server's time minus the phone's, ms; only needed where the phone's clock is far off. */
   #clockOff = 0
   #running = false
+  /** @type {Promise<void>} */
+  #ended = Promise.resolve()
   /** @type {(() => void) | undefined} */
   #wake
 
@@ -40,26 +45,35 @@ export class Sender {
    * @param {() => string} parts.name
    * @param {() => number} [parts.now]
    * @param {(state: State) => void} [parts.onState]
+   * @param {<T>(attempt: () => Promise<T>) => Promise<T>} [parts.alone] nobody else touches the outbox during an attempt
    */
-  constructor({ outbox, post, name, now = Date.now, onState = () => {} }) {
+  constructor({ outbox, post, name, now = Date.now, onState = () => {}, alone = attempt => attempt() }) {
     this.outbox = outbox
     this.post = post
     this.name = name
     this.now = now
     this.onState = onState
+    this.alone = alone
   }
 
-  async run() {
+  run() {
     this.#running = true
+    this.#ended = this.#untilStopped()
+    return this.#ended
+  }
+
+  async #untilStopped() {
     while (this.#running) {
-      const waitMs = await this.#step()
-      await this.#sleep(waitMs)
+      const waitMs = await this.alone(() => this.#step())
+      if (this.#running) await this.#sleep(waitMs)
     }
   }
 
+  /** Resolves when nothing is under way any more: what is being sent is waited for. */
   stop() {
     this.#running = false
     this.#wake?.()
+    return this.#ended
   }
 
   /** There may be a signal again: do not wait any longer. */
@@ -70,20 +84,20 @@ export class Sender {
 
   /** One attempt. Returns how long to wait before the next one, ms. */
   async #step() {
-    const kept = await this.outbox.oldest(this.#batch)
+    const kept = await this.outbox.oldest(this.#batch, this.#passedOver)
     if (kept.length === 0) return PACE_MS
     let response
     try {
       response = await this.post(this.#report(kept))
     } catch {
-      return this.#failed('no-signal', undefined, '')
+      return this.#failed('no-signal', undefined, {})
     }
     const answer = await response.json().catch(() => ({}))
-    if (response.ok && answer.stored === kept.length) {
+    if (response.ok && answer.stored + answer.known === kept.length) {
       await this.outbox.remove(kept.map(({ seq }) => seq))
       this.#failures = 0
       this.#batch = BATCH
-      this.#tell({ signal: 'stored', stored: this.state.stored + kept.length, waitMs: 0, detail: '' })
+      this.#tell({ signal: 'stored', stored: this.state.stored + kept.length, waitMs: 0, detail: '', code: '' })
       return kept.length === BATCH ? CATCH_UP_MS : PACE_MS
     }
     return this.#answered(response, answer, kept)
@@ -112,23 +126,31 @@ export class Sender {
       this.#tell({ unusable: this.state.unusable + seqs.length, detail: answer.title })
       return CATCH_UP_MS
     }
-    if (status === 413 && this.#batch > 1) {
-      this.#batch = Math.ceil(this.#batch / 2)
+    const notStorable = status === 400 && answer.code === 'not-storable'
+    if ((status === 413 || notStorable) && kept.length > 1) {
+      this.#batch = Math.ceil(kept.length / 2)
+      return CATCH_UP_MS
+    }
+    if (notStorable) {
+      // It stays on the phone, for a server that can; what comes after it must not wait for that.
+      this.#passedOver = kept[0]?.seq ?? 0
+      this.#batch = BATCH
+      this.#tell({ unusable: this.state.unusable + 1, detail: answer.title })
       return CATCH_UP_MS
     }
     const busy = status === 429 || status >= 500
-    return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer.title ?? '')
+    return this.#failed(busy ? 'server-busy' : 'refused', response.headers.get('retry-after'), answer)
   }
 
-  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {string} detail */
-  #failed(signal, retryAfter, detail) {
+  /** @param {Signal} signal @param {string | null | undefined} retryAfter @param {{ title?: string, code?: string }} said */
+  #failed(signal, retryAfter, { title = '', code = '' }) {
     const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
     const asked = Number(retryAfter ?? 0) * 1000
     // Spread out, so that phones that lost the server together do not come back together.
     const waitMs = Math.round(
       Math.max(Number.isFinite(asked) ? Math.min(asked, 60_000) : 0, most * (0.5 + Math.random() / 2)),
     )
-    this.#tell({ signal, waitMs, detail })
+    this.#tell({ signal, waitMs, detail: title, code })
     return waitMs
   }
 

@@ -1,6 +1,16 @@
 /** Lets the phone's page open without a signal: from the network where there is one, else as it was last seen. */
 const CACHE = 'human-tide-1'
-const SHELL = ['/', '/walk.css', '/walk.js', '/outbox.js', '/sender.js', '/position-clock.js', '/icon.svg']
+const SHELL = [
+  '/',
+  '/walk.css',
+  '/walk.js',
+  '/outbox.js',
+  '/phone-key.js',
+  '/sender.js',
+  '/position-clock.js',
+  '/walker-name.js',
+  '/icon.svg',
+]
 
 self.addEventListener('install', (/** @type {any} */ event) => {
   event.waitUntil(caches.open(CACHE).then(cache => cache.addAll(SHELL)))

@@ -1,7 +1,9 @@
 /** The phone's page: consent, start and stop, and what the walker may want to know at a glance. */
 import { openOutbox } from './outbox.js'
+import { keyOf } from './phone-key.js'
 import { startPositionClock } from './position-clock.js'
 import { Sender } from './sender.js'
+import { faultOfName } from './walker-name.js'
 
 /** No answer for this long is no signal, ms. */
 const GIVE_UP_MS = 10_000
@@ -12,20 +14,24 @@ const number = new Intl.NumberFormat()
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 const outbox = await openOutbox()
-/** @type {string} */
-let key
 /** @type {Sender | undefined} */
 let sender
 /** @type {(() => void) | undefined} */
 let endWalk
 let acknowledged = 0
+/** Of those, how many this sender has told of. */
+let counted = 0
+/** Whether the server has refused the name: the walk waits on the phone for another. */
+let wantsName = false
+/** As it was agreed to; what is being typed is nobody's business yet. @type {string} */
+let name = (await outbox.get('name')) ?? ''
 
-byId('name').value = (await outbox.get('name')) ?? ''
+byId('name').value = name
 acknowledged = (await outbox.get('stored')) ?? 0
-await loadKey()
-if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
-void showNumbers()
 byId('after').hidden = acknowledged === 0 && (await outbox.count()) === 0
+if (await outbox.get('forgetting')) sayNotDeleted()
+else if ((await outbox.count()) > 0) startSending() // what an earlier visit could not send
+void showNumbers()
 void fetch('/api/about').then(
   async answer => {
     const { keepDays } = await answer.json()
@@ -37,16 +43,23 @@ void navigator.serviceWorker?.register('/sw.js').catch(() => {})
 
 byId('begin').addEventListener('submit', (/** @type {Event} */ event) => {
   event.preventDefault()
-  const problem = !byId('consent').checked
-    ? 'Please agree first, or just watch the shore.'
-    : !window.isSecureContext
-      ? 'A browser tells its position only to pages that come over https.'
-      : !('geolocation' in navigator)
-        ? 'This browser can not tell where you are.'
-        : ''
+  const badName = faultOfName(byId('name').value.trim())
+  const problem = badName
+    ? badName
+    : !byId('consent').checked
+      ? 'Please agree first, or just watch the shore.'
+      : !window.isSecureContext
+        ? 'A browser tells its position only to pages that come over https.'
+        : !('geolocation' in navigator)
+          ? 'This browser can not tell where you are.'
+          : ''
   byId('problem').textContent = problem
-  if (problem !== '') return void byId('consent').focus()
+  if (problem !== '') return void byId(badName ? 'name' : 'consent').focus()
   void walk()
+})
+byId('rename').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault()
+  void rename(byId('new-name').value.trim())
 })
 byId('stop').addEventListener('click', () => endWalk?.())
 byId('delete').addEventListener('click', () => byId('sure').showModal())
@@ -60,7 +73,9 @@ document.addEventListener('visibilitychange', () => {
 
 /** One tab at a time: two would send every second twice. */
 async function walk() {
-  await outbox.set('name', byId('name').value.trim())
+  name = byId('name').value.trim()
+  await outbox.set('name', name)
+  await outbox.set('forgetting', false)
   await navigator.locks.request('walk', { ifAvailable: true }, lock => {
     if (lock === null) {
       byId('problem').textContent = 'You are walking in another tab already.'
@@ -72,7 +87,6 @@ async function walk() {
 
 /** @param {(nothing: void) => void} ended */
 function begin(ended) {
-  byId('begin').hidden = true
   byId('after').hidden = true
   byId('walking').hidden = false
   say('walking', 'Finding you', 'Allow this page to use your location when your phone asks.')
@@ -91,22 +105,61 @@ function begin(ended) {
     endClock()
     endAwake()
     byId('walking').hidden = true
-    byId('begin').hidden = false
     byId('after').hidden = false
+    showForms()
     say('stopped', 'Thank you for walking', 'What is still on this phone is sent while this page stays open.')
     byId('start').focus()
     ended()
   }
+  showForms()
+}
+
+/** Either the one to begin with or the one for another name, which a walker may be asked for at any time. */
+function showForms() {
+  byId('rename').hidden = !wantsName
+  byId('begin').hidden = wantsName || endWalk !== undefined
+}
+
+/** @param {string} why */
+function askForName(why) {
+  setText(byId('rename-problem'), why)
+  if (wantsName) return // it was refused again; whoever is typing goes on
+  wantsName = true
+  byId('new-name').value = name
+  showForms()
+  byId('new-name').focus()
+}
+
+/** @param {string} given */
+async function rename(given) {
+  const fault = faultOfName(given)
+  if (fault !== undefined) {
+    byId('rename-problem').textContent = fault
+    return byId('new-name').focus()
+  }
+  name = byId('name').value = given
+  await outbox.set('name', name)
+  wantsName = false
+  showForms()
+  show('signal', 'wait', 'sending with your new name')
+  sender?.kick()
 }
 
 function startSending() {
-  if (sender !== undefined) return
-  sender = new Sender({ outbox, post, name: () => byId('name').value.trim(), onState: onSender })
+  if (sender !== undefined) return sender.kick()
+  counted = 0
+  sender = new Sender({ outbox, post, name: () => name, onState: onSender, alone })
   void sender.run()
 }
 
+/** Other tabs may send too, and any of them may delete. @template T @param {() => Promise<T>} act @returns {Promise<T>} */
+function alone(act) {
+  return navigator.locks.request('outbox', act)
+}
+
 /** @param {object} report */
-function post(report) {
+async function post(report) {
+  const key = await keyOf(outbox)
   return fetch('/api/positions', {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -115,7 +168,6 @@ function post(report) {
   })
 }
 
-let counted = 0
 /** @param {import('./sender.js').State} state */
 function onSender(state) {
   acknowledged += state.stored - counted
@@ -136,44 +188,59 @@ function onSender(state) {
       say('offline', 'The server is busy. Walk on', 'This phone keeps every position and sends it later.')
   } else if (state.signal === 'refused') {
     show('signal', 'bad', state.detail || 'the server does not take it')
+    if (state.code === 'bad-name') askForName(state.detail)
+  }
+  if (state.signal === 'stored' && wantsName) {
+    wantsName = false
+    showForms()
   }
   if (state.unusable > 0) byId('waiting-note').textContent = `${number.format(state.unusable)} could not be used`
   void showNumbers()
 }
 
+/**
+ * In this order: nothing is on its way any more, the server forgets, and only then the key goes, which is the one thing
+ * that can delete. When it fails, nothing is sent until the walker walks on, also after a reload.
+ */
 async function forget() {
-  const answer = await fetch('/api/walker', {
-    method: 'DELETE',
-    headers: { authorization: `Bearer ${key}` },
-    signal: AbortSignal.timeout(GIVE_UP_MS),
-  }).catch(() => undefined)
-  if (answer?.status !== 204) {
-    return say(
-      'stopped',
-      'Not deleted yet',
-      'The server could not be reached. Please try again when there is a signal.',
-    )
-  }
-  sender?.stop()
+  byId('after').hidden = byId('start').disabled = true
+  say('stopped', 'Deleting your walk', 'What is being sent right now is waited for.')
+  await outbox.set('forgetting', true)
+  const sending = sender
   sender = undefined
-  acknowledged = counted = 0
-  await outbox.clear()
-  await loadKey()
-  byId('after').hidden = true
+  await sending?.stop().catch(() => {}) // one that broke has nothing under way
+  const deleted = await alone(async () => {
+    const isGone = await deleteAtServer()
+    if (isGone) await outbox.clear()
+    return isGone
+  })
+  byId('start').disabled = false
+  if (!deleted) return sayNotDeleted()
+  acknowledged = 0
+  wantsName = false
+  showForms()
   byId('stored-note').textContent = 'nothing yet'
   say('idle', 'Your walk is deleted', 'Nothing of it is left, here or on the server.')
   void showNumbers()
 }
 
-/** Who we are: 192 random bits that never leave this phone but to prove it. */
-async function loadKey() {
-  key = await outbox.get('key')
-  if (key !== undefined) return
-  const bytes = crypto.getRandomValues(new Uint8Array(24))
-  key = btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-  await outbox.set('key', key)
+async function deleteAtServer() {
+  const key = await keyOf(outbox)
+  const answer = await fetch('/api/walker', {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(GIVE_UP_MS),
+  }).catch(() => undefined)
+  return answer?.status === 204
+}
+
+function sayNotDeleted() {
+  byId('after').hidden = false
+  say(
+    'stopped',
+    'Not deleted yet',
+    'The server could not be reached. Please try again when there is a signal. Until then this phone sends nothing.',
+  )
 }
 
 /** A phone whose screen goes dark tells no positions. @returns {() => void} */

@@ -1,4 +1,5 @@
 /** The environment variables, checked. Pure. */
+import { fileURLToPath } from 'node:url'
 
 export interface Config {
   readonly host: string
@@ -7,6 +8,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly keepDays: number
+  /** How many stand in front of us: so many addresses of X-Forwarded-For are true. */
+  readonly proxies: number
   /** `console`: the line a request that sank the app of 2013. */
   readonly log: 'off' | 'console'
   readonly protect: boolean
@@ -28,8 +31,9 @@ export function readConfig(env: Env): Config {
     host: env['HOST'] ?? '127.0.0.1',
     port: whole(env, 'PORT', 3000, 0, 65_535),
     databaseUrl,
-    dataDir: env['DATA_DIR'] ?? new URL('../.data', import.meta.url).pathname,
+    dataDir: env['DATA_DIR'] ?? fileURLToPath(new URL('../.data', import.meta.url)),
     keepDays: whole(env, 'KEEP_DAYS', 30, 1, 3650),
+    proxies: whole(env, 'PROXIES', 0, 0, 10),
     log: oneOf(env, 'LOG', ['off', 'console']),
     protect: oneOf(env, 'PROTECT', ['on', 'off']) === 'on',
     tls: cert === undefined || key === undefined ? undefined : { cert, key },

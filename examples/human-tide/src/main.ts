@@ -13,6 +13,7 @@ const tide = createTide({
   databaseUrl: database?.url ?? config.databaseUrl!,
   log: config.log,
   keepDays: config.keepDays,
+  proxies: config.proxies,
 })
 
 const server = config.tls

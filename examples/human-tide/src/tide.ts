@@ -1,4 +1,5 @@
 /** Puts the parts together: routes, store, live view. Listens on nothing; main.ts and the tests do. */
+import { fileURLToPath } from 'node:url'
 import express from 'express'
 import { connect } from './database/connect.ts'
 import { accessLine } from './http/access-line.ts'
@@ -9,12 +10,15 @@ import { notFound, onError } from './http/problem.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import { Shore } from './live/shore.ts'
 import { Viewers } from './live/viewers.ts'
+import { startCleanUp } from './positions/clean-up.ts'
 import { Store } from './positions/store.ts'
 
 export interface TideOptions {
   readonly databaseUrl: string
   readonly log?: 'off' | 'console'
   readonly keepDays?: number
+  /** So many proxies stand in front, and add to X-Forwarded-For. 0: whoever connects is the client. */
+  readonly proxies?: number
 }
 
 export interface Tide {
@@ -27,13 +31,14 @@ export interface Tide {
 /** Viewers get one message this often, ms: the pace at which the walkers send. */
 const TICK_MS = 1000
 
-const PUBLIC = new URL('../public', import.meta.url).pathname
+const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
-export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOptions): Tide {
-  const database = connect(databaseUrl, keepDays)
+export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0 }: TideOptions): Tide {
+  const database = connect(databaseUrl)
   const shore = new Shore()
   const viewers = new Viewers(() => shore.snapshot(Date.now()))
   const store = new Store(database.writer)
+  const endCleanUp = startCleanUp(database.reader, store, keepDays)
   // After a restart the shore is not empty until everybody has sent again.
   void database.ready.then(async () => shore.restore(await store.latest(), Date.now())).catch(() => {})
   const tick = setInterval(() => viewers.send(shore.tick(Date.now()), Date.now()), TICK_MS)
@@ -41,6 +46,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOpti
 
   const app = express()
   app.disable('x-powered-by')
+  app.set('trust proxy', proxies)
   app.disable('etag') // of answers that are never the same twice; static files keep theirs
   if (log === 'console') app.use(accessLine)
   app.use(securityHeaders)
@@ -65,6 +71,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30 }: TideOpti
     endLiveStreams: () => viewers.close(),
     async close() {
       clearInterval(tick)
+      endCleanUp()
       viewers.close()
       await database.close()
     },

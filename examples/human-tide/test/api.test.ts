@@ -5,6 +5,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { protect } from 'meltproof'
+import type { Snapshot } from '../src/live/shore.ts'
 import type { HistoryPage } from '../src/positions/history.ts'
 import { createTide, type Tide } from '../src/tide.ts'
 import { type TestDatabase, testDatabase } from './postgres.ts'
@@ -16,7 +17,7 @@ let origin: string
 
 before(async () => {
   database = await testDatabase()
-  tide = createTide({ databaseUrl: database.url })
+  tide = createTide({ databaseUrl: database.url, proxies: 1 })
   server = http.createServer(tide.app)
   protect(server)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -54,6 +55,17 @@ const report = (...positions: object[]) => ({ name: 'Ada', sentAt: Date.now(), p
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 const historyPage = async (from: number, to: number) =>
   (await (await fetch(`${origin}/api/history?from=${from}&to=${to}`)).json()) as HistoryPage
+/** How the live page draws the walker of this name. */
+async function onTheShore(name: string): Promise<readonly [number, number, number, number, string] | undefined> {
+  const live = await fetch(`${origin}/api/live`)
+  let text = ''
+  for await (const chunk of live.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    const snapshot = /event: snapshot\ndata: (.*)\n\n/.exec(text)?.[1]
+    if (snapshot !== undefined) return (JSON.parse(snapshot) as Snapshot).walkers.find(walker => walker[4] === name)
+  }
+  return undefined
+}
 const rowsOf = (key: string) =>
   database.query('SELECT seq::int, lat FROM positions WHERE walker = $1::uuid ORDER BY seq', [idOf(key)])
 
@@ -61,7 +73,8 @@ test('a 200 means stored', async () => {
   const key = newKey()
   const answer = await post(key, report(position(1), position(2)))
   assert.equal(answer.status, 200)
-  assert.equal((await json(answer))['stored'], 2)
+  const { stored, known } = await json(answer)
+  assert.deepEqual([stored, known], [2, 0])
   assert.deepEqual(await rowsOf(key), [
     { seq: 1, lat: 54 },
     { seq: 2, lat: 54 },
@@ -86,6 +99,25 @@ test('a resend is no duplicate, in whatever order, also at the same moment; the 
   ])
 })
 
+test('the answer and the live page tell what is stored: of a position that comes again, the first', async () => {
+  const key = newKey()
+  const name = 'Twice'
+  const counts = async (...positions: object[]) => {
+    const { stored, known } = await json(await post(key, { ...report(...positions), name }))
+    return [stored, known]
+  }
+  const began = Date.now() - 60_000
+  assert.deepEqual(await counts(position(1, { at: began, lat: 10 })), [1, 0])
+  assert.deepEqual(await counts(position(1, { lat: 20 }), position(1, { lat: 30 })), [0, 2])
+  const second = { at: began + 2000, lat: 40 }
+  assert.deepEqual(await counts(position(2, second), position(2, { lat: 50 }), position(1, { lat: 20 })), [1, 2])
+  assert.deepEqual(await rowsOf(key), [
+    { seq: 1, lat: 10 },
+    { seq: 2, lat: 40 },
+  ])
+  assert.equal((await onTheShore(name))?.[1], 40)
+})
+
 test('a new name counts from then on', async () => {
   const key = newKey()
   await post(key, { ...report(position(1)), name: 'Ada' })
@@ -100,6 +132,12 @@ for (const [what, body, status, code] of [
   ['NaN', '{"name":"","sentAt":NaN}', 400, 'not-json'],
   ['infinity', JSON.stringify(report(position(1))).replace('"lat":54', '"lat":1e999'), 400, 'bad-positions'],
   ['a clock years off', { ...report(position(1)), sentAt: 1 }, 400, 'clock-wrong'],
+  [
+    'too deep',
+    `{"name":"","sentAt":${Date.now()},"positions":[{"seq":${'['.repeat(15_000)}${']'.repeat(15_000)}}]}`,
+    400,
+    'bad-positions',
+  ],
   ['no JSON', 'hello', 400, 'not-json'],
   ['a bare value', '7', 400, 'not-json'],
   ['a zero byte in a name', { ...report(position(1)), name: 'a\0b' }, 400, 'bad-name'],
@@ -114,6 +152,47 @@ for (const [what, body, status, code] of [
     assert.deepEqual(await rowsOf(key), [])
   })
 }
+
+test('numbers at the edge of what a column holds are stored, and spoil nobody else’s report', async () => {
+  const edges = [
+    { accuracy: 1e-46 },
+    { accuracy: 5e-324 },
+    { accuracy: 20_040_000 },
+    { lat: 5e-324, lon: -5e-324 },
+    { lat: -90, lon: 180 },
+    { seq: Number.MAX_SAFE_INTEGER },
+    { at: Date.now() - 7 * 86_400_000 },
+  ]
+  const bodies = [...edges, ...Array.from({ length: 20 }, () => ({}))].map(change => report(position(1, change)))
+  const answers = await Promise.all(bodies.map(body => post(newKey(), body)))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    bodies.map(() => 200),
+  )
+})
+
+test('what the database refuses after all is a 400 for whoever sent it, and for nobody else', async context => {
+  const said = context.mock.method(console, 'error', () => {})
+  await database.query(
+    `ALTER TABLE positions ADD CONSTRAINT not_here CHECK (lat <> 13);
+    ALTER TABLE walkers ADD CONSTRAINT not_so CHECK (convert_to(name, 'LATIN1') IS NOT NULL)`,
+  )
+  try {
+    const good = Array.from({ length: 20 }, newKey)
+    const stored = good.map(key => post(key, report(position(1))))
+    const [badPosition, badName] = await Promise.all([
+      post(newKey(), report(position(1), position(2, { lat: 13 }))),
+      post(newKey(), { ...report(position(1)), name: '江' }),
+    ])
+    assert.deepEqual([badPosition.status, (await json(badPosition))['code']], [400, 'not-storable'])
+    assert.deepEqual([badName.status, (await json(badName))['code']], [400, 'bad-name'])
+    assert.ok((await Promise.all(stored)).every(({ status }) => status === 200))
+    for (const key of good) assert.equal((await rowsOf(key)).length, 1)
+    assert.match(String(said.mock.calls[0]?.arguments), /SQLSTATE (23514|22P05)/)
+  } finally {
+    await database.query('ALTER TABLE positions DROP CONSTRAINT not_here; ALTER TABLE walkers DROP CONSTRAINT not_so')
+  }
+})
 
 test('not JSON by its type, compressed, no key, a short key', async () => {
   const body = report(position(1))
@@ -165,6 +244,33 @@ test('a viewer sees the walkers at once, and who moves', { timeout: 20_000 }, as
   await reading
   stop.abort()
   assert.ok(!text.includes(idOf(key).slice(0, 8)), 'the id of a walker is nobody else’s business')
+})
+
+test('HEAD of the live page is answered at once, and watches nothing', { timeout: 20_000 }, async () => {
+  // More than there are places.
+  for (let time = 0; time < 120; time++) {
+    const { status, headers } = await fetch(`${origin}/api/live`, { method: 'HEAD' })
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream'])
+  }
+})
+
+test('so many viewers from one address, as the proxy saw it; others are not concerned', {
+  timeout: 20_000,
+}, async () => {
+  const stop = new AbortController()
+  const watch = (address: string) =>
+    fetch(`${origin}/api/live`, { headers: { 'x-forwarded-for': `1.2.3.4, ${address}` }, signal: stop.signal })
+  const answers = await Promise.all(Array.from({ length: 101 }, (_, index) => watch(`2001:db8::${index.toString(16)}`)))
+  const refused = answers.filter(({ status }) => status !== 200)
+  assert.equal(refused.length, 1)
+  assert.equal(refused[0]!.status, 429)
+  assert.equal(refused[0]!.headers.get('retry-after'), '10')
+  assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
+  assert.equal((await watch('2001:db8:0:1::1')).status, 200)
+  stop.abort()
+  // Their places are free again as soon as the service notices.
+  const headers = { 'x-forwarded-for': '2001:db8::1' }
+  while ((await fetch(`${origin}/api/live`, { method: 'HEAD', headers })).status !== 200);
 })
 
 test('history: one position per walker and step, the latest; what lies outside is not there', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import sparticuz from '@sparticuz/chromium'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { type TestDatabase, testDatabase } from './postgres.ts'
 import { freePort, type Service, startService } from './service.ts'
 
@@ -54,10 +54,11 @@ function complaintsOf(page: Page): string[] {
   return complaints
 }
 
-async function walk(name: string, longitude: number): Promise<Phone> {
+async function walk(name: string, longitude: number, options: BrowserContextOptions = {}): Promise<Phone> {
   let latitude = 54
   const context = await browser.newContext({
     ...PHONE,
+    ...options,
     permissions: ['geolocation'],
     geolocation: { latitude, longitude, accuracy: 5 },
   })
@@ -79,6 +80,11 @@ async function walk(name: string, longitude: number): Promise<Phone> {
 /** A number on the phone's page. */
 const shown = async (page: Page, id: string): Promise<number> =>
   Number((await page.locator(`#${id}`).textContent())!.replaceAll(/\D/g, ''))
+
+async function deleteWalk({ page }: Phone): Promise<void> {
+  await page.getByRole('button', { name: 'Delete everything I walked' }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+}
 
 async function until(what: string, holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
   for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(100)) if (await holds()) return
@@ -183,14 +189,100 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   assert.deepEqual([complaints, ...said], [[], [], []])
 })
 
+test('a name that is none is said before the walk; one the server refuses can be corrected while walking', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const gus = await walk('\u202esuG', 8.01, { serviceWorkers: 'block' })
+  const { page } = gus
+  assert.match((await page.getByRole('alert').textContent())!, /can not be shown/)
+  assert.equal(await page.locator('#name').evaluate(element => element.matches(':focus')), true)
+  assert.equal(await page.locator('#walking').isVisible(), false)
+
+  // A server with a stricter rule than the page has: it was changed after the page was loaded.
+  await page.route('**/api/positions', async route => {
+    if (route.request().postDataJSON().name !== 'Gus') return route.continue()
+    const body = JSON.stringify({ status: 400, code: 'bad-name', title: 'Gus is taken' })
+    return route.fulfill({ status: 400, contentType: 'application/problem+json', body })
+  })
+  await page.getByLabel('Your name on the shore').fill('Gus')
+  await page.getByRole('button', { name: 'Start walking' }).click()
+  const newName = page.getByLabel('Another name, please')
+  await until('another name is asked for', async () => {
+    await gus.step()
+    return newName.isVisible()
+  })
+  assert.equal(await page.getByRole('alert').textContent(), 'Gus is taken')
+  await newName.fill('👩‍🦰 گاس')
+  await page.getByRole('button', { name: 'Use this name' }).click()
+  await walkUntilStored([gus], 3)
+  assert.equal(await newName.isVisible(), false)
+  const walked = (await rows()).find(({ name }) => name === '👩‍🦰 گاس')
+  assert.equal(walked?.['first'], 1, 'what was walked before is there too')
+  await gus.context.close()
+})
+
 test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, async () => {
   const cleo = await walk('Cleo', 8.004)
   await walkUntilStored([cleo], 2)
   await cleo.page.getByRole('button', { name: 'Stop' }).click()
-  await cleo.page.getByRole('button', { name: 'Delete everything I walked' }).click()
-  await cleo.page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await deleteWalk(cleo)
   await cleo.page.getByText('Your walk is deleted').waitFor()
   assert.ok(!(await rows()).some(({ name }) => name === 'Cleo'))
+})
+
+test('deleted while a report is under way: it does not outlive that; without a signal nothing is thrown away', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const dina = await walk('Dina', 8.006, { serviceWorkers: 'block' })
+  await walkUntilStored([dina], 2)
+  // From here on reports reach the server late, as over a slow network.
+  let late = 0
+  await dina.page.route('**/api/positions', async route => {
+    late++
+    await sleep(1500)
+    await route.continue()
+  })
+  await until('a report is under way', async () => {
+    await dina.step()
+    return late > 0
+  })
+  await dina.page.getByRole('button', { name: 'Stop' }).click()
+  await dina.page.route('**/api/walker', route => route.abort())
+  await deleteWalk(dina)
+  await dina.page.getByText('Not deleted yet').waitFor()
+  const sent = late
+  await dina.page.reload()
+  await dina.page.getByText('Not deleted yet').waitFor()
+  await sleep(1500)
+  assert.equal(late, sent, 'nothing is sent against the wish of the walker')
+  await dina.page.unroute('**/api/walker')
+  await deleteWalk(dina)
+  await dina.page.getByText('Your walk is deleted').waitFor()
+  await sleep(2000)
+  assert.ok(!(await rows()).some(({ name }) => name === 'Dina'))
+  await dina.context.close()
+})
+
+test('deleted in one tab while another one walks: what follows is somebody else’s, and can be deleted too', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const emil = await walk('Emil', 8.008)
+  await walkUntilStored([emil], 2)
+  const before = (await database.query(`SELECT id FROM walkers WHERE name = 'Emil'`))[0]?.['id']
+  const page = await emil.context.newPage()
+  await page.goto(service.origin)
+  await deleteWalk({ ...emil, page })
+  await page.getByText('Your walk is deleted').waitFor()
+  await walkUntilStored([emil], (await shown(emil.page, 'stored')) + 2)
+  assert.deepEqual(await database.query('SELECT 1 FROM positions WHERE walker = $1', [before]), [])
+  await emil.page.getByRole('button', { name: 'Stop' }).click()
+  await deleteWalk(emil)
+  await emil.page.getByText('Your walk is deleted').waitFor()
+  assert.ok(!(await rows()).some(({ name }) => name === 'Emil'))
+  await emil.context.close()
 })
 
 test('both pages fit a phone, in light and dark', { skip }, async () => {

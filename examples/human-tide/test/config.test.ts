@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { readConfig } from '../src/config.ts'
 
 test('nothing set: this machine only, protected, a database of its own', () => {
@@ -10,6 +14,7 @@ test('nothing set: this machine only, protected, a database of its own', () => {
 for (const [variables, message] of [
   [{ PORT: '70000' }, /PORT expects a whole number from 0 to 65535, got "70000"/],
   [{ PORT: '' }, /PORT expects/],
+  [{ PROXIES: 'nginx' }, /PROXIES expects a whole number from 0 to 10, got "nginx"/],
   [{ LOG: 'yes' }, /LOG expects off or console, got "yes"/],
   [{ PROTECT: 'no' }, /PROTECT expects on or off/],
   [{ TLS_CERT: 'a.pem' }, /TLS_CERT and TLS_KEY go together/],
@@ -22,4 +27,14 @@ test('a wrong DATABASE_URL is not repeated: it may hold a password', () => {
     () => readConfig({ DATABASE_URL: 'mysql://me:secret@host/db' }),
     (error: Error) => /DATABASE_URL/.test(error.message) && !error.message.includes('secret'),
   )
+})
+
+test('a checkout below "my 100% code": the data is kept there', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'my 100% code '))
+  mkdirSync(path.join(folder, 'src'))
+  const copy = path.join(folder, 'src/config.ts')
+  copyFileSync(fileURLToPath(new URL('../src/config.ts', import.meta.url)), copy)
+  const there = (await import(pathToFileURL(copy).href)) as { readConfig: typeof readConfig }
+  rmSync(folder, { recursive: true })
+  assert.equal(there.readConfig({}).dataDir, path.join(folder, '.data'))
 })

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
 import { GroupCommit, TooManyWaiting } from '../src/positions/group-commit.ts'
 
 /** A database that answers when told to. */
 function slowWriter() {
   const writes: { rows: readonly number[]; done: () => void; fail: (error: Error) => void }[] = []
   const write = (rows: readonly number[]) =>
-    new Promise<void>((resolve, reject) => {
-      writes.push({ rows, done: resolve, fail: reject })
+    new Promise<readonly string[]>((resolve, reject) => {
+      writes.push({ rows, done: () => resolve(rows.map(row => `row ${row}`)), fail: reject })
     })
   return { writes, write }
 }
 
-const settledness = (promise: Promise<void>) => {
+const settledness = (promise: Promise<unknown>) => {
   const seen = { is: 'pending' }
   promise.then(
     () => (seen.is = 'stored'),
@@ -62,6 +63,46 @@ test('a write that fails is told to those in it and to nobody else', async conte
   writes[2]?.done()
   await turn()
   assert.equal(after.is, 'stored')
+})
+
+test('whatever rows a database refuses, only their callers are told so; the others are written, in order, and each is told of its own', async () => {
+  const BAD = -1
+  const row = fc.oneof({ weight: 9, arbitrary: fc.nat() }, { weight: 1, arbitrary: fc.constant(BAD) })
+  const calls = fc.array(fc.array(row, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 40 })
+  await fc.assert(
+    fc.asyncProperty(calls, async given => {
+      const written: number[] = []
+      const write = async (rows: readonly number[]) => {
+        if (rows.includes(BAD)) throw new RangeError('a bad row')
+        written.push(...rows)
+        return rows.map(row => `row ${row}`)
+      }
+      const group = new GroupCommit(write, { gatherMs: 0, isAboutRows: error => error instanceof RangeError })
+      const ends = await Promise.allSettled(given.map(rows => group.add(rows)))
+      const isGood = (rows: readonly number[]) => !rows.includes(BAD)
+      assert.deepEqual(
+        ends.map(end => (end.status === 'fulfilled' ? end.value : 'refused')),
+        given.map(rows => (isGood(rows) ? rows.map(row => `row ${row}`) : 'refused')),
+      )
+      assert.deepEqual(written, given.filter(isGood).flat())
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a database that goes away while a culprit is looked for: the rest is told so', async () => {
+  let writes = 0
+  const write = async (rows: readonly number[]) => {
+    if (++writes > 4) throw new Error('the database is gone')
+    if (rows.includes(1)) throw new RangeError('a bad row')
+    return rows
+  }
+  const group = new GroupCommit(write, { isAboutRows: error => error instanceof RangeError })
+  const ends = await Promise.allSettled([[0], [1], [2], [3]].map(rows => group.add(rows)))
+  assert.deepEqual(
+    ends.map(end => (end.status === 'rejected' ? end.reason.message : 'written')),
+    ['written', 'a bad row', 'the database is gone', 'the database is gone'],
+  )
 })
 
 test('what waits is bounded', async context => {

@@ -1,6 +1,7 @@
 /** The parts of the pages that need no browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Crowd } from '../public/crowd.js'
 import { lastNotAfter, Replay } from '../public/replay.js'
 import { Sender } from '../public/sender.js'
@@ -110,6 +111,7 @@ test('a replay: positions in between, gone after a gap', () => {
 })
 
 interface Sent {
+  readonly name: string
   readonly sentAt: number
   readonly positions: readonly { readonly seq: number; readonly at: number }[]
 }
@@ -119,6 +121,7 @@ async function phone(
   answers: ((report: Sent) => Response | Error)[],
   kept: number,
   until: (sender: Sender) => boolean,
+  name = () => 'Ada',
 ) {
   let positions = Array.from({ length: kept }, (_, index) => ({
     seq: index + 1,
@@ -129,24 +132,24 @@ async function phone(
   }))
   const sent: Sent[] = []
   const outbox = {
-    oldest: async (count = 100) => positions.slice(0, count),
+    oldest: async (count = 100, after = 0) => positions.filter(({ seq }) => seq > after).slice(0, count),
     remove: async (seqs: readonly number[]) => {
       positions = positions.filter(({ seq }) => !seqs.includes(seq))
     },
   }
   const sender = new Sender({
     outbox,
-    name: () => 'Ada',
+    name,
     now: () => 5000,
     async post(given: object) {
       const report = given as Sent
       sent.push(report)
-      const answer = answers.shift()?.(report) ?? Response.json({ stored: report.positions.length })
+      const answer = answers.shift()?.(report) ?? Response.json({ stored: report.positions.length, known: 0 })
       if (answer instanceof Error) throw answer
       return answer
     },
     onState: () => {
-      if (until(sender)) sender.stop()
+      if (until(sender)) void sender.stop()
       else setImmediate(() => sender.kick()) // no waiting in tests
     },
   })
@@ -174,6 +177,36 @@ test('one position the server can not use does not hold up the others', async ()
   assert.deepEqual([left, state.stored, state.unusable], [[], 2, 1])
 })
 
+test('a position the database can not hold stays on the phone; those around it are stored', async () => {
+  const notStorable = (report: Sent) =>
+    report.positions.some(({ seq }) => seq === 3)
+      ? Response.json({ code: 'not-storable', title: 'can not be stored' }, { status: 400 })
+      : Response.json({ stored: report.positions.length, known: 0 })
+  const { left, state, sent } = await phone(Array(7).fill(notStorable), 6, stored(5))
+  assert.deepEqual([left, state.stored, state.unusable], [[3], 5, 1])
+  assert.deepEqual(
+    sent.map(({ positions }) => positions.length),
+    [6, 3, 2, 4, 2, 1, 3],
+  )
+})
+
+test('a name the server refuses: nothing is thrown away, the page is told why, and the next name is used', async () => {
+  const refuse = (report: Sent) =>
+    report.name === 'Ada'
+      ? Response.json({ stored: report.positions.length, known: 0 })
+      : Response.json({ code: 'bad-name', title: 'Another one, please' }, { status: 400 })
+  let name = 'Eve'
+  const hasNewName = ({ state }: Sender) => {
+    if (state.signal === 'refused') {
+      assert.deepEqual([state.code, state.detail], ['bad-name', 'Another one, please'])
+      name = 'Ada'
+    }
+    return state.stored === 2
+  }
+  const { sent, left, state } = await phone([refuse, refuse], 2, hasNewName, () => name)
+  assert.deepEqual([sent.map(report => report.name), left, state.code], [['Eve', 'Ada'], [], ''])
+})
+
 test('a clock that is years off is put right for what is sent', async () => {
   const wrong = () => Response.json({ code: 'clock-wrong', serverTime: 900_005_000 }, { status: 400 })
   const { sent } = await phone([wrong], 1, stored(1))
@@ -184,9 +217,47 @@ test('what is too large goes in smaller pieces, all of it', async () => {
   const tooLarge = (report: Sent) =>
     report.positions.length > 30
       ? Response.json({}, { status: 413 })
-      : Response.json({ stored: report.positions.length })
+      : Response.json({ stored: report.positions.length, known: 0 })
   const { left } = await phone(Array(3).fill(tooLarge), 60, stored(60))
   assert.deepEqual(left, [])
+})
+
+test('what had been stored before is acknowledged too, and not sent again', async () => {
+  const known = () => Response.json({ stored: 1, known: 2 })
+  const { sent, left, state } = await phone([known], 3, stored(3))
+  assert.deepEqual([sent.length, left, state.stored], [1, [], 3])
+})
+
+test('a sender that is stopped waits for what is under way, sends no more, and does not wait for its next turn', async () => {
+  let answer: (response: Response) => void = () => {}
+  let posts = 0
+  const removed: number[] = []
+  const sender = new Sender({
+    outbox: {
+      oldest: async () => [{ seq: 1, at: 1, lat: 54, lon: 8, accuracy: 5 }],
+      remove: async seqs => void removed.push(...seqs),
+    },
+    name: () => 'Ada',
+    post: () => {
+      posts++
+      return new Promise<Response>(resolve => {
+        answer = resolve
+      })
+    },
+  })
+  void sender.run()
+  await turn()
+  let ended = false
+  const stopped = sender.stop().then(() => {
+    ended = true
+  })
+  await turn()
+  assert.deepEqual([posts, ended], [1, false])
+  const began = performance.now()
+  answer(Response.json({}, { status: 503, headers: { 'retry-after': '60' } }))
+  await stopped
+  assert.ok(performance.now() - began < 5000, 'not the minute the server asked for')
+  assert.deepEqual([posts, removed], [1, []])
 })
 
 test('an answer that is not ours (a hotel’s login page) acknowledges nothing', async () => {

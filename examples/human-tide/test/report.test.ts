@@ -54,6 +54,19 @@ test('the edges of the earth are on it', () => {
   }
 })
 
+test('an accuracy is what the column can hold: centimetres', () => {
+  for (const [accuracy, stored] of [
+    [5e-324, 0],
+    [1e-46, 0],
+    [0.004, 0],
+    [4.567, 4.57],
+    [20_040_000, 20_040_000],
+  ]) {
+    assert.equal(parseReport(withPosition({ accuracy }), NOW).positions[1]?.accuracy, stored)
+  }
+  for (const accuracy of [3.5e38, 1e308, 20_040_001]) assert.equal(refusal(withPosition({ accuracy })).status, 400)
+})
+
 test('bodies that are no report', () => {
   for (const body of [
     null,
@@ -71,12 +84,23 @@ test('bodies that are no report', () => {
   assert.equal(refusal({ ...report, positions: [null] }).status, 400)
 })
 
-test('names: markup is text like any other, what hides or breaks lines is refused', () => {
+test('names: markup is text like any other, what is no name is refused (walker-name.test.ts)', () => {
   assert.equal(parseReport({ ...report, name: ' <b>&Ada</b> ' }, NOW).name, '<b>&Ada</b>')
   assert.equal(parseReport({ ...report, name: '' }, NOW).name, '')
   assert.equal(parseReport({ ...report, name: '🌊'.repeat(24) }, NOW).name, '🌊'.repeat(24))
-  const hostile = ['a\nb', 'a\0b', '\u202eadA', 'a\u2028b', '\ud800', 'x'.repeat(25), 7, null]
+  assert.equal(parseReport({ ...report, name: '👩‍🦰 می‌روم' }, NOW).name, '👩‍🦰 می‌روم')
+  const hostile = ['a\nb', '\u202eadA', '\u3164', 'x'.repeat(25), 7, null]
   for (const name of hostile) assert.equal(refusal({ ...report, name }).code, 'bad-name')
+})
+
+test('a refusal tells back which number was wrong, and nothing that could be large', () => {
+  const seqs = [1.5, 'x'.repeat(30_000), JSON.parse('['.repeat(15_000) + ']'.repeat(15_000)), { toJSON: 1 }, true]
+  const { more } = refusal({ ...report, positions: [null, ...seqs.map(seq => ({ ...position, seq }))] })
+  assert.deepEqual(
+    (more['invalid'] as { seq: unknown }[]).map(({ seq }) => seq),
+    [null, 1.5, null, null, null, null],
+  )
+  assert.ok(JSON.stringify(more).length < 1000)
 })
 
 test('a clock off by hours is corrected, one off by years is told the time', () => {
@@ -112,6 +136,7 @@ test('whatever comes, it is refused, or every position that is taken can be stor
           assert.ok(
             Number.isSafeInteger(seq) && at <= NOW && Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && accuracy >= 0,
           )
+          assert.ok(accuracy === 0 || (Math.fround(accuracy) > 0 && Math.fround(accuracy) < Infinity))
         }
       } catch (error) {
         assert.ok(error instanceof Refusal && error.status === 400, String(error))

@@ -18,11 +18,8 @@ export interface Database {
 const SCHEMA = readFileSync(new URL('schema.sql', import.meta.url), 'utf8')
 const RETRY_MS = 1000
 const LOOK_MS = 2000
-const CLEAN_MS = 3_600_000
-/** Rows deleted at once: a second of work at most. */
-const CLEAN_ROWS = 20_000
 
-export function connect(connectionString: string, keepDays: number): Database {
+export function connect(connectionString: string): Database {
   const common = { connectionString, connectionTimeoutMillis: 2000, keepAlive: true, application_name: 'human-tide' }
   // The client gives up on a query shortly after the server would have: a connection that hangs counts as down.
   const writer = new pg.Pool({ ...common, max: 1, query_timeout: 5000, statement_timeout: 4500 })
@@ -55,12 +52,7 @@ export function connect(connectionString: string, keepDays: number): Database {
   }
   const ready = prepare()
   const look = setInterval(() => void writer.query('SELECT 1').then(() => went(undefined), went), LOOK_MS)
-  const clean = setInterval(() => {
-    void deleteOld(reader, keepDays).catch(error => {
-      console.error(`human-tide: old positions were not deleted: ${error.message}`)
-    })
-  }, CLEAN_MS)
-  for (const timer of [look, clean]) timer.unref()
+  look.unref()
 
   return {
     writer,
@@ -70,16 +62,7 @@ export function connect(connectionString: string, keepDays: number): Database {
     async close() {
       closed = true
       clearInterval(look)
-      clearInterval(clean)
       await Promise.all([writer.end(), reader.end()])
     },
   }
-}
-
-/** In pieces, so that no piece holds anything up for long. */
-async function deleteOld(pool: pg.Pool, keepDays: number): Promise<void> {
-  const text = `
-    DELETE FROM positions WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM positions WHERE at < now() - make_interval(days => $1) LIMIT ${CLEAN_ROWS}))`
-  while ((await pool.query(text, [keepDays])).rowCount === CLEAN_ROWS) await sleep(100)
 }

@@ -3,8 +3,8 @@ import { TooManyWaiting } from '../positions/group-commit.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * For `.catch()` of whatever asks the database. Everything it can fail with is our side's doing, since what callers send
- * was checked before, and a caller that keeps what it has and tries again does the right thing.
+ * For `.catch()` of whatever asks the database. What it fails with here is our side's doing, since what callers send was
+ * checked before, and a caller that keeps what it has and tries again does the right thing.
  */
 export function databaseRefusal(error: unknown): never {
   if (error instanceof Refusal) throw error

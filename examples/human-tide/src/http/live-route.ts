@@ -2,12 +2,22 @@
 import { type Router, Router as router } from 'express'
 import type { Viewers } from '../live/viewers.ts'
 import { Refusal } from '../refusal.ts'
+import { clientOf } from './client-address.ts'
+
+/** s: a place is free when somebody leaves, which nobody can foresee. */
+const COME_BACK_S = 10
 
 export function liveRoute(viewers: Viewers): Router {
-  return router().get('/api/live', (_request, response) => {
-    if (viewers.full) throw new Refusal(503, 'too-many-viewers', 'Too many are watching; try again', {}, 10)
+  return router().get('/api/live', (request, response) => {
+    const client = clientOf(request.ip)
+    const full = viewers.fullFor(client)
+    if (full === 'for all') throw new Refusal(503, 'too-many-viewers', 'Too many are watching', {}, COME_BACK_S)
+    if (full === 'for you') {
+      throw new Refusal(429, 'too-many-viewers', 'Too many are watching from your address', {}, COME_BACK_S)
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
-    const leave = viewers.add(response)
-    response.on('close', leave)
+    // Express hands a HEAD to the route of GET: it has its answer, and watches nothing.
+    if (request.method === 'HEAD') return void response.end()
+    response.on('close', viewers.add(response, client))
   })
 }

@@ -1,4 +1,7 @@
-/** POST /api/positions: keep these positions. A 200 means that they are in the database, all of them, for good. */
+/**
+ * POST /api/positions: keep these positions. A 200 means that they are in the database, all of them, for good: `stored`
+ * are new, `known` came before, and what came first counts.
+ */
 import express, { type Router } from 'express'
 import type { Shore } from '../live/shore.ts'
 import { parseReport } from '../positions/report.ts'
@@ -33,9 +36,9 @@ export function positionsRoute(store: Store, shore: Shore): Router {
       const now = Date.now()
       const walker: string = response.locals['walker']
       const report = parseReport(request.body, now)
-      await store.keep(walker, report)
-      shore.move(walker, report, now)
-      response.json({ stored: report.positions.length, serverTime: now })
+      const stored = await store.keep(walker, report)
+      if (stored.length > 0) shore.move(walker, { ...report, positions: stored }, now)
+      response.json({ stored: stored.length, known: report.positions.length - stored.length, serverTime: now })
     },
   )
 

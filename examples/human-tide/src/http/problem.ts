@@ -1,4 +1,5 @@
 /** Everything that is not a 2xx: RFC 9457 problems with a code that the phone's page knows. */
+import type { ServerResponse } from 'node:http'
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import { Refusal } from '../refusal.ts'
 
@@ -17,19 +18,31 @@ export const notFound: RequestHandler = (request, response) => {
   sendProblem(response, answer)
 }
 
-/** Express recognises an error handler by its four parameters. */
+/**
+ * The last one, whatever happens: what it threw itself, Express would answer with a page that shows where our files lie.
+ * Express recognises an error handler by its four parameters.
+ */
 export const onError: ErrorRequestHandler = (error, _request, response, _next) => {
-  if (response.headersSent) {
-    response.destroy()
-    return
+  try {
+    if (!response.headersSent) return sendProblem(response, refusalOf(error))
+  } catch (worse) {
+    console.error('human-tide: a problem could not be told:', worse)
+    if (!response.headersSent) return sendLastWords(response)
   }
-  sendProblem(response, refusalOf(error))
+  response.destroy()
 }
+
+/** Nothing in it can fail: made of constants, and sent without Express. */
+function sendLastWords(response: ServerResponse): void {
+  for (const name of response.getHeaderNames()) if (name.startsWith('content-')) response.removeHeader(name)
+  response.writeHead(500, { 'content-type': 'application/problem+json' }).end(LAST_WORDS)
+}
+const LAST_WORDS = JSON.stringify({ status: 500, code: 'our-fault', title: 'Something went wrong here' })
 
 /** Errors of body-parser carry `type`, those of PostgreSQL and the network `code`. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
-  const { type, status, code } = error as { type?: string; status?: number; code?: string }
+  const { type, status, code } = (error ?? {}) as { type?: string; status?: number; code?: string }
   if (type === 'entity.too.large') {
     return new Refusal(413, 'too-large', 'The request is larger than 32 KB; send fewer positions at once')
   }

@@ -1,4 +1,5 @@
 /** What a phone sends, checked. Pure; told the time. Whatever passes can be stored, so that no one's data spoils a batch. */
+import { faultOfName } from '../../public/walker-name.js'
 import { Refusal } from '../refusal.ts'
 
 export interface Position {
@@ -18,7 +19,6 @@ export interface Report {
 }
 
 export const MOST_POSITIONS = 100
-export const LONGEST_NAME = 24
 /** A phone's clock may be off by this much, ms, and is corrected; beyond that it is told. */
 const CLOCK_OFF_MS = 86_400_000
 /** Positions may wait on the phone for this long, ms: a week. */
@@ -26,15 +26,12 @@ const OLDEST_MS = 7 * 86_400_000
 /** Clocks and timers jitter: a position may be this much younger than the report it came in, ms. */
 const JITTER_MS = 5000
 
-/** Anything that moves the cursor, hides or reorders text: control, format (bidi overrides), surrogates, private use. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
-
 /** Throws a Refusal (400) that names what is wrong; then nothing of the report was taken. */
 export function parseReport(body: unknown, now: number): Report {
   const { name, sentAt, positions } = record(body)
-  if (typeof name !== 'string' || [...name].length > LONGEST_NAME || UNPRINTABLE.test(name)) {
-    throw new Refusal(400, 'bad-name', `name must be a text of at most ${LONGEST_NAME} printable characters`)
-  }
+  if (typeof name !== 'string') throw new Refusal(400, 'bad-name', 'name must be a text')
+  const fault = faultOfName(name)
+  if (fault !== undefined) throw new Refusal(400, 'bad-name', fault)
   if (!isWhole(sentAt, 0)) throw new Refusal(400, 'bad-clock', "sentAt must be the phone's time, ms since 1970")
   const offMs = now - sentAt
   if (Math.abs(offMs) > CLOCK_OFF_MS) {
@@ -45,10 +42,10 @@ export function parseReport(body: unknown, now: number): Report {
   if (!Array.isArray(positions) || positions.length < 1 || positions.length > MOST_POSITIONS) {
     throw new Refusal(400, 'bad-positions', `positions must be a list of 1 to ${MOST_POSITIONS}`)
   }
-  const invalid: { index: number; seq: unknown; why: string }[] = []
+  const invalid: { index: number; seq: number | null; why: string }[] = []
   const good = positions.map((given, index) => {
     const why = faultOf(given, sentAt)
-    if (why !== undefined) invalid.push({ index, seq: (given as { seq?: unknown } | null)?.seq ?? null, why })
+    if (why !== undefined) invalid.push({ index, seq: seqOf(given), why })
     return given as Position
   })
   if (invalid.length > 0) {
@@ -61,7 +58,7 @@ export function parseReport(body: unknown, now: number): Report {
       at: Math.min(at + offMs, now),
       lat,
       lon,
-      accuracy,
+      accuracy: toCentimetres(accuracy),
     })),
   }
 }
@@ -72,17 +69,26 @@ function faultOf(given: unknown, sentAt: number): string | undefined {
   if (!isWithin(lat, -90, 90)) return 'lat must be a number from -90 to 90'
   if (!isWithin(lon, -180, 180)) return 'lon must be a number from -180 to 180'
   // Half the way around the earth, metres.
-  if (!isWithin(accuracy, 0, 20_040_000)) return 'accuracy must be metres from 0'
+  if (!isWithin(accuracy, 0, 20_040_000)) return 'accuracy must be metres from 0 to 20,040,000'
   if (!isWhole(at, 0)) return 'at must be a time, ms since 1970'
   if (at > sentAt + JITTER_MS) return 'at is later than sentAt'
   if (at < sentAt - OLDEST_MS) return 'at is more than a week ago'
   return undefined
 }
 
+/** To find it again by. Anything else than a number is not told back: it may be as large and as deep as a request. */
+function seqOf(given: unknown): number | null {
+  const seq = (given as { seq?: unknown } | null)?.seq
+  return typeof seq === 'number' ? seq : null
+}
+
 function record(body: unknown): Readonly<Record<string, unknown>> {
   if (body !== null && typeof body === 'object' && !Array.isArray(body)) return body as Record<string, unknown>
   throw new Refusal(400, 'bad-report', 'The body must be an object with name, sentAt and positions')
 }
+
+/** The column is a `real`, which refuses what is too small for it, such as 1e-46; no phone knows better than this. */
+const toCentimetres = (metres: number): number => Math.round(metres * 100) / 100
 
 const isWhole = (value: unknown, min: number): value is number =>
   Number.isSafeInteger(value) && (value as number) >= min

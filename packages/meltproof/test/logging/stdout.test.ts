@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
 import { account, newFile, Pipe, REGISTER, run } from './child.ts'
 
@@ -18,7 +19,7 @@ const NOBODY = 65_534
 
 function nobodyCan(): boolean {
   if (process.getuid?.() !== 0) return false
-  const app = new URL('apps/logs.mjs', import.meta.url).pathname
+  const app = fileURLToPath(new URL('apps/logs.mjs', import.meta.url))
   return spawnSync(process.execPath, [app], { uid: NOBODY, gid: NOBODY, env: { LINES: '1' } }).status === 3
 }
 
@@ -254,10 +255,14 @@ describe('install()', () => {
   })
 })
 
+/** `script` takes a command as a shell reads it; the folder of a checkout may be called anything. */
+const shellCommand = (words: readonly string[]): string =>
+  words.map(word => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')
+
 /** A terminal, all of whose output is read. */
 function script([app]: string[], env: Record<string, string>): string {
-  const file = new URL(`apps/${app}`, import.meta.url).pathname
-  const command = `${process.execPath} --import ${REGISTER} ${file}`
+  const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
+  const command = shellCommand([process.execPath, '--import', REGISTER, file])
   const { NODE_OPTIONS: _, ...inherited } = process.env
   return execFileSync('script', ['-qfc', command, '/dev/null'], {
     env: { ...inherited, ...env },
@@ -270,8 +275,8 @@ function script([app]: string[], env: Record<string, string>): string {
 /** What an app in a terminal that shows nothing any more reports of itself; undefined when it says nothing for 3 s. */
 async function unreadTerminal(path: string, node: string[]): Promise<{ stalledMs: number } | undefined> {
   fs.rmSync(path, { force: true })
-  const file = new URL('apps/logs-to-terminal.mjs', import.meta.url).pathname
-  const command = [process.execPath, ...node, file].join(' ')
+  const file = fileURLToPath(new URL('apps/logs-to-terminal.mjs', import.meta.url))
+  const command = shellCommand([process.execPath, ...node, file])
   const { NODE_OPTIONS: _, ...inherited } = process.env
   const child = spawn('script', ['-qfc', command, '/dev/null'], {
     env: { ...inherited, ...MANY, ...SMALL, REPORT: path },

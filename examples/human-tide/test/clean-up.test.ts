@@ -1,0 +1,78 @@
+/** What is older than it may be kept is gone, with its name; whoever walks on keeps theirs. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { connect, type Database } from '../src/database/connect.ts'
+import { cleanUp } from '../src/positions/clean-up.ts'
+import { Store } from '../src/positions/store.ts'
+import { type TestDatabase, testDatabase } from './postgres.ts'
+
+const DAY_MS = 86_400_000
+let server: TestDatabase
+let database: Database
+let store: Store
+
+before(async () => {
+  server = await testDatabase()
+  database = connect(server.url)
+  await database.ready
+})
+beforeEach(async () => {
+  await server.query('TRUNCATE walkers, positions')
+  store = new Store(database.writer)
+})
+after(async () => {
+  await database.close()
+  await server.end()
+})
+
+const idOf = (walker: number): string => `00000000-0000-0000-0000-${String(walker).padStart(12, '0')}`
+const keep = (walker: number, seq: number, ageMs: number) =>
+  store.keep(idOf(walker), {
+    name: `Walker ${walker}`,
+    positions: [{ seq, at: Date.now() - ageMs, lat: 54, lon: 8, accuracy: 5 }],
+  })
+const names = async () => (await server.query('SELECT name FROM walkers ORDER BY id')).map(({ name }) => name)
+const positions = async () => (await server.query('SELECT count(*)::int FROM positions'))[0]?.['count']
+
+test('a name goes with the last position of its walker', async () => {
+  await keep(1, 1, 3 * DAY_MS)
+  await keep(2, 1, 3 * DAY_MS)
+  await keep(2, 2, DAY_MS / 2)
+  await cleanUp(database.reader, store, 1)
+  assert.deepEqual([await names(), await positions()], [['Walker 2'], 1])
+})
+
+test('names of before are found too, however many there are', async () => {
+  await server.query(`INSERT INTO walkers SELECT gen_random_uuid(), 'long gone' FROM generate_series(1, 2500)`)
+  await keep(1, 1, 0)
+  await cleanUp(database.reader, store, 1)
+  assert.deepEqual(await names(), ['Walker 1'])
+})
+
+test('whoever comes back has a name again, in the same service', async () => {
+  await keep(1, 1, 3 * DAY_MS)
+  await cleanUp(database.reader, store, 1)
+  assert.deepEqual(await names(), [])
+  await keep(1, 2, 0)
+  assert.deepEqual(await names(), ['Walker 1'])
+})
+
+test('whoever comes back at that very moment keeps their name', async () => {
+  for (let round = 0; round < 10; round++) {
+    await keep(1, 2 * round + 1, 3 * DAY_MS)
+    await server.query('DELETE FROM positions')
+    // Found to be idle, and then: before, while and after the name is deleted.
+    const walks = keep(1, 2 * round + 2, 0)
+    const late = new Promise(resolve => setTimeout(resolve, 15 + round))
+    await Promise.all([walks, late.then(() => store.forgetNames([idOf(1)]))])
+    assert.deepEqual(await names(), ['Walker 1'])
+  }
+})
+
+test('who asks to be forgotten while a report still waits to be stored is forgotten with it', async () => {
+  const kept = keep(1, 1, 0)
+  await Promise.all([kept, store.forget(idOf(1))])
+  assert.deepEqual([await names(), await positions()], [[], 0])
+  await keep(1, 2, 0)
+  assert.deepEqual(await names(), ['Walker 1'])
+})

@@ -1,0 +1,21 @@
+/** A checkout may lie anywhere: also below a folder with a space or a percent sign in its name. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+/** What it is written as in a URL is not what a folder is called: `my%20code`. */
+const WRONG = /new URL\([^()]*import\.meta\.url\)\.pathname|import\.meta\.url\.(slice|replace)/
+
+test('what becomes of a file URL is a path by fileURLToPath, never by its pathname', () => {
+  const files = globSync('{packages,examples,bench,scripts,test}/**/*.{ts,js,mjs,cjs}', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/dist/**'],
+  })
+  assert.ok(files.length > 100)
+  assert.deepEqual(
+    files.filter(file => WRONG.test(readFileSync(join(root, file), 'utf8'))),
+    [],
+  )
+})
