@@ -20,9 +20,18 @@ export type ShedReason =
   /** Live objects nearly fill the heap. Decided before the gate is asked. */
   | 'memory'
 
+/** All of them. */
+export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory']
+
+/** Never throws; `value` may be anything. */
+export function isShedReason(value: unknown): value is ShedReason {
+  return SHED_REASONS.includes(value as ShedReason)
+}
+
 /**
  * Who waits. Whatever the gate calls may shed entries that wait already, through the function the discipline was made
- * with; an entry is shed, taken or removed once, and never after.
+ * with; an entry is shed, taken or removed once, and never after. All of it at once: a promise is no answer. One given to
+ * protect() is kept to this (checked-discipline.ts).
  */
 export interface QueueDiscipline<E extends Waiting> {
   /** How many wait. */

@@ -94,7 +94,8 @@ export interface ProtectOptions {
    */
   readonly limit?: number | LimitLaw
   /**
-   * Who waits and who is shed, in place of the standing queue; see docs/admission.md.
+   * Who waits and who is shed, in place of the standing queue; see docs/admission.md. When one throws or does what makes
+   * no sense, the standing queue takes over whoever waits, which is reported.
    * @default the standing queue
    */
   readonly queue?: MakeDiscipline<Exchange>

@@ -7,10 +7,12 @@ import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { GATE_TUNING } from '../admission/gate.ts'
+import { checkedDiscipline } from '../admission/checked-discipline.ts'
 import { checkedLaw } from '../admission/checked-law.ts'
 import { KneeLaw } from '../admission/knee-law.ts'
 import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
+import { standingQueue } from '../admission/standing-queue.ts'
 import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
@@ -85,7 +87,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
   const { exemptRequest } = checked
   const policy: DoorPolicy = {
-    queue: checked.queue,
+    queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     exemptUrl: exemptPaths(paths),
     exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
