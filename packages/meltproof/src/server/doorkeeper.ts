@@ -678,17 +678,18 @@ export class Doorkeeper {
   // Shedding ------------------------------------------------------------------------------------------------------
 
   #shed(exchange: Exchange, reason: ShedReason): void {
-    this.#countShed(reason, now())
-    if (sheds.hasSubscribers) this.#publishShed(exchange, reason)
-    const { connection, response } = exchange
+    const { connection, request, response } = exchange
     if (connection === undefined) {
+      this.#noteShed(exchange, reason)
       if (response !== undefined) this.#answerThroughNode(exchange, response)
       return
     }
+    const needs = describeHead(request.rawHeaders)
+    // Node's 400 is no shed: it is counted as where there is room.
+    if (!needs.namesHost && this.#demandsHost(request)) this.counts.admitted++
+    else this.#noteShed(exchange, reason)
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return
-    const { request } = exchange
-    const needs = describeHead(request.rawHeaders)
     const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
     // Without a host it is no request to shed but one to refuse, which is Node's.
@@ -705,9 +706,18 @@ export class Doorkeeper {
     this.#write(connection, choice, now(), request.complete || needs.bodyBytes === 0)
   }
 
-  #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason): void {
+  #noteShed({ request, arrivedAt }: Exchange, reason: ShedReason): void {
     const atMs = now()
+    this.#countShed(reason, atMs)
+    if (!sheds.hasSubscribers) return
     sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt }, server: this.#server, request })
+  }
+
+  /** Whether Node refuses this request if it names no host (RFC 9112 section 3.2). */
+  #demandsHost(request: IncomingMessage): boolean {
+    return (
+      request.httpVersion === '1.1' && (this.#server as { requireHostHeader?: boolean }).requireHostHeader !== false
+    )
   }
 
   /**
