@@ -19,9 +19,11 @@ export type ShedReason =
   | 'closing'
   /** Live objects nearly fill the heap. Decided before the gate is asked. */
   | 'memory'
+  /** An upgrade was pipelined behind it, which can not wait, and answers come in order. Decided at the connection. */
+  | 'upgrade'
 
 /** All of them. */
-export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory']
+export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory', 'upgrade']
 
 /** Never throws; `value` may be anything. */
 export function isShedReason(value: unknown): value is ShedReason {

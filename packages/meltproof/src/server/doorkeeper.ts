@@ -68,7 +68,7 @@ export class Doorkeeper {
   readonly counts: DoorCounts = {
     admitted: 0,
     exempt: 0,
-    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0 },
+    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
   readonly #server: Server
@@ -609,7 +609,7 @@ export class Doorkeeper {
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
     try {
-      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'late')
+      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
       connection.resumeReading()
     } catch (error) {
       this.#fail(error)
