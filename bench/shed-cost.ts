@@ -3,7 +3,7 @@
  * with slices of other work, with 1,500 standing connections and with a connection per request. Beside it what the same
  * 503 costs through ServerResponse, and the floor: a net server that parses nothing.
  *
- *   node bench/shed-cost.ts [--rounds 5] [--rate 4000] [--seconds 4]
+ *   node bench/shed-cost.ts [--rounds 5] [--rate 10000] [--fresh-rate 1500] [--seconds 4]
  *
  * Bar (DESIGN.md): r <= 9 us with standing connections. Writes bench/results/shed-cost.json.
  */

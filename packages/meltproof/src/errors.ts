@@ -50,6 +50,11 @@ export class MeltproofError extends Error {
   }
 }
 
+/** An error of another class, where the API that is kept demands one, known as one of ours all the same. */
+export function asMeltproofError(error: Error, code: ErrorCode): MeltproofError {
+  return Object.defineProperty(Object.assign(error, { code }), BRAND, { value: true })
+}
+
 /** True for an error raised by any installed copy of meltproof. */
 export function isMeltproofError(error: unknown): error is MeltproofError {
   return typeof error === 'object' && error !== null && BRAND in error

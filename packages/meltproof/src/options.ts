@@ -47,18 +47,30 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
   return value
 }
 
-/** A value in words, short enough for a message. */
+/** A value in words, short enough for a message. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}...'` : `'${value}'`
   if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  return String(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  try {
+    if (Array.isArray(value)) return 'an array'
+    return value instanceof Promise ? 'a promise' : 'an object'
+  } catch {
+    return 'an object' // a Proxy may throw at whoever asks what it is
+  }
 }
 
-/** What somebody else's code threw, in words. Not every value has a text: String() of an object without prototype throws. */
-export function showThrown(thrown: unknown): string {
-  return thrown instanceof Error ? String(thrown) : show(thrown)
+/**
+ * What somebody else's code threw, in words; with its stack, if it has one, when `stack` is asked for. Never throws,
+ * though not every value has a text: String() of an object without prototype throws, and so may the getters of an error.
+ */
+export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
+  try {
+    if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)
+  } catch {
+    // Then like any other value.
+  }
+  return show(thrown)
 }
 
 /** The known name within an edit distance of a third of its length (2 at least), if any. */

@@ -8,7 +8,7 @@
  */
 import { EventEmitter } from 'node:events'
 import { now } from './clock.ts'
-import { MeltproofError } from './errors.ts'
+import { asMeltproofError } from './errors.ts'
 
 /** The function of toobusy-js 0.5.1. Getters and setters are one: no argument (or 0) reads. */
 export interface TooBusy {
@@ -19,19 +19,19 @@ export interface TooBusy {
   /**
    * Reads or sets the lag above which the process counts as busy, in whole ms.
    * @default 70
-   * @throws MeltproofError for anything but a number, and for less than 10.
+   * @throws Error for anything but a number, and for less than 10.
    */
   maxLag(newLag?: number): number
   /**
    * Reads or sets how often the lag is measured, in whole ms. Setting starts the checks anew, with a lag of 0.
    * @default 500
-   * @throws MeltproofError for anything but a number, and for less than 16.
+   * @throws Error for anything but a number, and for less than 16.
    */
   interval(newInterval?: number): number
   /**
    * Reads or sets the weight of the newest measurement, above 0 up to 1 (no smoothing).
    * @default 1/3
-   * @throws MeltproofError for anything but a number in that range.
+   * @throws Error for anything but a number in that range.
    */
   smoothingFactor(newFactor?: number): number
   /**
@@ -86,49 +86,54 @@ function shutdown(): void {
   timer = undefined
 }
 
-/** What is falsy reads, as in toobusy-js; the messages are its own, which callers may match. */
+/** What is falsy reads, as in toobusy-js. */
 function reads(value: unknown): boolean {
   return !value
 }
 
+/** Name and message are those of toobusy-js, which callers may match; our code is there besides. */
 function invalid(message: string): never {
-  throw new MeltproofError('MELTPROOF_OPTION_INVALID', message)
+  throw asMeltproofError(new Error(message), 'MELTPROOF_OPTION_INVALID')
 }
 
-const toobusy: TooBusy = Object.assign(() => isTooBusy(), {
-  interval(newInterval?: number): number {
-    if (reads(newInterval)) return intervalMs
-    if (typeof newInterval !== 'number') invalid('Interval must be a number.')
-    const rounded = Math.round(newInterval)
-    if (rounded < LEAST_INTERVAL_MS) invalid('Interval should be greater than 16ms.')
-    shutdown()
-    intervalMs = rounded
-    start()
-    return intervalMs
-  },
-  lag: (): number => Math.round(lagMs),
-  maxLag(newLag?: number): number {
-    if (reads(newLag)) return maxLagMs
-    if (typeof newLag !== 'number') invalid('MaxLag must be a number.')
-    const rounded = Math.round(newLag)
-    if (rounded < LEAST_MAX_LAG_MS) invalid('Maximum lag should be greater than 10ms.')
-    maxLagMs = rounded
-    return maxLagMs
-  },
-  smoothingFactor(newFactor?: number): number {
-    if (reads(newFactor)) return smoothing
-    if (typeof newFactor !== 'number') invalid('NewFactor must be a number.')
-    if (newFactor <= 0 || newFactor > 1) invalid('Smoothing factor should be in range ]0,1].')
-    smoothing = newFactor
-    return smoothing
-  },
-  shutdown,
-  started: (): boolean => timer !== undefined,
-  onLag(fn: (lag: number) => void, threshold?: number): void {
-    eventAboveMs = typeof threshold === 'number' ? threshold : maxLagMs
-    events.on('lag', fn)
-  },
-})
+/** Neither arrow nor method, so that `new toobusy()` is no error here where it is none there. */
+const toobusy = function toobusy() {
+  return isTooBusy()
+} as TooBusy
+
+// Assigned one by one, in this order: so they have no names, as those of toobusy-js.
+toobusy.interval = newInterval => {
+  if (reads(newInterval)) return intervalMs
+  if (typeof newInterval !== 'number') invalid('Interval must be a number.')
+  const rounded = Math.round(newInterval)
+  if (rounded < LEAST_INTERVAL_MS) invalid('Interval should be greater than 16ms.')
+  shutdown()
+  intervalMs = rounded
+  start()
+  return intervalMs
+}
+toobusy.lag = () => Math.round(lagMs)
+toobusy.maxLag = newLag => {
+  if (reads(newLag)) return maxLagMs
+  if (typeof newLag !== 'number') invalid('MaxLag must be a number.')
+  const rounded = Math.round(newLag)
+  if (rounded < LEAST_MAX_LAG_MS) invalid('Maximum lag should be greater than 10ms.')
+  maxLagMs = rounded
+  return maxLagMs
+}
+toobusy.smoothingFactor = newFactor => {
+  if (reads(newFactor)) return smoothing
+  if (typeof newFactor !== 'number') invalid('NewFactor must be a number.')
+  if (newFactor <= 0 || newFactor > 1) invalid('Smoothing factor should be in range ]0,1].')
+  smoothing = newFactor
+  return smoothing
+}
+toobusy.shutdown = () => shutdown()
+toobusy.started = () => timer !== undefined
+toobusy.onLag = (fn, threshold) => {
+  eventAboveMs = typeof threshold === 'number' ? threshold : maxLagMs
+  events.on('lag', fn)
+}
 
 start()
 

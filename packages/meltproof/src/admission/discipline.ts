@@ -19,10 +19,21 @@ export type ShedReason =
   | 'closing'
   /** Live objects nearly fill the heap. Decided before the gate is asked. */
   | 'memory'
+  /** An upgrade was pipelined behind it, which can not wait, and answers come in order. Decided at the connection. */
+  | 'upgrade'
+
+/** All of them. */
+export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory', 'upgrade']
+
+/** Never throws; `value` may be anything. */
+export function isShedReason(value: unknown): value is ShedReason {
+  return SHED_REASONS.includes(value as ShedReason)
+}
 
 /**
  * Who waits. Whatever the gate calls may shed entries that wait already, through the function the discipline was made
- * with; an entry is shed, taken or removed once, and never after.
+ * with; an entry is shed, taken or removed once, and never after. All of it at once: a promise is no answer. One given to
+ * protect() is kept to this (checked-discipline.ts).
  */
 export interface QueueDiscipline<E extends Waiting> {
   /** How many wait. */

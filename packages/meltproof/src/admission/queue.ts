@@ -17,6 +17,8 @@ export interface Waiting {
   level?: number
   /** In which queue of its discipline it waits, written by the discipline. */
   line?: number
+  /** Where it stands among those who wait in a discipline from outside (ledger.ts). */
+  place?: number
 }
 
 /**

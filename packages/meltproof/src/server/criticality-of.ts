@@ -10,9 +10,9 @@ import {
   levelOf,
   readCriticality,
 } from '../admission/criticality.ts'
+import { caughtPromise } from '../admission/promise-like.ts'
 import { hourNow } from '../clock.ts'
 import { show, showThrown } from '../options.ts'
-import { ignoreEnd, isPromiseLike } from './promise-like.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
@@ -34,19 +34,19 @@ export function criticalityLevels(sources: CriticalitySources): ((request: Incom
     note(`the criticality function ${what}; such requests count as 'critical'`)
   }
   return request => {
-    let answer: unknown
     if (criticality !== undefined) {
       try {
-        answer = criticality(request)
-        if (isPromiseLike(answer)) ignoreEnd(answer)
+        // What it answers is the operator's too: reading it may throw as the function may.
+        const answer: unknown = criticality(request)
+        if (answer !== undefined) {
+          const level = readCriticality(answer, hourNow())
+          if (level !== undefined) return level
+          caughtPromise(answer)
+          sayOnce(`answered ${show(answer)}, not one of ${CRITICALITIES.join(', ')}`)
+        }
       } catch (error) {
         sayOnce(`threw ${showThrown(error)}`)
       }
-    }
-    if (answer !== undefined) {
-      const level = readCriticality(answer, hourNow())
-      if (level !== undefined) return level
-      sayOnce(`answered ${show(answer)}, not one of ${CRITICALITIES.join(', ')}`)
     }
     const named = header === undefined ? undefined : request.headers[header]
     return levelOf(isCriticality(named) ? named : undefined)

@@ -72,7 +72,7 @@ export class Doorkeeper {
   readonly counts: DoorCounts = {
     admitted: 0,
     exempt: 0,
-    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0 },
+    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
   readonly #server: Server
@@ -409,7 +409,6 @@ export class Doorkeeper {
       exchange.ungated = true
       if (decision === 'wait') {
         exchange.ghost = true
-        exchange.startedAt = nowMs
         this.#pressure.waited()
       } else this.#countShed(decision, nowMs)
       return 'start'
@@ -571,14 +570,16 @@ export class Doorkeeper {
     }
   }
 
-  /** In a dry run the gate starts a stand-in whose handler has run for some time, or has ended. */
+  /** In a dry run the gate starts a stand-in for a request that runs already, or has ended. */
   #startGhost(exchange: Exchange): void {
-    const nowMs = now()
-    this.#permit(exchange, nowMs)
-    if (exchange.tookMs < 0) return
-    exchange.startedAt = nowMs - exchange.tookMs
-    // Not now: the gate is in the middle of something.
-    queueMicrotask(() => this.#release(exchange, now()))
+    this.#permit(exchange, now())
+    if (exchange.tookMs >= 0) this.#endGhost(exchange)
+  }
+
+  /** It holds its permit for as long as the handler took: had it waited, that would have begun only then. */
+  #endGhost(exchange: Exchange): void {
+    const leftMs = exchange.startedAt + exchange.tookMs - now()
+    setTimeout(() => this.#release(exchange, now()), Math.max(0, leftMs)).unref()
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
@@ -636,7 +637,7 @@ export class Doorkeeper {
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
     try {
-      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'late')
+      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
       connection.resumeReading()
     } catch (error) {
       this.#fail(error)
@@ -647,8 +648,11 @@ export class Doorkeeper {
 
   /** Its response is closed. */
   #ended(exchange: Exchange, nowMs: number): void {
-    if (exchange.ghost && !exchange.holdsPermit) exchange.tookMs = nowMs - exchange.startedAt
-    else this.#release(exchange, nowMs)
+    if (!exchange.ghost) this.#release(exchange, nowMs)
+    else if (exchange.tookMs < 0) {
+      exchange.tookMs = nowMs - exchange.arrivedAt
+      if (exchange.holdsPermit) this.#endGhost(exchange)
+    }
   }
 
   #release(exchange: Exchange, nowMs: number, answered = exchange.response?.headersSent ?? true): void {
@@ -753,18 +757,22 @@ export class Doorkeeper {
   // Shedding ------------------------------------------------------------------------------------------------------
 
   #shed(exchange: Exchange, reason: ShedReason): void {
-    this.#countShed(reason, now())
-    const bytes = this.#answerShed(exchange)
-    if (sheds.hasSubscribers) this.#publishShed(exchange, reason, bytes)
+    const { connection, request } = exchange
+    const needs = describeHead(request.rawHeaders)
+    // Node's 400 is no shed: it is counted as where there is room.
+    const isShed = connection === undefined || needs.namesHost || !this.#demandsHost(request)
+    if (isShed) this.#countShed(reason, now())
+    else this.counts.admitted++
+    const bytes = this.#answerShed(exchange, needs)
+    if (isShed) this.#publishShed(exchange, reason, bytes)
   }
 
   /** Returns the bytes of the body. */
-  #answerShed(exchange: Exchange): number {
+  #answerShed(exchange: Exchange, needs: HeadNeeds): number {
     const { connection, request, response } = exchange
     if (connection === undefined) return response === undefined ? 0 : this.#answerThroughNode(exchange, response)
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
-    const needs = describeHead(request.rawHeaders)
     const head = request.method === 'HEAD'
     const html = needs.prefersHtml
     const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
@@ -785,8 +793,16 @@ export class Doorkeeper {
   }
 
   #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason, bytes: number): void {
+    if (!sheds.hasSubscribers) return
     const atMs = now()
     sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
+  }
+
+  /** Whether Node refuses this request if it names no host (RFC 9112 section 3.2). */
+  #demandsHost(request: IncomingMessage): boolean {
+    return (
+      request.httpVersion === '1.1' && (this.#server as { requireHostHeader?: boolean }).requireHostHeader !== false
+    )
   }
 
   /**

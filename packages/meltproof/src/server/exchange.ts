@@ -12,6 +12,7 @@ export class Exchange implements Waiting {
   arrivedAt: number
   left = false
   line = 0
+  place = -1
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks cut it down on the way, and its kind must stay the same. */
   readonly url: string

@@ -44,6 +44,7 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   late: 'it would have waited longer than a client does, even in order of arrival',
   full: 'as many waited as may wait',
   closing: 'the server was draining',
+  upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',
   memory: 'the heap was nearly full of live objects',
 }
 

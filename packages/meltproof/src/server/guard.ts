@@ -9,7 +9,7 @@ export interface GuardStats {
   readonly queued: number
   /** How many may be in service at once, as learned so far. */
   readonly limit: number
-  /** Requests admitted since the start. */
+  /** Requests admitted since the start; those that Node itself then refuses (400, without a Host) too. */
   readonly admitted: number
   /** Requests started without asking, because they are exempt, since the start. */
   readonly exempt: number

@@ -2,6 +2,8 @@
  * How many wait for a place in the pools the operator names: pg, mysql2, undici, or a function. Read only when somebody
  * asks (stats, an explanation): the limit is learned from throughput, which a full pool flattens all by itself.
  */
+import { caughtPromise } from '../admission/promise-like.ts'
+import { show, showThrown } from '../options.ts'
 
 /** A pool we can read, or a function that tells how many wait. */
 export type PoolGauge = object | (() => number)
@@ -33,14 +35,39 @@ export function gaugeOf(pool: unknown): (() => number) | undefined {
   return kind === undefined ? undefined : () => kind.read(pool) as number
 }
 
-/** How many wait for each; a gauge that fails or tells nonsense tells 0. */
-export function readGauges(gauges: ReadonlyMap<string, () => number>): Record<string, number> {
-  const waiting: Record<string, number> = {}
-  for (const [name, read] of gauges) {
-    const value = attempt(read)
-    waiting[name] = isCount(value) ? value : 0
+/** The gauges of one server. One that fails or tells nonsense tells 0, and is reported once. */
+export class Gauges {
+  readonly #gauges: ReadonlyMap<string, () => number>
+  readonly #note: (text: string) => void
+  readonly #reported = new Set<string>()
+
+  constructor(gauges: ReadonlyMap<string, () => number>, note: (text: string) => void) {
+    this.#gauges = gauges
+    this.#note = note
   }
-  return waiting
+
+  /** How many wait for each. */
+  read(): Record<string, number> {
+    const waiting: Record<string, number> = {}
+    for (const [name, read] of this.#gauges) waiting[name] = this.#readOne(name, read)
+    return waiting
+  }
+
+  #readOne(name: string, read: () => unknown): number {
+    let what: string
+    try {
+      const value = read()
+      if (isCount(value)) return value
+      what = `told ${caughtPromise(value) ? 'a promise' : show(value)}`
+    } catch (error) {
+      what = `threw ${showThrown(error)}`
+    }
+    if (!this.#reported.has(name)) {
+      this.#reported.add(name)
+      this.#note(`pools.${name} must tell at once how many wait, a number of at least 0; it ${what}, and 0 is shown`)
+    }
+    return 0
+  }
 }
 
 function isCount(value: unknown): value is number {

@@ -3,11 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { LAW_METHODS } from '../admission/checked-law.ts'
 import { DISCIPLINE_METHODS, type MakeDiscipline, type QueueDiscipline } from '../admission/discipline.ts'
 import type { LimitLaw } from '../admission/limit.ts'
+import { caughtPromise } from '../admission/promise-like.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import type { CriticalityOf } from './criticality-of.ts'
 import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
+import { warn } from './notes.ts'
 import { gaugeOf, MOST_POOLS, type PoolGauges } from './pool-gauges.ts'
 import type { ReadinessOptions } from './readiness.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
@@ -86,23 +88,27 @@ export interface ProtectOptions {
    */
   readonly dryRun?: boolean
   /**
-   * How many may be in service at once, in place of the law that learns it: a whole number, or a law of your own.
+   * How many may be in service at once, in place of the law that learns it: a whole number, or a law of your own. One
+   * that throws, or whose limit is no whole number of at least 1, leaves the server unprotected, which is reported.
    * @default learned
    */
   readonly limit?: number | LimitLaw
   /**
-   * Who waits and who is shed, in place of the standing queue; see docs/admission.md.
+   * Who waits and who is shed, in place of the standing queue; see docs/admission.md. When one throws or does what makes
+   * no sense, the standing queue takes over whoever waits, which is reported.
    * @default the standing queue
    */
   readonly queue?: MakeDiscipline<Exchange>
   /**
    * Pools whose waiting line is shown in `stats().pools` and by `explain()`: a pool of pg, mysql2 or undici, or a
-   * function that tells how many wait.
+   * function that tells how many wait, at once. One that fails or tells nonsense (a promise) is shown as 0 and reported
+   * once.
    * @default none
    */
   readonly pools?: PoolGauges
   /**
-   * Called with each sentence meltproof has to say (lanes it could not open, a failure inside it). Must not throw.
+   * Called with each sentence meltproof has to say (lanes it could not open, a failure inside it). May be async; a
+   * sentence on which it throws or rejects becomes a warning.
    * @default process.emitWarning
    */
   readonly onNote?: (note: string) => void
@@ -271,6 +277,7 @@ function checkQueue(queue: MakeDiscipline<Exchange> | undefined): MakeDiscipline
   if (make === undefined) return undefined
   return parts => {
     const made: unknown = make(parts)
+    caughtPromise(made)
     const missing = DISCIPLINE_METHODS.filter(
       name => typeof (made as Record<string, unknown> | null)?.[name] !== 'function',
     )
@@ -308,8 +315,4 @@ function checkBody(body: unknown): { type: string; text: string } {
 function checkSize(name: string, text: string): string {
   if (Buffer.byteLength(text) > MOST_BODY_BYTES) invalidOption(name, `at most ${MOST_BODY_BYTES} bytes`, text)
   return text
-}
-
-function warn(note: string): void {
-  process.emitWarning(note, { type: 'MeltproofWarning' })
 }

@@ -7,9 +7,12 @@ import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { GATE_TUNING } from '../admission/gate.ts'
+import { checkedDiscipline } from '../admission/checked-discipline.ts'
 import { checkedLaw } from '../admission/checked-law.ts'
 import { KneeLaw } from '../admission/knee-law.ts'
 import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
+import { caughtPromise } from '../admission/promise-like.ts'
+import { standingQueue } from '../admission/standing-queue.ts'
 import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
@@ -24,9 +27,9 @@ import { guardOf, setGuard } from './guard-of.ts'
 import { openLanes } from './lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { RequestDeadlines } from './request-deadlines.ts'
+import { type Note, safeNote } from './notes.ts'
 import type { DoorPolicy } from './policy.ts'
-import { readGauges } from './pool-gauges.ts'
-import { ignoreEnd, isPromiseLike } from './promise-like.ts'
+import { Gauges } from './pool-gauges.ts'
 import { answerReadiness } from './readiness.ts'
 import { ShedAnswers } from './shed-answer.ts'
 
@@ -74,22 +77,17 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     )
   }
   const checked = checkProtectOptions(options === undefined ? {} : options)
-  const { lanes: laneCount, answer, deadline, dryRun, onNote, readiness, tellsTiming } = checked
-  const note = (text: string): void => {
-    try {
-      onNote(text)
-    } catch {
-      // What the app does with a note must not come back to it as an exception of ours.
-    }
-  }
-  const law = lawOf(checked.limit)
+  const { lanes: laneCount, answer, deadline, dryRun, readiness, tellsTiming } = checked
+  const note = safeNote(checked.onNote)
+  const law = lawOf(checked.limit, note)
   const heap = heapRoom()
+  const gauges = new Gauges(checked.pools, note)
   let draining: Promise<boolean> | undefined
   const paths = readiness === undefined ? checked.exemptPaths : [...checked.exemptPaths, readiness.path]
   const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
   const { exemptRequest } = checked
   const policy: DoorPolicy = {
-    queue: checked.queue,
+    queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     exemptUrl: exemptPaths(paths),
     exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
@@ -107,7 +105,9 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   }
   const hooks = {
     onFailure: (error: unknown): void =>
-      note(`meltproof failed and has stepped aside; the server runs unprotected. ${describe(error)}`),
+      note(
+        `meltproof failed and has stepped aside; the server runs unprotected. ${showThrown(error, { stack: true })}`,
+      ),
     ...(tellsTiming === undefined ? {} : { tellsTiming }),
     ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
   }
@@ -124,13 +124,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       shed: { ...door.counts.shed },
       pressure: door.pressure(),
       lanes: lanes.count,
-      pools: readGauges(checked.pools),
+      pools: gauges.read(),
       draining: draining !== undefined,
       dryRun,
     }),
     pressure: () => door.pressure(),
-    explain: () =>
-      explainShed(door.lastShed, now(), dryRun, readGauges(checked.pools), door.routeCosts.dearest(ROUTES_TOLD)),
+    explain: () => explainShed(door.lastShed, now(), dryRun, gauges.read(), door.routeCosts.dearest(ROUTES_TOLD)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       draining ??= drain({ server, sessions, shedRest: () => door.shedEverybody() }, timeoutMs)
@@ -151,17 +150,14 @@ const ROUTES_TOLD = 3
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
-function lawOf(limit: number | LimitLaw | undefined): LimitLaw {
+function lawOf(limit: number | LimitLaw | undefined, note: Note): LimitLaw {
   if (typeof limit === 'number') return fixedLimit(limit)
-  if (limit !== undefined) return checkedLaw(limit)
+  if (limit !== undefined) return checkedLaw(limit, note)
   return new KneeLaw(() => performance.eventLoopUtilization().active)
 }
 
 /** The operator's function, whose exceptions are said once and mean no. */
-function safely(
-  exempt: (request: IncomingMessage) => boolean,
-  note: (text: string) => void,
-): (request: IncomingMessage) => boolean {
+function safely(exempt: (request: IncomingMessage) => boolean, note: Note): (request: IncomingMessage) => boolean {
   let said = false
   const sayOnce = (what: string): void => {
     if (!said) note(`the exempt function ${what}; such requests are not exempt`)
@@ -170,11 +166,9 @@ function safely(
   return request => {
     try {
       const answer: unknown = exempt(request)
-      if (isPromiseLike(answer)) {
-        ignoreEnd(answer)
-        sayOnce('is async and must answer at once')
-      }
-      return answer === true
+      if (answer === true) return true
+      if (caughtPromise(answer)) sayOnce('is async and must answer at once')
+      return false
     } catch (error) {
       sayOnce(`threw ${showThrown(error)}`)
       return false
@@ -196,8 +190,4 @@ function sessionsOf(server: net.Server): ReadonlySet<ServerHttp2Session> {
     session.on('close', () => sessions.delete(session))
   })
   return sessions
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,6 +1,7 @@
 /** What a shed request is answered, byte by byte, and what becomes of its connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { sheds } from '../../src/channels.ts'
 import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed-answer.ts'
 import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
 import type { RawConnection } from './raw.ts'
@@ -78,6 +79,29 @@ describe('the body of a shed', () => {
     const page = await client.get('/shed', 'Accept: text/html').answer()
     assert.equal(Buffer.from(page.body, 'latin1').toString('utf8'), '<p>später</p>')
   })
+})
+
+describe('a request without a host that comes to a full door', () => {
+  for (const [what, version, requireHostHeader, status] of [
+    ['is refused by Node, and no shed', '1.1', true, 400],
+    ['is shed where Node refuses nobody for it', '1.1', false, 503],
+    ['is shed when it needs none', '1.0', true, 503],
+  ] as const) {
+    it(`${what}: HTTP/${version}`, async () => {
+      const house = await openFullDoor({ server: { requireHostHeader } })
+      const { counts } = house.door
+      const told: object[] = []
+      const listener = (message: object): void => void told.push(message)
+      sheds.subscribe(listener)
+      const client = (await house.connect()).send(`GET / HTTP/${version}\r\n\r\n`)
+      assert.equal((await client.answer()).status, status)
+      sheds.unsubscribe(listener)
+      const shed = status === 503 ? 1 : 0
+      assert.deepEqual([counts.shed.full, told.length, counts.admitted], [shed, shed, 2 - shed])
+      assert.equal(house.door.inflight, 1)
+      assert.deepEqual(house.holding.started, ['/in-service'])
+    })
+  }
 })
 
 describe('the connection after a shed', () => {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
+import { now } from '../../src/clock.ts'
+import { explainShed } from '../../src/server/explanation.ts'
 import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
@@ -122,6 +124,21 @@ describe('an upgrade pipelined behind a request in service', () => {
     client.destroy()
     await eventually('the permit is back', () => house.door.inflight === 0)
     for (const socket of sockets) socket.destroy()
+  })
+})
+
+describe('an upgrade pipelined behind requests that wait', () => {
+  it('has them shed for that reason, in order, before it is answered', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+    ;(await house.connect()).get('/first')
+    await holding.take('/first')
+    const client = (await house.connect()).get('/waits').get('/behind').send(HANDSHAKE)
+    for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
+    const { upgrade, late } = house.door.counts.shed
+    assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
+    assert.match(explainShed(house.door.lastShed, now(), false), /asked for another protocol, which can not wait/)
   })
 })
 

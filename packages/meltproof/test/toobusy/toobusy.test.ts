@@ -36,6 +36,18 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy.started(), true)
     })
 
+    test('its functions have the names and lengths they always had, and it can be constructed', () => {
+      assert.equal(toobusy.name, 'toobusy')
+      assert.equal(toobusy.length, 0)
+      const lengths = { interval: 1, lag: 0, maxLag: 1, smoothingFactor: 1, shutdown: 0, started: 0, onLag: 2 }
+      assert.deepEqual(Object.keys(toobusy), Object.keys(lengths))
+      for (const [name, length] of Object.entries(lengths)) {
+        const each = toobusy[name as keyof TooBusy] as (...args: never[]) => unknown
+        assert.deepEqual([each.name, each.length], ['', length])
+      }
+      assert.equal(typeof new (toobusy as unknown as new () => object)(), 'object')
+    })
+
     test('has the defaults of toobusy-js', () => {
       assert.equal(toobusy(), false)
       assert.equal(toobusy.lag(), 0)
@@ -74,7 +86,12 @@ for (const { name, load } of IMPLEMENTATIONS) {
         const before = toobusy[setting]()
         assert.throws(
           () => toobusy[setting](value as number),
-          (error: Error) => error instanceof Error && error.message === message,
+          (error: Error) => {
+            assert.equal(Object.getPrototypeOf(error), Error.prototype)
+            assert.equal(String(error), `Error: ${message}`)
+            assert.equal(error.name, 'Error')
+            return error.message === message
+          },
         )
         assert.equal(toobusy[setting](), before)
         assert.equal(toobusy.started(), true)
