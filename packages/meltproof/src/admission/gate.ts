@@ -116,7 +116,7 @@ export class Gate<E extends Waiting> {
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     if (this.#queue.size === 0 && this.#inflight < this.#law.limit && !this.#turnSpent(nowMs)) {
-      this.#enter(nowMs)
+      this.enter(nowMs)
       return 'start'
     }
     const decision = this.#queue.push(entry, nowMs)
@@ -212,7 +212,7 @@ export class Gate<E extends Waiting> {
     while (this.#inflight < this.#law.limit && now < until) {
       const entry = this.#queue.next(now)
       if (entry === undefined) break
-      this.#enter(now)
+      this.enter(now)
       this.#hooks.start(entry)
       now = this.#hooks.now()
     }
@@ -232,7 +232,8 @@ export class Gate<E extends Waiting> {
     this.#setUnbound(nowMs)
   }
 
-  #enter(nowMs: number): void {
+  /** A request enters service; from outside, one that can not be turned away any more. */
+  enter(nowMs: number): void {
     this.#inflight++
     this.#law.admitted(nowMs)
   }

@@ -52,12 +52,14 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** An answer or an upload that has been under way for so long is a flow, ms; one of events is from its head on. */
+/** An answer that has been under way for so long is a flow, ms; one of events is from its head on. */
 const FLOW_AFTER_MS = 50
+/** And so is an upload. Longer: most end before, and then their permits never leave them. */
+const UPLOAD_AFTER_MS = 500
 /** Flows are looked for this often while somebody waits, ms; or less often where that would take a larger share of the time. */
 const FLOW_CHECK_MS = 5
 const FLOW_CHECK_SHARE = 0.02
-const FLOW_CHECK_MAX_MS = 50
+const FLOW_CHECK_MAX_MS = 10
 /** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
 const LINGER_MS = 2000
 /**
@@ -384,6 +386,10 @@ export class Doorkeeper {
       this.#handingOn = undefined
       // If Node answered by itself (no Host header, a 417), no response came by.
       if (exchange.response === undefined) this.#release(exchange, now())
+      // With thousands of event sources that connect at once, each look for flows is one too late.
+      else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
+        this.#release(exchange, now())
+      }
     }
   }
 
@@ -588,7 +594,7 @@ export class Doorkeeper {
       return
     }
     if (this.#heldUploads.delete(exchange)) {
-      exchange.resume!() // its handler has begun: too late to turn it away
+      this.#resumeUnasked(exchange)
       return
     }
     this.#leaveWaiting(exchange)
@@ -747,11 +753,23 @@ export class Doorkeeper {
         this.#heldUploads.add(exchange)
         return
       }
-      if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
+      if (decision !== 'start') {
+        this.#resumeUnasked(exchange)
+        return
+      }
+      this.#permit(exchange, exchange.arrivedAt)
     } catch (error) {
       this.#fail(error)
     }
     resume()
+  }
+
+  /** Its handler has begun: too late to turn it away. It counts as in service, so that fewer others get in. */
+  #resumeUnasked(exchange: Exchange): void {
+    const nowMs = now()
+    this.#gate.enter(nowMs)
+    this.#permit(exchange, nowMs)
+    exchange.resume!()
   }
 
   // Shedding ------------------------------------------------------------------------------------------------------
@@ -874,9 +892,10 @@ type ParsedRequest = IncomingMessage & { upgrade?: boolean }
 /** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */
 const WAITING = { finished: false }
 
-function flows({ request, response }: Exchange, forMs: number): boolean {
+function flows({ request, response, tookMs }: Exchange, forMs: number): boolean {
+  if (tookMs >= 0) return false // a stand-in of one that is over
   if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
-  return forMs >= FLOW_AFTER_MS && !request.complete && request.readableFlowing !== null
+  return forMs >= UPLOAD_AFTER_MS && !request.complete && request.readableFlowing !== null
 }
 
 /** Head as Node keeps it; what writeHead() was given is nowhere else. HTTP/2 keeps it as any header. */

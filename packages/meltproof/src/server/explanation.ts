@@ -26,7 +26,7 @@ export function explainShed(
   const { reason, inflight, limit, queued } = last
   const ago = seconds(nowMs - last.atMs)
   const would = dryRun ? 'would have been shed' : 'was shed'
-  const there = `${inflight} in service of ${limit} that raise throughput, ${queued} waiting`
+  const there = `${inflight} in service of ${limit} allowed, ${queued} waiting`
   const full = Object.entries(pools)
     .filter(([, waiting]) => waiting > 0)
     .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
@@ -41,7 +41,7 @@ export function explainShed(
 const WHY: Readonly<Record<ShedReason, string>> = {
   standing: 'the queue had not drained for some time and enough fresh requests waited for the places to come',
   stale: 'it waited in a queue that did not drain until fresher requests made its turn hopeless',
-  late: 'it would have waited longer than a client does, even in order of arrival',
+  late: 'its turn had not come when it had waited as long as clients do',
   full: 'as many waited as may wait',
   closing: 'the server was draining',
   upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',

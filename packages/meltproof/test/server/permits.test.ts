@@ -155,7 +155,7 @@ describe('a permit is given back early', () => {
         else response.end('served')
       },
       // Less than any other answer takes to be a flow.
-      { limit: 1, tuning: { maxWaitMs: 25 } },
+      { limit: 1, tuning: { maxWaitMs: 45 } },
     )
     const streams = []
     for (let i = 0; i < 20; i++) {

@@ -247,6 +247,19 @@ describe('a dry run', () => {
     assert.equal(house.guard.stats().admitted, 3)
   })
 
+  it('counts as many as would have been shed: stand-ins hold their permits as long as handlers took', async () => {
+    // One at a time, 500 ms each: the second has its turn within the 800 ms anybody waits, the others have not.
+    const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), 500))
+    const guard = protect(server, { lanes: 1, limit: 1, dryRun: true })
+    const house = await listen(server)
+    const clients = await Promise.all(Array.from({ length: 5 }, () => house.connect()))
+    for (const client of clients) client.get('/')
+    for (const client of clients) assert.equal((await client.answer()).status, 200)
+    await eventually('nobody waits', () => guard.stats().queued === 0 && guard.stats().inflight === 0)
+    const { shed } = guard.stats()
+    assert.equal(shed.late + shed.stale + shed.standing, 3)
+  })
+
   function refuseAll(): NonNullable<ProtectOptions['queue']> {
     return () => ({
       size: 0,
