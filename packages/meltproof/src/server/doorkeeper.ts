@@ -23,11 +23,13 @@ import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
-import { Connection, type HttpSocket } from './connection.ts'
+import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { InService } from './in-service.ts'
+import { makeLast } from './last-answer.ts'
 import { observed, publishRecord } from './observed.ts'
+import { OpenConnections } from './open-connections.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -75,6 +77,8 @@ export class Doorkeeper {
     shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
+  /** HTTP/1 connections whose parser we stand at. */
+  readonly connections: OpenConnections = new OpenConnections()
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
@@ -92,6 +96,9 @@ export class Doorkeeper {
   readonly #undo: (() => void)[] = []
   #open = false
   #failed = false
+  /** Answers that begin now are the last ones of their connections. */
+  #leaving = false
+  #activeAt = Number.NEGATIVE_INFINITY
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
@@ -165,6 +172,33 @@ export class Doorkeeper {
 
   get lastShed(): LastShed | undefined {
     return this.#lastShed
+  }
+
+  /** When a connection or a request last came, or a request ended. */
+  get activeAt(): number {
+    return this.#activeAt
+  }
+
+  /** From now on every HTTP/1 answer that begins is the last one of its connection, until the door opens. */
+  lastAnswers(): void {
+    this.#leaving = true
+    for (const connection of this.connections) {
+      for (const response of connection.unanswered()) this.#makeLast(response.req, response)
+    }
+  }
+
+  #makeLast(request: IncomingMessage, response: ServerResponse): void {
+    // An app may emit requests whose socket is none.
+    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    const connection = Connection.of(request.socket, this.#onHead)
+    makeLast(
+      request,
+      response,
+      () => connection?.hasLater(response) !== true,
+      () => {
+        if (connection !== undefined) connection.closing = true
+      },
+    )
   }
 
   /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
@@ -254,10 +288,7 @@ export class Doorkeeper {
     if (closeIdle === undefined) return // HTTP/2 has no idle connections of this kind
     const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
     const intercepting = (): void => {
-      const marked = [...this.#linedConnections].filter(({ socket }) => socket._httpMessage == null)
-      for (const { socket } of marked) socket._httpMessage = WAITING
-      closeIdle.call(server)
-      for (const { socket } of marked) if (socket._httpMessage === WAITING) socket._httpMessage = null
+      sparing(this.#linedConnections, () => closeIdle.call(server))
     }
     server.closeIdleConnections = intercepting
     this.#undo.push(() => {
@@ -272,6 +303,8 @@ export class Doorkeeper {
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
+      this.#activeAt = now()
+      this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
     } catch (error) {
       this.#fail(error)
@@ -279,6 +312,7 @@ export class Doorkeeper {
   }
 
   #onDisconnect(connection: Connection): void {
+    this.connections.delete(connection)
     clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
@@ -346,9 +380,10 @@ export class Doorkeeper {
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
       if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
-      this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)
+      this.#write(connection, { html: prefersHtml, head: false, keepAlive: keepAlive && !this.#leaving }, nowMs, true)
       return true
     } catch (error) {
       this.#fail(error)
@@ -383,7 +418,10 @@ export class Doorkeeper {
     } finally {
       this.#handingOn = undefined
       // If Node answered by itself (no Host header, a 417), no response came by.
-      if (exchange.response === undefined) this.#release(exchange, now())
+      if (exchange.response === undefined) {
+        connection.overlapping?.delete(exchange)
+        this.#release(exchange, now())
+      }
     }
   }
 
@@ -396,6 +434,7 @@ export class Doorkeeper {
   }
 
   #offer(exchange: Exchange, nowMs: number): Decision {
+    this.#activeAt = nowMs
     const { dryRun, memoryShort } = this.#policy
     if (this.#isExempt(exchange.request)) {
       exchange.ungated = true
@@ -447,6 +486,7 @@ export class Doorkeeper {
 
   /** Node hands a request to the app. */
   #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
+    if (this.#leaving) this.#makeLast(request, response)
     const exchange = this.#handingOn
     if (exchange !== undefined && exchange.request === request) {
       this.#handingOn = undefined
@@ -520,10 +560,18 @@ export class Doorkeeper {
 
   #onGone(exchange: Exchange): void {
     const nowMs = now()
+    this.#activeAt = nowMs
     const { timeline } = exchange
+    this.#connectionOf(exchange)?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+  }
+
+  #connectionOf({ connection, request }: Exchange): Connection | undefined {
+    // The socket of an HTTP/2 client that has gone is not to be asked anything.
+    if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
+    return Connection.of(request.socket, this.#onHead)
   }
 
   // What the gate decides later -----------------------------------------------------------------------------------
@@ -659,8 +707,6 @@ export class Doorkeeper {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
-    const { connection = Connection.of(exchange.request.socket, this.#onHead) } = exchange
-    connection?.overlapping?.delete(exchange)
     try {
       const serviceMs = nowMs - exchange.startedAt
       this.#gate.release(nowMs, serviceMs, answered, exchange)
@@ -775,7 +821,8 @@ export class Doorkeeper {
     if (socket.destroyed || !socket.writable) return 0
     const head = request.method === 'HEAD'
     const html = needs.prefersHtml
-    const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
+    const last = this.#leaving && connection.behind.length === 0
+    const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
     // Without a host it is no request to shed but one to refuse, which is Node's.
     const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
@@ -870,9 +917,6 @@ type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
-
-/** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */
-const WAITING = { finished: false }
 
 function flows({ request, response }: Exchange, forMs: number): boolean {
   if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)

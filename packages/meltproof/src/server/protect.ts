@@ -19,7 +19,7 @@ import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
-import { drain } from './drain.ts'
+import { drain, longestDelay } from './drain.ts'
 import { exemptPaths } from './exempt-paths.ts'
 import { explainShed } from './explanation.ts'
 import type { Guard } from './guard.ts'
@@ -132,7 +132,24 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     explain: () => explainShed(door.lastShed, now(), dryRun, gauges.read(), door.routeCosts.dearest(ROUTES_TOLD)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
-      draining ??= drain({ server, sessions, shedRest: () => door.shedEverybody() }, timeoutMs)
+      if (draining !== undefined) return draining
+      const { drainDelayMs } = checked
+      const longest = longestDelay(timeoutMs)
+      if (drainDelayMs !== undefined && drainDelayMs > longest) {
+        note(
+          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
+            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
+        )
+      }
+      const drainable = {
+        server,
+        connections: door.connections,
+        sessions,
+        activeAt: () => door.activeAt,
+        lastAnswers: () => door.lastAnswers(),
+        shedRest: () => door.shedEverybody(),
+      }
+      draining = drain(drainable, timeoutMs, drainDelayMs)
       return draining
     },
     close: () => {
