@@ -13,6 +13,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
@@ -79,6 +80,8 @@ export class Doorkeeper {
   readonly routeCosts: RouteCosts = new RouteCosts()
   /** HTTP/1 connections whose parser we stand at. */
   readonly connections: OpenConnections = new OpenConnections()
+  /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
+  readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
@@ -268,6 +271,10 @@ export class Doorkeeper {
           this.#onConnection(args[0] as HttpSocket)
           return emitted
         }
+        case 'upgrade':
+        case 'connect':
+          this.#onUpgrade(args[1] as Duplex | undefined)
+          return emit().call(server, event, ...args)
         default:
           return emit().call(server, event, ...args)
       }
@@ -309,6 +316,16 @@ export class Doorkeeper {
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  /** The connection becomes somebody else's. */
+  #onUpgrade(socket: Duplex | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    const connection = Connection.of(socket as HttpSocket, this.#onHead)
+    if (connection !== undefined) this.connections.delete(connection)
+    this.upgraded.add(socket)
+    socket.once('close', () => this.upgraded.delete(socket))
   }
 
   #onDisconnect(connection: Connection): void {

@@ -5,12 +5,13 @@
  *    HTTP/1 answer is the last one of its connection.
  * 2. The server stops accepting. HTTP/2 clients are told to open no more streams, connections that are idle are closed,
  *    everybody who is in service or waits is served.
- * 3. What has not ended when time is up is shed or cut.
+ * 3. What has not ended when time is up is shed or cut, upgraded connections as well.
  *
  * The process that has nothing else to do then exits by itself.
  */
 import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
+import type { Duplex } from 'node:stream'
 import { now } from '../clock.ts'
 import { type Connection, sparing } from './connection.ts'
 import { IdleConnections } from './idle-connections.ts'
@@ -21,6 +22,8 @@ export interface Drainable {
   readonly connections: Iterable<Connection>
   /** Open HTTP/2 sessions: told to take no more streams, and cut with the rest. */
   readonly sessions: ReadonlySet<ServerHttp2Session>
+  /** What neither of these ends: connections given away by 'upgrade' and 'connect', TLS handshakes that hang. */
+  readonly sockets: () => Iterable<Duplex>
   /** When a connection or a request last came, or a request ended, ms. */
   readonly activeAt: () => number
   /** From now on every HTTP/1 answer that begins is the last one of its connection. */
@@ -102,6 +105,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     try {
       server.closeAllConnections?.()
       for (const session of sessions) session.destroy()
+      for (const socket of drainable.sockets()) socket.destroy()
     } finally {
       end()
     }

@@ -38,7 +38,8 @@ export interface Guard {
    * option `drainDelayMs`), and every HTTP/1 answer says `Connection: close`; then it takes no more connections, serves
    * whoever is there, and closes. All of that within `timeoutMs`, by default 10,000.
    *
-   * Resolves true when all ended in time; false when the rest was shed and connections were cut. Calling it again returns the same promise.
+   * Resolves true when all ended in time; false when the rest was shed and connections were cut, upgraded ones
+   * (WebSocket) included. Calling it again returns the same promise.
    *
    * @example process.on('SIGTERM', () => guard.drain(10_000))
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000

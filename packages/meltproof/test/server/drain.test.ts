@@ -1,8 +1,10 @@
 /** drain(): who comes while the server leaves, what answers say then, and what is closed or cut, when. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http, { type ServerResponse } from 'node:http'
 import https from 'node:https'
-import type net from 'node:net'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { type ProtectOptions, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
@@ -236,6 +238,57 @@ describe('an idle connection', () => {
       await client.closed
     })
   }
+})
+
+describe('an upgraded connection', () => {
+  const HANDSHAKE = 'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+
+  async function upgrade(house: Protected): Promise<{ socket: Duplex; client: Awaited<ReturnType<House['connect']>> }> {
+    const upgraded = once(house.server, 'upgrade') as Promise<[unknown, Duplex]>
+    const client = (await house.connect()).send(HANDSHAKE)
+    const [, socket] = await upgraded
+    socket.on('error', () => undefined)
+    return { socket, client }
+  }
+
+  it('may end by itself as long as there is time', async () => {
+    const house = await open()
+    const { socket, client } = await upgrade(house)
+    const drained = house.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !house.server.listening)
+    socket.end('bye')
+    await eventually('it hears of it', () => client.received === 'bye')
+    client.destroy()
+    assert.equal(await drained, true)
+  })
+
+  it('is cut when time is up, and the server closes', async () => {
+    const house = await open()
+    const { client } = await upgrade(house)
+    const closed = once(house.server, 'close')
+    assert.equal(await house.guard.drain(50), false)
+    await client.closed
+    await closed
+  })
+
+  it('that an app invents does no harm', async () => {
+    const house = await open()
+    house.server.on('upgrade', () => undefined)
+    house.server.emit('upgrade', {} as never, undefined as never, Buffer.alloc(0))
+    assert.equal(await house.guard.drain(LONG_MS), true)
+  })
+})
+
+describe('a TLS handshake that hangs', () => {
+  it('is cut when time is up, and the server closes', async () => {
+    const house = await open({}, https.createServer(CERTIFICATE))
+    const socket = net.connect(house.port, '127.0.0.1').on('error', () => undefined)
+    await eventually('it is there', async () => (await count(house.server)) === 1)
+    const closed = once(house.server, 'close')
+    assert.equal(await house.guard.drain(50), false)
+    await closed
+    socket.destroy()
+  })
 })
 
 function count(server: net.Server): Promise<number> {
