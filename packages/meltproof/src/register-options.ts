@@ -8,6 +8,7 @@ export const VARIABLES = {
   MELTPROOF: '`off` makes meltproof/register do nothing; `on` is the default.',
   MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 32.',
   MELTPROOF_RETRY_AFTER: 'Retry-After of a shed answer: `3s`, or a range such as `1s-5s`, the default.',
+  MELTPROOF_DRAIN_DELAY: 'How long a server accepts after drain(): 0ms to 60s. Default up to 5s, while requests come.',
   MELTPROOF_OUTBOUND: '`off` leaves outbound calls without limits; `on` is the default.',
   MELTPROOF_WATCH: 'Unix socket of `meltlab watch`, which sets it; works with MELTPROOF=off too. Default none.',
   MELTPROOF_STDOUT: '`off` leaves stdout and stderr as Node has them; `on` is the default.',
@@ -49,11 +50,13 @@ export function optionsFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>)
   }
   rejectUnknown('meltproof/register', given, Object.keys(VARIABLES))
   const { MELTPROOF: power, MELTPROOF_LANES: lanes, MELTPROOF_RETRY_AFTER: retryAfter } = given
+  const drainDelay = given['MELTPROOF_DRAIN_DELAY']
   const on = onOrOff('MELTPROOF', power)
   onOrOff('MELTPROOF_OUTBOUND', given['MELTPROOF_OUTBOUND'])
   const options: ProtectOptions = {
     ...(lanes === undefined ? {} : { lanes: wholeNumber('MELTPROOF_LANES', lanes, 1, 128) }),
     ...(retryAfter === undefined ? {} : { retryAfterS: secondsRange('MELTPROOF_RETRY_AFTER', retryAfter) }),
+    ...(drainDelay === undefined ? {} : { drainDelayMs: durationMs('MELTPROOF_DRAIN_DELAY', drainDelay) }),
   }
   return on ? options : undefined
 }

@@ -7,7 +7,7 @@
  * the 'request' event.
  */
 import { AsyncResource } from 'node:async_hooks'
-import type { IncomingMessage, Server } from 'node:http'
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from './exchange.ts'
 import { NOBODY, type Parser, type RefuseHead, standAtHead } from './parser-head.ts'
@@ -52,6 +52,9 @@ export class Connection {
    * before Node 24 such a response never learns that its client went away.
    */
   overlapping: Set<Exchange> | undefined
+  /** Its neighbours among the open ones (open-connections.ts). */
+  openedBefore: Connection | undefined
+  openedAfter: Connection | undefined
   /** True while the idle timeout on the socket is one that we set and Node does not know of. */
   #ownIdleTimeout = false
   #pausedByUs = false
@@ -99,6 +102,26 @@ export class Connection {
   /** True when a request that arrives now has to get in line. */
   get hasLine(): boolean {
     return this.waiting !== undefined || this.behind.length > 0
+  }
+
+  /** True when requests behind the one that `response` answers have to be answered on this connection, too. */
+  hasLater(response: ServerResponse): boolean {
+    if (this.hasLine) return true
+    let passed = this.socket._httpMessage === response
+    for (const exchange of this.overlapping ?? []) {
+      if (exchange.response === response) passed = true
+      else if (passed && exchange.response?.writableFinished !== true) return true
+    }
+    return false
+  }
+
+  /** Its answers whose heads are still to be written, as far as their requests are in service. */
+  *unanswered(): Generator<ServerResponse> {
+    const { _httpMessage: current } = this.socket
+    if (current instanceof ServerResponse && !current.headersSent) yield current
+    for (const { response } of this.overlapping ?? []) {
+      if (response !== undefined && response !== current && !response.headersSent) yield response
+    }
   }
 
   /**
@@ -167,6 +190,24 @@ export class Connection {
     socket._paused = false
     socket.parser?.resume?.()
     socket.resume()
+  }
+}
+
+/** Stands in `socket._httpMessage` for a moment. */
+const SPARED = { finished: false }
+
+/** While `act` runs, Node's ways to close idle connections leave these alone: one with a response is not idle. */
+export function sparing(connections: Iterable<Connection>, act: () => void): void {
+  const marked: HttpSocket[] = []
+  for (const { socket } of connections) {
+    if (socket._httpMessage != null) continue
+    socket._httpMessage = SPARED
+    marked.push(socket)
+  }
+  try {
+    act()
+  } finally {
+    for (const socket of marked) if (socket._httpMessage === SPARED) socket._httpMessage = null
   }
 }
 

@@ -13,6 +13,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
@@ -23,11 +24,13 @@ import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
-import { Connection, type HttpSocket } from './connection.ts'
+import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { InService } from './in-service.ts'
+import { makeLast } from './last-answer.ts'
 import { observed, publishRecord } from './observed.ts'
+import { OpenConnections } from './open-connections.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -77,6 +80,10 @@ export class Doorkeeper {
     shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
+  /** HTTP/1 connections whose parser we stand at. */
+  readonly connections: OpenConnections = new OpenConnections()
+  /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
+  readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
   /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
   readonly #emit: () => Emit
@@ -94,6 +101,9 @@ export class Doorkeeper {
   readonly #undo: (() => void)[] = []
   #open = false
   #failed = false
+  /** Answers that begin now are the last ones of their connections. */
+  #leaving = false
+  #activeAt = Number.NEGATIVE_INFINITY
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
@@ -169,6 +179,33 @@ export class Doorkeeper {
     return this.#lastShed
   }
 
+  /** When a connection or a request last came, or a request ended. */
+  get activeAt(): number {
+    return this.#activeAt
+  }
+
+  /** From now on every HTTP/1 answer that begins is the last one of its connection, until the door opens. */
+  lastAnswers(): void {
+    this.#leaving = true
+    for (const connection of this.connections) {
+      for (const response of connection.unanswered()) this.#makeLast(response.req, response)
+    }
+  }
+
+  #makeLast(request: IncomingMessage, response: ServerResponse): void {
+    // An app may emit requests whose socket is none.
+    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    const connection = Connection.of(request.socket, this.#onHead)
+    makeLast(
+      request,
+      response,
+      () => connection?.hasLater(response) !== true,
+      () => {
+        if (connection !== undefined) connection.closing = true
+      },
+    )
+  }
+
   /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
   shedEverybody(): void {
     if (this.#open) return
@@ -236,6 +273,10 @@ export class Doorkeeper {
           this.#onConnection(args[0] as HttpSocket)
           return emitted
         }
+        case 'upgrade':
+        case 'connect':
+          this.#onUpgrade(args[1] as Duplex | undefined)
+          return emit().call(server, event, ...args)
         default:
           return emit().call(server, event, ...args)
       }
@@ -256,10 +297,7 @@ export class Doorkeeper {
     if (closeIdle === undefined) return // HTTP/2 has no idle connections of this kind
     const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
     const intercepting = (): void => {
-      const marked = [...this.#linedConnections].filter(({ socket }) => socket._httpMessage == null)
-      for (const { socket } of marked) socket._httpMessage = WAITING
-      closeIdle.call(server)
-      for (const { socket } of marked) if (socket._httpMessage === WAITING) socket._httpMessage = null
+      sparing(this.#linedConnections, () => closeIdle.call(server))
     }
     server.closeIdleConnections = intercepting
     this.#undo.push(() => {
@@ -274,13 +312,26 @@ export class Doorkeeper {
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
+      this.#activeAt = now()
+      this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
     } catch (error) {
       this.#fail(error)
     }
   }
 
+  /** The connection becomes somebody else's. */
+  #onUpgrade(socket: Duplex | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    const connection = Connection.of(socket as HttpSocket, this.#onHead)
+    if (connection !== undefined) this.connections.delete(connection)
+    this.upgraded.add(socket)
+    socket.once('close', () => this.upgraded.delete(socket))
+  }
+
   #onDisconnect(connection: Connection): void {
+    this.connections.delete(connection)
     clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
@@ -348,9 +399,10 @@ export class Doorkeeper {
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
       if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
-      this.#write(connection, { html: prefersHtml, head: false, keepAlive }, nowMs, true)
+      this.#write(connection, { html: prefersHtml, head: false, keepAlive: keepAlive && !this.#leaving }, nowMs, true)
       return true
     } catch (error) {
       this.#fail(error)
@@ -385,9 +437,11 @@ export class Doorkeeper {
     } finally {
       this.#handingOn = undefined
       // If Node answered by itself (no Host header, a 417), no response came by.
-      if (exchange.response === undefined) this.#release(exchange, now())
-      // With thousands of event sources that connect at once, each look for flows is one too late.
-      else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
+      if (exchange.response === undefined) {
+        connection.overlapping?.delete(exchange)
+        this.#release(exchange, now())
+      } else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
+        // With thousands of event sources that connect at once, each look for flows is one too late.
         this.#release(exchange, now())
       }
     }
@@ -402,6 +456,7 @@ export class Doorkeeper {
   }
 
   #offer(exchange: Exchange, nowMs: number): Decision {
+    this.#activeAt = nowMs
     const { dryRun, memoryShort } = this.#policy
     if (this.#isExempt(exchange.request)) {
       exchange.ungated = true
@@ -453,6 +508,7 @@ export class Doorkeeper {
 
   /** Node hands a request to the app. */
   #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
+    if (this.#leaving) this.#makeLast(request, response)
     const exchange = this.#handingOn
     if (exchange !== undefined && exchange.request === request) {
       this.#handingOn = undefined
@@ -526,10 +582,18 @@ export class Doorkeeper {
 
   #onGone(exchange: Exchange): void {
     const nowMs = now()
+    this.#activeAt = nowMs
     const { timeline } = exchange
+    this.#connectionOf(exchange)?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+  }
+
+  #connectionOf({ connection, request }: Exchange): Connection | undefined {
+    // The socket of an HTTP/2 client that has gone is not to be asked anything.
+    if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
+    return Connection.of(request.socket, this.#onHead)
   }
 
   // What the gate decides later -----------------------------------------------------------------------------------
@@ -665,8 +729,6 @@ export class Doorkeeper {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
-    const { connection = Connection.of(exchange.request.socket, this.#onHead) } = exchange
-    connection?.overlapping?.delete(exchange)
     try {
       const serviceMs = nowMs - exchange.startedAt
       this.#gate.release(nowMs, serviceMs, answered, exchange)
@@ -793,7 +855,8 @@ export class Doorkeeper {
     if (socket.destroyed || !socket.writable) return 0
     const head = request.method === 'HEAD'
     const html = needs.prefersHtml
-    const keepAlive = exchange.keepAlive && keepsConnection(needs, request)
+    const last = this.#leaving && connection.behind.length === 0
+    const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
     // Without a host it is no request to shed but one to refuse, which is Node's.
     const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
@@ -888,9 +951,6 @@ type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
-
-/** Stands in `socket._httpMessage` for a moment; see interceptIdleClosing. */
-const WAITING = { finished: false }
 
 function flows({ request, response, tookMs }: Exchange, forMs: number): boolean {
   if (tookMs >= 0) return false // a stand-in of one that is over

@@ -34,10 +34,14 @@ export interface Guard {
   /** Why the last shed happened, in one sentence for a person; with what the dearest routes cost, where they are named. */
   explain(): string
   /**
-   * Not ready from now on: the server takes no more connections, serves whoever is there, and closes. Resolves true when
-   * all ended in time; false when after `timeoutMs` (default 10,000) the rest was shed and connections were cut. Calling
-   * it again returns the same promise.
+   * Not ready from now on. The server goes on accepting and serving for a while, so that balancers learn of it (the
+   * option `drainDelayMs`), and every HTTP/1 answer says `Connection: close`; then it takes no more connections, serves
+   * whoever is there, and closes. All of that within `timeoutMs`, by default 10,000.
    *
+   * Resolves true when all ended in time; false when the rest was shed and connections were cut, upgraded ones
+   * (WebSocket) included. Calling it again returns the same promise.
+   *
+   * @example process.on('SIGTERM', () => guard.drain(10_000))
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>

@@ -76,6 +76,13 @@ export interface ProtectOptions {
    */
   readonly readiness?: string | ReadinessOptions
   /**
+   * How long the server goes on accepting and serving after `drain()` while it says that it is not ready, ms; at most half
+   * of the time drain() is given. A balancer needs so long to send nobody any more: probe interval times failures.
+   * @default as long as a request came or ended within the last second, up to 5,000
+   * @example protect(server, { readiness: '/ready', drainDelayMs: 8000 }) // probed every 2 s, out after 3 failures
+   */
+  readonly drainDelayMs?: number
+  /**
    * Say in `Server-Timing` how long an answer took us (`total`, and of that `queue` and `loop`, ms), so that whoever
    * calls can tell us from the network: to everybody, or to peers at these addresses and networks (`10.0.0.0/8`). It
    * tells a stranger how busy you are.
@@ -123,6 +130,7 @@ export interface CheckedOptions {
   readonly exemptPaths: readonly string[]
   readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
   readonly readiness: ReadinessOptions | undefined
+  readonly drainDelayMs: number | undefined
   readonly tellsTiming: TellsTiming | undefined
   readonly dryRun: boolean
   readonly limit: number | LimitLaw | undefined
@@ -142,6 +150,7 @@ const KNOWN = [
   'criticalityHeader',
   'exempt',
   'readiness',
+  'drainDelayMs',
   'serverTiming',
   'dryRun',
   'limit',
@@ -157,6 +166,8 @@ const MOST_LANES = 128
 const MOST_RETRY_S = 86_400
 /** A day: who wants longer wants none. */
 const MOST_DEADLINE_MS = 86_400_000
+/** Half of the hour that drain() takes at most. */
+const MOST_DRAIN_DELAY_MS = 1_800_000
 const MOST_BODY_BYTES = 1 << 20
 
 /** Fills in defaults; throws a MeltproofError for anything unknown or out of range. */
@@ -181,6 +192,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     criticalityHeader: checkHeader(criticalityHeader),
     ...checkExempt(exempt),
     readiness: checkReadiness(readiness),
+    drainDelayMs: checkDrainDelay(options.drainDelayMs),
     tellsTiming: checkServerTiming(options.serverTiming),
     dryRun: checkBoolean('dryRun', dryRun),
     limit: checkLimit(limit),
@@ -259,6 +271,11 @@ function checkReadiness(readiness: unknown): ReadinessOptions | undefined {
     path: checkReadinessPath('readiness.path', path),
     unreadyAbovePressure: checkNumber('readiness.unreadyAbovePressure', unreadyAbovePressure, { min: 0, max: 1 }),
   }
+}
+
+function checkDrainDelay(delayMs: unknown): number | undefined {
+  if (delayMs === undefined) return undefined
+  return checkNumber('drainDelayMs', delayMs, { min: 0, max: MOST_DRAIN_DELAY_MS, unit: 'milliseconds' })
 }
 
 function checkLimit(limit: unknown): number | LimitLaw | undefined {

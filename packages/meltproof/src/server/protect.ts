@@ -6,6 +6,7 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:ht
 import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { Server as TlsServer } from 'node:tls'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { checkedDiscipline } from '../admission/checked-discipline.ts'
 import { checkedLaw } from '../admission/checked-law.ts'
@@ -19,7 +20,7 @@ import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
-import { drain } from './drain.ts'
+import { drain, longestDelay } from './drain.ts'
 import { exemptPaths } from './exempt-paths.ts'
 import { explainShed } from './explanation.ts'
 import type { Guard } from './guard.ts'
@@ -113,6 +114,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   }
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
   const sessions = sessionsOf(server)
+  const raw = belowTls(server)
   const lanes = openLanes(server, { lanes: laneCount, onNote: note })
   const guard: Guard = {
     stats: () => ({
@@ -132,7 +134,25 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     explain: () => explainShed(door.lastShed, now(), dryRun, gauges.read(), door.routeCosts.dearest(ROUTES_TOLD)),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
-      draining ??= drain({ server, sessions, shedRest: () => door.shedEverybody() }, timeoutMs)
+      if (draining !== undefined) return draining
+      const { drainDelayMs } = checked
+      const longest = longestDelay(timeoutMs)
+      if (drainDelayMs !== undefined && drainDelayMs > longest) {
+        note(
+          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
+            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
+        )
+      }
+      const drainable = {
+        server,
+        connections: door.connections,
+        sessions,
+        sockets: () => [...door.upgraded, ...raw],
+        activeAt: () => door.activeAt,
+        lastAnswers: () => door.lastAnswers(),
+        shedRest: () => door.shedEverybody(),
+      }
+      draining = drain(drainable, timeoutMs, drainDelayMs)
       return draining
     },
     close: () => {
@@ -180,6 +200,17 @@ function safely(exempt: (request: IncomingMessage) => boolean, note: Note): (req
 function isServer(value: unknown): boolean {
   if (value instanceof HttpServer || value instanceof HttpsServer) return true
   return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
+}
+
+/** What TLS runs on, handshakes that never end among them: these are nobody's connection yet, and hold the server open. */
+function belowTls(server: net.Server): ReadonlySet<net.Socket> {
+  const sockets = new Set<net.Socket>()
+  if (!(server instanceof TlsServer)) return sockets
+  server.on('connection', (socket: net.Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  return sockets
 }
 
 function sessionsOf(server: net.Server): ReadonlySet<ServerHttp2Session> {

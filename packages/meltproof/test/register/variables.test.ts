@@ -16,6 +16,8 @@ describe('variables that are right', () => {
     [{ MELTPROOF_LANES: '128' }, { lanes: 128 }],
     [{ MELTPROOF_RETRY_AFTER: '3s' }, { retryAfterS: [3, 3] }],
     [{ MELTPROOF_RETRY_AFTER: '1s-86400s' }, { retryAfterS: [1, 86_400] }],
+    [{ MELTPROOF_DRAIN_DELAY: '8s' }, { drainDelayMs: 8000 }],
+    [{ MELTPROOF_DRAIN_DELAY: '0ms' }, { drainDelayMs: 0 }],
     [{ PATH: '/bin', MELT: 'cheese', MELTPROOFING: 'yes' }, {}],
   ] as const) {
     it(JSON.stringify(variables), () => assert.deepEqual(optionsFromEnvironment(variables), options))
@@ -77,6 +79,8 @@ const WRONG: [string, string, RegExp][] = [
   ['MELTPROOF_LANES', '4.5', /got '4\.5'/],
   ['MELTPROOF_LANES', '0x10', /got '0x10'/],
   ['MELTPROOF_LANES', 'many', /got 'many'/],
+  ['MELTPROOF_DRAIN_DELAY', '8', /MELTPROOF_DRAIN_DELAY must be a time with its unit.*got '8'/],
+  ['MELTPROOF_DRAIN_DELAY', '61s', /got '61s'/],
   ['MELTPROOF_RETRY_AFTER', '3', /MELTPROOF_RETRY_AFTER must be whole seconds with their unit, such as `3s`.*got '3'/],
   ['MELTPROOF_RETRY_AFTER', '0s', /got '0s'/],
   ['MELTPROOF_RETRY_AFTER', '5s-1s', /got '5s-1s'/],

@@ -318,6 +318,8 @@ describe('options that make no sense', () => {
     [[], /an object; got an array/],
     [{ readiness: { path: '/r', unreadyAbovePresure: 1 } }, /Did you mean 'unreadyAbovePressure'/],
     [{ readiness: { path: '/r', unreadyAbovePressure: 2 } }, /from 0 to 1/],
+    [{ drainDelayMs: -1 }, /drainDelayMs must be a number of milliseconds from 0 to 1800000; got -1/],
+    [{ drainDelayMs: '8s' }, /drainDelayMs must be/],
     [{ criticality: 'high' }, /criticality must be a function/],
     [{ criticalityHeader: 'x y' }, /name of a header field/],
     [{ dryRun: 1 }, /dryRun must be true or false/],

@@ -1,0 +1,298 @@
+/** drain(): who comes while the server leaves, what answers say then, and what is closed or cut, when. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http, { type ServerResponse } from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+import { describe, it } from 'node:test'
+import { type ProtectOptions, protect } from '../../src/index.ts'
+import type { Guard } from '../../src/server/guard.ts'
+import { eventually, Holding, type House, listen } from './harness.ts'
+import { CERTIFICATE } from './tls.fixture.ts'
+
+interface Protected extends House {
+  readonly guard: Guard
+  readonly holding: Holding
+  readonly notes: string[]
+}
+
+async function open(options: ProtectOptions = {}, server = http.createServer()): Promise<Protected> {
+  const holding = new Holding()
+  server.on('request', holding.handler)
+  const notes: string[] = []
+  const guard = protect(server, { lanes: 1, limit: 10, onNote: note => notes.push(note), ...options })
+  return { ...(await listen(server)), guard, holding, notes }
+}
+
+/** On a connection of its own, answered. */
+async function ask(house: Protected, path: string): Promise<{ status: number; headers: Record<string, string> }> {
+  const client = (await house.connect()).get(path)
+  const { response } = await house.holding.take(path)
+  response.end()
+  return client.answer()
+}
+
+/** Longer than any drain here takes; a drain that waits for it has failed. */
+const LONG_MS = 60_000
+
+describe('while balancers learn of it', () => {
+  it('the server is not ready, and still accepts and serves', async () => {
+    const house = await open({ readiness: '/ready' })
+    await ask(house, '/before')
+    const drained = house.guard.drain(LONG_MS)
+    const probe = await (await house.connect()).get('/ready').answer()
+    assert.equal(probe.status, 503)
+    assert.equal(JSON.parse(probe.body).draining, true)
+    assert.equal((await ask(house, '/during')).status, 200)
+    assert.equal(await drained, true)
+    assert.equal(house.server.listening, false)
+  })
+
+  it('a server that nobody has asked anything for some time stops at once', async () => {
+    const house = await open()
+    const beganAt = performance.now()
+    assert.equal(await house.guard.drain(LONG_MS), true)
+    assert.ok(performance.now() - beganAt < 500)
+  })
+
+  it('it accepts for exactly as long as the operator says', async () => {
+    const house = await open({ drainDelayMs: 400 })
+    const beganAt = performance.now()
+    const drained = house.guard.drain(LONG_MS)
+    assert.equal((await ask(house, '/during')).status, 200)
+    await eventually('it stops', () => !house.server.listening)
+    assert.ok(performance.now() - beganAt >= 390)
+    assert.equal(await drained, true)
+  })
+
+  it('half of the time is left for who comes last, which is said', async () => {
+    const house = await open({ drainDelayMs: 10_000 })
+    assert.equal(await house.guard.drain(100), true)
+    assert.equal(house.notes.length, 1)
+    assert.match(house.notes[0]!, /drainDelayMs \(10000\) is more than half of drain\(100\).* after 50 ms/)
+  })
+
+  it('0 stops at once', async () => {
+    const house = await open({ drainDelayMs: 0 })
+    await ask(house, '/before')
+    const drained = house.guard.drain(LONG_MS)
+    await eventually('it stops', () => !house.server.listening)
+    assert.equal(await drained, true)
+  })
+
+  it('an app that closes the server itself is not told that all has ended before it has', async () => {
+    const house = await open()
+    const client = (await house.connect()).get('/slow')
+    const { response } = await house.holding.take('/slow')
+    house.server.close()
+    const drained = house.guard.drain(LONG_MS)
+    let over = false
+    void drained.then(() => (over = true))
+    await new Promise(resolve => setTimeout(resolve, 120))
+    assert.equal(over, false)
+    response.end()
+    assert.equal((await client.answer()).status, 200)
+    assert.equal(await drained, true)
+  })
+})
+
+describe('an answer that begins during a drain is the last of its connection', () => {
+  it('of a request that was in service, one that waited and one that comes', async () => {
+    const house = await open({ limit: 1, exempt: ['/exempt'], drainDelayMs: 0 })
+    const [first, second, third, exempt] = [
+      await house.connect(),
+      await house.connect(),
+      await house.connect(),
+      await house.connect(),
+    ]
+    first.get('/in-service')
+    const inService = await house.holding.take('/in-service')
+    second.get('/waiting')
+    await eventually('it waits', () => house.guard.stats().queued === 1)
+    exempt.get('/exempt')
+    const exempted = await house.holding.take('/exempt')
+    const drained = house.guard.drain(LONG_MS)
+    third.get('/comes')
+    for (const [client, held] of [
+      [exempt, exempted],
+      [first, inService],
+      [second, undefined],
+      [third, undefined],
+    ] as const) {
+      const { response } = held ?? (await house.holding.take())
+      response.end('served')
+      const answer = await client.answer()
+      assert.equal(answer.headers['connection'], 'close')
+      assert.equal(answer.body, 'served')
+      await client.closed
+    }
+    assert.equal(await drained, true)
+  })
+
+  it('of one that is shed', async () => {
+    const house = await open({ limit: 1 })
+    const waiting = await house.connect()
+    ;(await house.connect()).get('/for-ever')
+    await house.holding.take('/for-ever')
+    waiting.get('/waiting')
+    await eventually('it waits', () => house.guard.stats().queued === 1)
+    assert.equal(await house.guard.drain(20), false)
+    const answer = await waiting.answer()
+    assert.deepEqual([answer.status, answer.headers['connection']], [503, 'close'])
+  })
+
+  for (const [how, answer] of [
+    ['setHeader()', r => r.setHeader('Connection', 'keep-alive').end()],
+    ['writeHead() with an object', r => r.writeHead(200, { Connection: 'Keep-Alive' }).end()],
+    [
+      'writeHead() with a reason and a list',
+      r => r.writeHead(200, 'OK', ['x-a', 'b', 'connection', 'keep-alive']).end(),
+    ],
+    ['neither', r => r.writeHead(200, { 'x-a': 'b' }).end()],
+  ] as [string, (response: ServerResponse) => void][]) {
+    it(`whatever the app says of it by ${how}`, async () => {
+      const house = await open({ drainDelayMs: 0 })
+      const client = (await house.connect()).get('/')
+      const { response } = await house.holding.take()
+      const drained = house.guard.drain(LONG_MS)
+      answer(response)
+      assert.equal((await client.answer()).headers['connection'], 'close')
+      assert.equal(await drained, true)
+    })
+  }
+
+  it('but for those with requests behind them that are in service', async () => {
+    const house = await open({ drainDelayMs: 0 })
+    const client = (await house.connect()).get('/first').get('/second').get('/third')
+    const [first, second, third] = [await house.holding.take(), await house.holding.take(), await house.holding.take()]
+    const drained = house.guard.drain(LONG_MS)
+    second.response.end('second')
+    first.response.end('first')
+    third.response.end('third')
+    const answers = [await client.answer(), await client.answer(), await client.answer()]
+    assert.deepEqual(
+      answers.map(({ body, headers }) => [body, headers['connection']]),
+      [
+        ['first', 'keep-alive'],
+        ['second', 'keep-alive'],
+        ['third', 'close'],
+      ],
+    )
+    assert.equal(await drained, true)
+  })
+
+  it('and reaches a client that is still uploading', async () => {
+    const house = await open({ drainDelayMs: 0 })
+    const client = await house.connect()
+    const body = 'x'.repeat(2_000_000)
+    client.send(`POST /upload HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n`)
+    const { response } = await house.holding.take()
+    const drained = house.guard.drain(LONG_MS)
+    response.end('too early')
+    const answer = await client.answer()
+    assert.deepEqual([answer.body, answer.headers['connection']], ['too early', 'close'])
+    // Closed under its hands, its next bytes would be answered by a reset, and real clients forget the answer then.
+    await new Promise(resolve => setTimeout(resolve, 50))
+    assert.equal(client.isClosed, false)
+    client.send(body)
+    client.socket.end()
+    assert.equal(await drained, true)
+  })
+})
+
+describe('an idle connection', () => {
+  it('that has just been used gets the time to be used once more', async () => {
+    const house = await open({ drainDelayMs: 0 })
+    const client = (await house.connect()).get('/first')
+    ;(await house.holding.take()).response.end()
+    assert.equal((await client.answer()).headers['connection'], 'keep-alive')
+    const drained = house.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !house.server.listening)
+    // Some looks later.
+    await new Promise(resolve => setTimeout(resolve, 150))
+    client.get('/second')
+    ;(await house.holding.take()).response.end()
+    assert.deepEqual((await client.answer()).headers['connection'], 'close')
+    assert.equal(await drained, true)
+  })
+
+  it('on which a request has begun is not closed', async () => {
+    const house = await open()
+    const client = (await house.connect()).send('GET /slow HTTP/1.1\r\n')
+    const drained = house.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !house.server.listening)
+    client.send('Host: test\r\n\r\n')
+    ;(await house.holding.take()).response.end()
+    assert.equal((await client.answer()).status, 200)
+    assert.equal(await drained, true)
+  })
+
+  for (const secure of [false, true]) {
+    it(`that was never used does not hold the drain up, ${secure ? 'https' : 'http'}`, async () => {
+      const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
+      const house = await open({}, server)
+      const client = await house.connect()
+      await eventually('it is there', async () => (await count(server)) === 1)
+      assert.equal(await house.guard.drain(LONG_MS), true)
+      await client.closed
+    })
+  }
+})
+
+describe('an upgraded connection', () => {
+  const HANDSHAKE = 'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+
+  async function upgrade(house: Protected): Promise<{ socket: Duplex; client: Awaited<ReturnType<House['connect']>> }> {
+    const upgraded = once(house.server, 'upgrade') as Promise<[unknown, Duplex]>
+    const client = (await house.connect()).send(HANDSHAKE)
+    const [, socket] = await upgraded
+    socket.on('error', () => undefined)
+    return { socket, client }
+  }
+
+  it('may end by itself as long as there is time', async () => {
+    const house = await open()
+    const { socket, client } = await upgrade(house)
+    const drained = house.guard.drain(LONG_MS)
+    await eventually('it accepts no more', () => !house.server.listening)
+    socket.end('bye')
+    await eventually('it hears of it', () => client.received === 'bye')
+    client.destroy()
+    assert.equal(await drained, true)
+  })
+
+  it('is cut when time is up, and the server closes', async () => {
+    const house = await open()
+    const { client } = await upgrade(house)
+    const closed = once(house.server, 'close')
+    assert.equal(await house.guard.drain(50), false)
+    await client.closed
+    await closed
+  })
+
+  it('that an app invents does no harm', async () => {
+    const house = await open()
+    house.server.on('upgrade', () => undefined)
+    house.server.emit('upgrade', {} as never, undefined as never, Buffer.alloc(0))
+    assert.equal(await house.guard.drain(LONG_MS), true)
+  })
+})
+
+describe('a TLS handshake that hangs', () => {
+  it('is cut when time is up, and the server closes', async () => {
+    const house = await open({}, https.createServer(CERTIFICATE))
+    const socket = net.connect(house.port, '127.0.0.1').on('error', () => undefined)
+    await eventually('it is there', async () => (await count(house.server)) === 1)
+    const closed = once(house.server, 'close')
+    assert.equal(await house.guard.drain(50), false)
+    await closed
+    socket.destroy()
+  })
+})
+
+function count(server: net.Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, open) => (error === null ? resolve(open) : reject(error)))
+  })
+}
