@@ -5,6 +5,7 @@
  */
 import type { Writable } from 'node:stream'
 import type { Done, Outlet } from './outlet.ts'
+import { UNHEARD } from './outlet-debt.ts'
 
 type Encoding = BufferEncoding
 
@@ -15,7 +16,9 @@ export interface Patch {
   writeOriginal(bytes: Uint8Array): void
 }
 
-export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'full' | 'used' | 'idle'>): Patch {
+type Behind = Pick<Outlet, 'write' | 'full' | 'used' | 'idle' | 'heeded'>
+
+export function patchStream(stream: Writable, outlet: Behind): Patch {
   const originalWrite = stream.write
   const originalEnd = stream.end
 
@@ -27,7 +30,7 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
     if (data === undefined || stream.writableEnded || stream.destroyed || (done !== undefined && !isFunction(done))) {
       return Reflect.apply(originalWrite, stream, [chunk, encoding, callback]) as boolean
     }
-    outlet.write(data, done as Done | undefined)
+    outlet.write(data, (done as Done | undefined) ?? UNHEARD)
     return !outlet.full
   } as Writable['write']
 
@@ -43,6 +46,11 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
     return stream
   } as Writable['end']
 
+  const onNewListener = (name: unknown): void => {
+    if (name === 'drain') outlet.heeded('drain')
+  }
+  const onPipe = (): void => outlet.heeded('pipe')
+  stream.on('newListener', onNewListener).on('pipe', onPipe)
   define('write', { value: write })
   define('end', { value: end })
   define('writableLength', { get: () => outlet.used })
@@ -60,6 +68,7 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
 
   return {
     undo() {
+      stream.removeListener('newListener', onNewListener).removeListener('pipe', onPipe)
       const mine: Record<string, unknown> = stream as never
       if (mine['write'] === write) delete mine['write']
       if (mine['end'] === end) delete mine['end']

@@ -150,6 +150,7 @@ class Streams implements Installed {
       drained() {
         for (const stream of streams()) stream.emit('drain')
       },
+      awaited: () => streams().some(stream => stream.listenerCount('drain') > 0),
       failed(error) {
         // A program that ends when its reader has gone says so by listening; nobody else is to die of it.
         for (const stream of streams()) if (stream.listenerCount('error') > 0) stream.emit('error', error)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
 import { account, newFile, Pipe, REGISTER, run } from './child.ts'
 
@@ -120,6 +121,41 @@ describe('with a reader that has stopped for good', () => {
     await app.ended
     const tookMs = performance.now() - from
     assert.ok(tookMs > 200 && tookMs < 5000, `${tookMs} ms`)
+  })
+})
+
+describe('a program that heeds back-pressure and ends', () => {
+  const env = { LINES: '5000', MELTPROOF_STDOUT_FLUSH: '50ms' }
+  for (const HOW of ['pipe', 'drain', 'callback', 'end', 'worker']) {
+    it(`${HOW}: is kept alive until all is read, far beyond its flush limit`, async () => {
+      const pipe = new Pipe()
+      const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
+      await sleep(1500)
+      assert.equal(app.child.exitCode, null)
+      const text = await pipe.drain(app.ended, { bytes: 30_000, everyMs: 2 })
+      const { code, stderr } = await app.ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.deepEqual(account(text), { lines: 5000, told: 0, torn: [] })
+    })
+
+    it(`${HOW}: is not kept alive when the reader goes`, async () => {
+      const pipe = new Pipe()
+      const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
+      await sleep(500)
+      pipe.closeReader()
+      const { signal, stderr } = await app.ended
+      assert.equal(signal, null, 'it ended by itself')
+      assert.match(stderr, /can not be written \(EPIPE/)
+    })
+  }
+
+  it('console.log keeps nobody alive', async () => {
+    const pipe = new Pipe()
+    const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW: 'console' } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 0)
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text).lines + account(stderr).told, 5000)
   })
 })
 

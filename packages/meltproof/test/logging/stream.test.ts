@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { Outlet } from '../../src/logging/outlet.ts'
 import { patchStream } from '../../src/logging/patched-stream.ts'
 
-/** An outlet keeps no process alive; its tests have to. */
+/** An outlet keeps the process alive for some writes only; its tests have to for all. */
 const awake = setInterval(() => undefined, 1000)
 after(() => clearInterval(awake))
 
@@ -38,6 +38,7 @@ function make({ room = 0, maxBytes = 1_000_000 } = {}) {
       trouble: () => undefined,
       lost: () => undefined,
       drained: () => void stream.emit('drain'),
+      awaited: () => stream.listenerCount('drain') > 0,
       failed: error => failures.push(error),
     },
   )
