@@ -28,8 +28,7 @@ export type SinkKind = 'pipe' | 'terminal' | 'socket' | 'file'
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink & { kind: SinkKind } {
   const kind = kindOf(fd, isTerminal)
-  const own = kind === 'pipe' || kind === 'terminal' ? openAnew(fd) : undefined
-  const target = own ?? fd
+  let own = kind === 'pipe' || kind === 'terminal' ? openAnew(fd) : undefined
   const setNonBlocking =
     own === undefined && kind !== 'file' && typeof handle?.setBlocking === 'function'
       ? () => void handle.setBlocking!(false)
@@ -44,6 +43,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       const { stackTraceLimit } = Error
       Error.stackTraceLimit = 0
       try {
+        const target = own ?? fd
         return typeof bytes === 'string' ? writeSync(target, bytes) : writeSync(target, bytes, 0, bytes.length)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
@@ -54,7 +54,12 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       }
     },
     close() {
-      if (own !== undefined) closeSync(own)
+      if (own !== undefined) {
+        const closing = own
+        // The number may be somebody else's file at once.
+        own = undefined
+        closeSync(closing)
+      }
       // What shares a terminal with us expects it to block; Node leaves it so.
       else if (kind === 'terminal') handle?.setBlocking?.(true)
     },

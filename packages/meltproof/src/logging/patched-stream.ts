@@ -10,7 +10,10 @@ import { UNHEARD } from './outlet-debt.ts'
 type Encoding = BufferEncoding
 
 export interface Patch {
-  /** Gives the stream its own methods back, unless somebody has replaced ours since. */
+  /**
+   * Gives the stream its own methods back, unless somebody has replaced ours since. Ours, which a wrapper or a bound
+   * copy may still call, pass on to them.
+   */
   undo(): void
   /** The stream's own write(). */
   writeOriginal(bytes: Uint8Array): void
@@ -21,8 +24,10 @@ type Behind = Pick<Outlet, 'write' | 'full' | 'used' | 'idle' | 'heeded'>
 export function patchStream(stream: Writable, outlet: Behind): Patch {
   const originalWrite = stream.write
   const originalEnd = stream.end
+  let on = true
 
   const write = function (this: Writable, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    if (!on) return Reflect.apply(originalWrite, stream, [chunk, encoding, callback]) as boolean
     const done = typeof encoding === 'function' ? encoding : callback
     const given = typeof encoding === 'string' ? encoding : defaultEncoding(stream)
     const data = bytesOf(chunk, given)
@@ -36,6 +41,7 @@ export function patchStream(stream: Writable, outlet: Behind): Patch {
 
   // Node's own end() writes its chunk past write().
   const end = function (this: Writable, chunk?: unknown, encoding?: unknown, callback?: unknown): Writable {
+    if (!on) return Reflect.apply(originalEnd, stream, [chunk, encoding, callback]) as Writable
     const done = [chunk, encoding, callback].find(isFunction) as (() => void) | undefined
     const finish = (): void => void Reflect.apply(originalEnd, stream, done === undefined ? [] : [done])
     if (chunk !== undefined && chunk !== null && !isFunction(chunk)) {
@@ -68,6 +74,7 @@ export function patchStream(stream: Writable, outlet: Behind): Patch {
 
   return {
     undo() {
+      on = false
       stream.removeListener('newListener', onNewListener).removeListener('pipe', onPipe)
       const mine: Record<string, unknown> = stream as never
       if (mine['write'] === write) delete mine['write']

@@ -290,6 +290,19 @@ describe('install()', () => {
   })
 })
 
+describe('after uninstall()', () => {
+  it('what somebody kept of ours writes where the original would, and into no other file', async () => {
+    const pipe = new Pipe()
+    const env = { VICTIM: newFile() }
+    const app = run('kept-after-uninstall.mjs', { stdout: pipe.writeFd, protect: false, env })
+    const found = (await app.reported) as { victims: number[]; held: string }
+    const text = await pipe.drain(app.ended)
+    assert.equal((await app.ended).code, 0)
+    assert.equal(found.held, '')
+    assert.deepEqual(text.split('\n').sort(), ['', 'bound', 'wrapper', 'write', 'writeSync', 'writev', 'writevSync'])
+  })
+})
+
 /** A terminal, all of whose output is read. */
 function script([app]: string[], env: Record<string, string>): string {
   const file = new URL(`apps/${app}`, import.meta.url).pathname

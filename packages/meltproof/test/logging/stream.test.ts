@@ -195,6 +195,18 @@ describe('a stream with an outlet', () => {
     assert.equal(stream.write, theirs)
   })
 
+  it('passes on to the original what a copy of ours gets afterwards', async () => {
+    const { kernel, stream, patch } = make({ room: 100 })
+    const write = stream.write.bind(stream)
+    const end = stream.end.bind(stream)
+    patch.undo()
+    await new Promise<void>(resolve => write('a\n', () => resolve()))
+    end('b\n')
+    assert.equal(kernel.text, '')
+    assert.equal(stream.read()?.toString(), 'a\nb\n')
+    assert.equal(stream.listenerCount('newListener') + stream.listenerCount('pipe'), 0)
+  })
+
   it('writes its notices as JSON among JSON', () => {
     const { kernel, stream, outlet } = make({ maxBytes: 65_536 })
     for (let i = 0; i < 2000; i++) stream.write(`${JSON.stringify({ i })}\n`)
