@@ -15,6 +15,20 @@ const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
 /** So many lines of 115 bytes the buffer holds at the end, however fast anybody is: when it is full, half is given up. */
 const fitting = (pieces: number): number => Math.floor(0.4e6 / (115 + pieces * PIECE_OVERHEAD))
 
+/** How logs.mjs can end, the signal it gets for that, and how it has ended then. */
+const ENDS: Readonly<Record<string, { send?: NodeJS.Signals; as: [number | null, NodeJS.Signals | null] }>> = {
+  natural: { as: [0, null] },
+  exit: { as: [3, null] },
+  'nested-exit': { as: [3, null] },
+  'really-exit': { as: [3, null] },
+  throw: { as: [1, null] },
+  signal: { send: 'SIGTERM', as: [null, 'SIGTERM'] },
+  'signal-again': { send: 'SIGTERM', as: [null, 'SIGTERM'] },
+  restart: { send: 'SIGUSR2', as: [null, 'SIGUSR2'] },
+  'kill-self': { as: [null, 'SIGTERM'] },
+  'kill-hard': { as: [null, 'SIGKILL'] },
+}
+
 const NOBODY = 65_534
 
 function nobodyCan(): boolean {
@@ -69,7 +83,7 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
 })
 
 describe('with a reader that has stopped for good', () => {
-  for (const END of ['exit', 'throw', 'signal', 'natural'] as const) {
+  for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
       it(`${END}: what the pipe holds and what the other stream tells are all lines of ${STREAM}`, async () => {
         const pipe = new Pipe()
@@ -77,15 +91,10 @@ describe('with a reader that has stopped for good', () => {
         const otherFd = fs.openSync(other, 'w')
         const [stdout, stderr] = STREAM === 'stdout' ? [pipe.writeFd, otherFd] : [otherFd, pipe.writeFd]
         const app = run('logs.mjs', { stdout, stderr, env: { ...MANY, ...SMALL, STREAM, END } })
-        if (END === 'signal') {
-          await app.reported
-          app.child.kill('SIGTERM')
-        }
+        await app.reported
+        if (ends.send !== undefined) app.child.kill(ends.send)
         const { code, signal, report } = await app.ended
-        assert.deepEqual(
-          [code, signal],
-          { exit: [3, null], throw: [1, null], signal: [null, 'SIGTERM'], natural: [0, null] }[END],
-        )
+        assert.deepEqual([code, signal], ends.as)
         while ((pipe.read()?.length ?? 0) > 0);
         const told = fs.readFileSync(other, 'utf8')
         const { lines, told: lost, torn } = account(pipe.text, told)
