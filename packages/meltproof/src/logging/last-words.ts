@@ -6,13 +6,22 @@
 import { deadlySignal } from './deadly-signals.ts'
 import { HeldSignals } from './held-signals.ts'
 
-/** `speak` must be quick, must not wait for the event loop, and may be called more than once. Returns what undoes it. */
-export function onEnd(speak: () => void): () => void {
-  const signals = new HeldSignals(speak)
+export interface LastWords {
+  /** There is something to say from now on: signals that end the process are held. */
+  hold(): void
+  undo(): void
+}
+
+/** `speak` must be quick, must not wait for the event loop, and may be called more than once. */
+export function onEnd(speak: () => void, waits: () => boolean): LastWords {
+  const signals = new HeldSignals(speak, waits)
   const undos = [afterExitListeners(speak), beforeReallyExit(speak), beforeKillingItself(speak, signals)]
-  return () => {
-    signals.undo()
-    for (const undo of undos) undo()
+  return {
+    hold: () => signals.hold(),
+    undo() {
+      signals.undo()
+      for (const undo of undos) undo()
+    },
   }
 }
 

@@ -22,6 +22,8 @@ export interface OutletSettings extends LineQueueLimits {
 }
 
 export interface OutletHooks {
+  /** Something waits, and nothing did before. */
+  waits(): void
   /** Something goes wrong that has not been told yet. */
   trouble(trouble: Trouble): void
   /** Lines were lost; at most once a second, with what was lost since the last call. */
@@ -56,6 +58,7 @@ export class Outlet {
   private settings: OutletSettings
   private readonly hooks: OutletHooks
   private readonly queue: LineQueue<Done>
+  private waits = false
   private timer: NodeJS.Timeout | undefined
   private pauseMs = PAUSE_MIN_MS
   private tryAtMs = 0
@@ -154,6 +157,7 @@ export class Outlet {
     for (;;) {
       const bytes = this.queue.peek(this.sink.batchBytes)
       if (bytes === undefined) {
+        this.waits = false
         this.pauseMs = PAUSE_MIN_MS
         break
       }
@@ -275,6 +279,9 @@ export class Outlet {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.flush(), afterMs)
     if (!this.owes) this.timer.unref()
+    if (this.waits) return
+    this.waits = true
+    this.hooks.waits()
   }
 
   private keepAliveIfOwed(): void {

@@ -10,7 +10,7 @@ import { logLosses } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
 import { descriptorSink, identityOf, type Handle } from './descriptor-sink.ts'
 import { takeOverDescriptors } from './descriptors.ts'
-import { onEnd } from './last-words.ts'
+import { type LastWords, onEnd } from './last-words.ts'
 import { lastNotice, troubleNotice } from './notices.ts'
 import { Outlet, type OutletHooks, type OutletStats } from './outlet.ts'
 import { type Patch, patchStream } from './patched-stream.ts'
@@ -68,6 +68,7 @@ class Streams implements Installed {
   private readonly streams = new Map<Fd, Writable>()
   private readonly patches = new Map<Fd, Patch>()
   private readonly undo: (() => void)[] = []
+  private lastWords: LastWords | undefined
   private deadlineMs = 0
 
   constructor(settings: StdoutSettings, forget: () => void) {
@@ -99,7 +100,14 @@ class Streams implements Installed {
       this.patches.set(fd, patchStream(stream, outlet))
     }
     if (this.settings.descriptors) this.undo.push(takeOverDescriptors(fd => this.outletOf(fd as Fd)))
-    this.undo.push(isMainThread ? onEnd(() => this.finish()) : onThreadEnd(() => this.handOver()))
+    if (!isMainThread) {
+      this.undo.push(onThreadEnd(() => this.handOver()))
+      return
+    }
+    const waits = (): boolean => [...this.all()].some(outlet => !outlet.idle)
+    const lastWords = onEnd(() => this.finish(), waits)
+    this.lastWords = lastWords
+    this.undo.push(() => lastWords.undo())
   }
 
   /** `2>&1`, or a terminal: one buffer keeps the order of both. A file takes everything at once and needs none. */
@@ -143,6 +151,7 @@ class Streams implements Installed {
     const streams = (): Writable[] =>
       [...this.streams].filter(([each]) => this.outlets.get(each) === this.outlets.get(fd)).map(([, stream]) => stream)
     return {
+      waits: () => this.lastWords?.hold(),
       trouble: trouble => this.otherThan(fd)?.note(troubleNotice(NAMES[fd], trouble)),
       lost(lines, bytes) {
         if (logLosses.hasSubscribers) logLosses.publish({ stream: NAMES[fd], lines, bytes })

@@ -12,7 +12,7 @@ function spied(work: (said: string[]) => void): string[] {
   const said: string[] = []
   host['kill'] = (...args: unknown[]) => said.push(`kill ${String(args[1])}`)
   host['reallyExit'] = (code: number) => said.push(`exit ${code}`)
-  const undo = onEnd(() => said.push('last words'))
+  const { undo } = onEnd(() => said.push('last words'), NOTHING)
   try {
     work(said)
   } finally {
@@ -23,6 +23,8 @@ function spied(work: (said: string[]) => void): string[] {
 }
 
 const { pid } = process
+/** Waits. */
+const NOTHING = (): boolean => false
 const really = (code: number): void => (process as unknown as { reallyExit(code: number): void }).reallyExit(code)
 
 describe('last words', () => {
@@ -64,14 +66,14 @@ describe('last words', () => {
 
   it('are taken back, also where somebody stands in front', () => {
     const { emit, kill } = process
-    onEnd(() => undefined)()
+    onEnd(() => undefined, NOTHING).undo()
     assert.equal(process.emit, emit)
     assert.equal(process.kill, kill)
     assert.equal(Object.hasOwn(process, 'emit'), false)
     const said: string[] = []
     const host = process as unknown as Record<string, (...args: unknown[]) => unknown>
     host['kill'] = () => true
-    const undo = onEnd(() => said.push('last words'))
+    const { undo } = onEnd(() => said.push('last words'), NOTHING)
     const ours = host['kill']!
     const front = (...args: unknown[]): unknown => ours(...args)
     host['kill'] = front

@@ -168,6 +168,35 @@ describe('a program that heeds back-pressure and ends', () => {
   })
 })
 
+describe('a process whose loop is stalled', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`ends at once by ${signal} when nothing waits`, async () => {
+      const app = run('stalls.mjs', { stdout: 'ignore', env: { LINES: '0' } })
+      await app.reported
+      app.child.kill(signal)
+      assert.equal((await app.ended).signal, signal)
+    })
+  }
+
+  it('ends at once by Ctrl-C while it logs to nobody', async () => {
+    const app = run('stalls.mjs', { stdout: new Pipe().writeFd, env: { LINES: '60000' } })
+    await app.reported
+    app.child.kill('SIGINT')
+    assert.equal((await app.ended).signal, 'SIGINT')
+  })
+
+  it('holds SIGTERM while something waits, and the count is exact', async () => {
+    const pipe = new Pipe()
+    const app = run('stalls.mjs', { stdout: pipe.writeFd, env: { ...SMALL, LINES: '60000', STALL_MS: '500' } })
+    await app.reported
+    app.child.kill('SIGTERM')
+    const { signal, stderr } = await app.ended
+    assert.equal(signal, 'SIGTERM')
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text).lines + account(stderr).told, LINES)
+  })
+})
+
 describe('with a reader that is too slow', () => {
   for (const drop of ['newest', 'oldest']) {
     for (const HOW of ['console', 'descriptor', 'pieces']) {
@@ -285,7 +314,12 @@ describe('install()', () => {
     // One line of ours told the other stream; it is not counted.
     assert.deepEqual(found['stderr'], { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 })
     const { same, taken, back, listeners } = found
-    assert.deepEqual({ same, taken, back, listeners }, { same: true, taken: true, back: true, listeners: 0 })
+    assert.deepEqual({ same, taken, back }, { same: true, taken: true, back: true })
+    const [none, held] = [
+      [0, 0],
+      [1, 1],
+    ]
+    assert.deepEqual(listeners, [none, [1, 0], held, none], 'before, within the turn that logs, after it, given back')
     const { lines, told, torn } = account(text)
     assert.deepEqual(torn, [])
     assert.equal(lines + told, 5000, 'what waited was handed over')

@@ -35,6 +35,7 @@ function make({ room = 0, maxBytes = 1_000_000 } = {}) {
     },
     { maxBytes, drop: 'newest', notices: 'auto' },
     {
+      waits: () => undefined,
       trouble: () => undefined,
       lost: () => undefined,
       drained: () => void stream.emit('drain'),
