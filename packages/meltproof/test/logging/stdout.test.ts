@@ -1,6 +1,7 @@
 /** meltproof/register and what a process logs: real pipes, sockets, files, terminals, and every way to end. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -261,6 +262,26 @@ describe('with a reader that is too slow', () => {
     const { code, stderr } = await app.ended
     assert.equal(code, 3)
     assert.match(stderr, /lines of stdout lost/)
+  })
+})
+
+describe('a child that writes to the stdout it inherits', () => {
+  it('loses nothing on a socket, however slow its reader', async () => {
+    const app = run('child-writes.mjs', { stdout: 'pipe', env: { LINES: '60000', MELTPROOF_STDOUT_FLUSH: '20s' } })
+    const { stdout } = app.child
+    let text = ''
+    stdout!.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+      stdout!.pause()
+      setTimeout(() => stdout!.resume(), 5)
+    })
+    const { code, logged } = (await app.reported) as { code: number; logged: number }
+    assert.equal(code, 0)
+    await Promise.all([app.ended, once(stdout!, 'close')])
+    // It writes 4 KiB at a time and not lines, so that lines of ours are within lines of its.
+    const ours = /line \d{8} x{100}\n/g
+    assert.equal(text.match(ours)!.length, logged)
+    assert.ok(text.replace(ours, '') === Array.from({ length: 60_000 }, (_, i) => `${i + 1}\n`).join(''))
   })
 })
 
