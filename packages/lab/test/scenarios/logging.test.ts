@@ -50,6 +50,19 @@ test('a fall of 5x is asked of terminals and blocking pipes alone', () => {
   assert.equal(verdict('falls at least 5x', cell({ stage: 'pipe' })), undefined)
 })
 
+test('a bare pipe has to keep what is not read in memory, and to lose it', () => {
+  const lines = { logged: 100, got: 49, told: 0 }
+  const judged = (figures: Partial<CellResult>): boolean | undefined => verdict('stays in memory', cell({}, figures))
+  assert.equal(verdict('stays in memory'), undefined)
+  assert.equal(judged({ lines, peakBytes: 112 * MB }), true)
+  assert.equal(judged({ lines, peakBytes: 111 * MB }), false)
+  assert.equal(judged({ lines, peakBytes: undefined }), false)
+  assert.equal(judged({ lines: { ...lines, told: 1 }, peakBytes: 112 * MB }), false)
+  const expected = logging.expects.find(({ name }) => name.includes('stays in memory'))!
+  const words = expected.judge(measured(cell({}, { lines, peakBytes: 120 * MB })))?.measured
+  assert.match(words ?? '', /51 of 100 lines lost, 42 MB more memory than without logging/)
+})
+
 test('95 % is asked of every protected cell with a slow reader', () => {
   const terminal = cell({ protect: true, stage: 'terminal' }, { rate: 950 })
   assert.equal(verdict('95 %', terminal), true)

@@ -6,10 +6,10 @@
  * the stream, and with whoever else wrote `2>&1`: setting it there breaks them, and they unset it (libuv does whenever
  * a child inherits descriptor 0, 1 or 2). So a pipe or a terminal is opened anew through /proc, which makes a
  * description of our own. Where that can not be done (a socket; a pipe of another user, as in a container that does
- * not run as root; no /proc) the shared one is used and set before every write, which is no more than Node itself does
- * to it at the start.
+ * not run as root; no /proc) the shared one is used, and is as it was found again after every write (shared-flag.ts).
  */
 import fs from 'node:fs'
+import { type Handle, SharedFlag } from './shared-flag.ts'
 import type { Sink } from './sink.ts'
 
 /** Pipes take up to PIPE_BUF bytes whole or not at all, so lines of several processes do not mix (pipe(7)). */
@@ -19,31 +19,23 @@ const OTHER_BATCH = 65_536
 /** Kept from before anything of ours or of a test's stands in for them. */
 const { writeSync, openSync, closeSync, fstatSync } = fs
 
-/** The handle Node has for a stream; undefined for files. */
-export interface Handle {
-  setBlocking?(blocking: boolean): number
-}
-
 export type SinkKind = 'pipe' | 'terminal' | 'socket' | 'file'
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink & { kind: SinkKind } {
   const kind = kindOf(fd, isTerminal)
-  const own = kind === 'pipe' || kind === 'terminal' ? openAnew(fd) : undefined
-  const target = own ?? fd
-  const setNonBlocking =
-    own === undefined && kind !== 'file' && typeof handle?.setBlocking === 'function'
-      ? () => void handle.setBlocking!(false)
-      : undefined
+  let own = kind === 'pipe' || kind === 'terminal' ? openAnew(fd) : undefined
+  let flag = own === undefined && kind !== 'file' ? SharedFlag.of(fd, handle) : undefined
   return {
     kind,
     batchBytes: kind === 'pipe' || kind === 'terminal' ? PIPE_BUF : OTHER_BATCH,
     takesAll: kind === 'file',
     write(bytes) {
-      setNonBlocking?.()
+      const blocked = flag?.take()
       // A full pipe is no error worth a stack trace, and it is met often.
       const { stackTraceLimit } = Error
       Error.stackTraceLimit = 0
       try {
+        const target = own ?? fd
         return typeof bytes === 'string' ? writeSync(target, bytes) : writeSync(target, bytes, 0, bytes.length)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
@@ -51,12 +43,16 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
         throw error
       } finally {
         Error.stackTraceLimit = stackTraceLimit
+        if (blocked) flag?.giveBack(blocked)
       }
     },
     close() {
-      if (own !== undefined) closeSync(own)
-      // What shares a terminal with us expects it to block; Node leaves it so.
-      else if (kind === 'terminal') handle?.setBlocking?.(true)
+      const [closing, leaving] = [own, flag]
+      // Its number may be somebody else's file at once.
+      own = flag = undefined
+      if (closing !== undefined) closeSync(closing)
+      // Node writes to terminals in the call, and to pipes and sockets when its loop says there is room.
+      leaving?.leave(kind === 'terminal')
     },
   }
 }

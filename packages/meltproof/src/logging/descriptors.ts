@@ -13,13 +13,14 @@ type AnyFunction = (...args: never[]) => unknown
 
 const NAMES = ['write', 'writeSync', 'writev', 'writevSync'] as const
 
-/** Returns what undoes it. */
+/** Returns what undoes it; a copy of ours that somebody kept then passes on to the originals. */
 export function takeOverDescriptors(outletOf: (fd: number) => Pick<Outlet, 'write'> | undefined): () => void {
   const originals = NAMES.map(name => fs[name] as AnyFunction)
   const [write, writeSync, writev, writevSync] = originals as [AnyFunction, AnyFunction, AnyFunction, AnyFunction]
 
+  let on = true
   const into = (fd: unknown): Write | undefined => {
-    if (fd !== 1 && fd !== 2) return undefined
+    if (!on || (fd !== 1 && fd !== 2)) return undefined
     const outlet = outletOf(fd)
     return outlet === undefined ? undefined : data => outlet.write(data, undefined)
   }
@@ -69,6 +70,7 @@ export function takeOverDescriptors(outletOf: (fd: number) => Pick<Outlet, 'writ
   syncBuiltinESMExports()
 
   return () => {
+    on = false
     for (const [i, name] of NAMES.entries()) if (fs[name] === replacements[name]) set(name, originals[i]!)
     syncBuiltinESMExports()
   }

@@ -1,20 +1,46 @@
 /**
  * Tells when the process is about to end, in time to write what waits: process.exit(), the natural end, an uncaught
- * exception, and signals that would end it. It changes none of them: the exit code stays, and a process that a signal
- * would have killed is killed by that signal.
+ * exception, and signals that would end it, from others or by process.kill(). It changes none of them: the exit code
+ * stays, and a process that a signal would have killed is killed by that signal.
  */
-import { setImmediate } from 'node:timers'
+import { deadlySignal } from './deadly-signals.ts'
+import { HeldSignals } from './held-signals.ts'
 
-/** Signals that end a process by default and are sent to end one. */
-const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
+export interface LastWords {
+  /** There is something to say from now on: signals that end the process are held. */
+  hold(): void
+  undo(): void
+}
 
-/** `speak` must be quick, must not wait for the event loop, and may be called more than once. Returns what undoes it. */
-export function onEnd(speak: () => void): () => void {
-  const undoExit = afterExitListeners(speak)
-  const undoSignals = onDeadlySignals(speak)
+/** `speak` must be quick, must not wait for the event loop, and may be called more than once. */
+export function onEnd(speak: () => void, waits: () => boolean): LastWords {
+  const signals = new HeldSignals(speak, waits)
+  const undos = [afterExitListeners(speak), beforeReallyExit(speak), beforeKillingItself(speak, signals)]
+  return {
+    hold: () => signals.hold(),
+    undo() {
+      signals.undo()
+      for (const undo of undos) undo()
+    },
+  }
+}
+
+type Method = (this: unknown, ...args: readonly unknown[]) => unknown
+
+/** Puts `make(original, isOn)` in the place of a method of process. Undone, it only passes on if others stand in front. */
+function replace(name: string, make: (original: Method, isOn: () => boolean) => Method): () => void {
+  const host = process as unknown as Record<string, Method | undefined>
+  const original = host[name]
+  if (typeof original !== 'function') return () => undefined
+  const hadOwn = Object.hasOwn(process, name)
+  let on = true
+  const ours = make(original, () => on)
+  host[name] = ours
   return () => {
-    undoExit()
-    undoSignals()
+    on = false
+    if (host[name] !== ours) return
+    if (hadOwn) host[name] = original
+    else Reflect.deleteProperty(process, name)
   }
 }
 
@@ -24,53 +50,46 @@ export function onEnd(speak: () => void): () => void {
  * in all of these cases.
  */
 function afterExitListeners(speak: () => void): () => void {
-  const original = process.emit
-  const hadOwn = Object.hasOwn(process, 'emit')
-  let on = true
-  const emit = function (this: NodeJS.Process, ...args: [string, ...unknown[]]): boolean {
-    if (args[0] !== 'exit' || !on) return Reflect.apply(original, this, args) as boolean
-    try {
-      return Reflect.apply(original, this, args) as boolean
-    } finally {
-      speak()
-    }
-  } as NodeJS.Process['emit']
-  process.emit = emit
-  return () => {
-    on = false
-    if (process.emit !== emit) return // somebody stands in front of us; we only pass on
-    if (hadOwn) process.emit = original
-    else Reflect.deleteProperty(process, 'emit')
-  }
+  return replace(
+    'emit',
+    (original, isOn) =>
+      function (...args) {
+        if (args[0] !== 'exit' || !isOn()) return Reflect.apply(original, this, args)
+        try {
+          return Reflect.apply(original, this, args)
+        } finally {
+          speak()
+        }
+      },
+  )
+}
+
+/** What process.exit() calls last: the only word of an exit() within an 'exit' listener, or of who calls it by itself. */
+function beforeReallyExit(speak: () => void): () => void {
+  return replace(
+    'reallyExit',
+    (original, isOn) =>
+      function (...args) {
+        if (isOn()) speak()
+        return Reflect.apply(original, this, args)
+      },
+  )
 }
 
 /**
- * Who listens to a signal keeps the process alive, so ours leaves before it lets the others look: libraries such as
- * signal-exit count the listeners to find out whether the process is to end, and the app's own decide as if we were
- * not there. If nobody else listens, the signal is sent again, and now it kills.
+ * A signal that a process sends to itself and nobody listens for kills within kill(): handlers end by sending theirs
+ * again. Ours would wait for a loop that may have nothing left to do.
  */
-function onDeadlySignals(speak: () => void): () => void {
-  let on = true
-  const listeners = new Map<string, () => void>()
-  const arm = (signal: NodeJS.Signals): void => {
-    if (on && !process.listeners(signal).includes(listeners.get(signal) as never)) {
-      process.prependListener(signal, listeners.get(signal)!)
-    }
-  }
-  for (const signal of SIGNALS) {
-    listeners.set(signal, () => {
-      process.removeListener(signal, listeners.get(signal)!)
-      if (process.listenerCount(signal) === 0) {
-        speak()
-        process.kill(process.pid, signal)
-      }
-      // Whoever handles it may go on living; so does process 1 of a container, which no such signal kills.
-      setImmediate(arm, signal).unref()
-    })
-    arm(signal)
-  }
-  return () => {
-    on = false
-    for (const [signal, listener] of listeners) process.removeListener(signal, listener)
-  }
+function beforeKillingItself(speak: () => void, signals: HeldSignals): () => void {
+  return replace(
+    'kill',
+    (original, isOn) =>
+      function (...args) {
+        // 0 is the group that we are in.
+        const own = Number(args[0]) === process.pid || args[0] === 0
+        const signal = isOn() && own ? deadlySignal(args[1]) : undefined
+        if (signal !== undefined && signals.letThrough(signal)) speak()
+        return Reflect.apply(original, this, args)
+      },
+  )
 }

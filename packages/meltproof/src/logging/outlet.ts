@@ -1,6 +1,7 @@
 /**
  * One stream of log output on its way to its descriptor: what the kernel takes is written in the call, as Node does;
- * the rest waits in a bounded queue and is tried again by a timer that keeps no process alive.
+ * the rest waits in a bounded queue and is tried again by a timer. The timer keeps the process alive while the outlet
+ * owes it to a writer, as a pending write of Node's does, and otherwise not (outlet-debt.ts).
  *
  * A timer and not a poll for writability: a reader that is slow frees a page at a time, and being woken for each costs
  * more than looking in now and then, up to PAUSE_MAX_MS apart.
@@ -9,6 +10,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../clock.ts'
 import { LineQueue, type LineQueueLimits } from './line-queue.ts'
 import { CUT_NOTICE, gapNotice, type NoticeForm, type Trouble } from './notices.ts'
+import { OutletDebt, UNHEARD } from './outlet-debt.ts'
 import type { Sink } from './sink.ts'
 
 /** Called when what was written is with the kernel, or given up. */
@@ -20,12 +22,16 @@ export interface OutletSettings extends LineQueueLimits {
 }
 
 export interface OutletHooks {
+  /** Something waits, and nothing did before. */
+  waits(): void
   /** Something goes wrong that has not been told yet. */
   trouble(trouble: Trouble): void
   /** Lines were lost; at most once a second, with what was lost since the last call. */
   lost(lines: number, bytes: number): void
   /** Room again after {@link Outlet.full}. */
   drained(): void
+  /** Whether somebody waits for that. */
+  awaited(): boolean
   /** A write failed with an error that is new. */
   failed(error: Error): void
 }
@@ -52,12 +58,14 @@ export class Outlet {
   private settings: OutletSettings
   private readonly hooks: OutletHooks
   private readonly queue: LineQueue<Done>
+  private waits = false
   private timer: NodeJS.Timeout | undefined
   private pauseMs = PAUSE_MIN_MS
   private tryAtMs = 0
   private failure: string | undefined
   private readonly told = new Set<string>()
   private wantsDrain = false
+  private readonly debt = new OutletDebt()
   private json = false
   private settled: [Done, Error | null][] = []
   private publishedLines = 0
@@ -71,7 +79,10 @@ export class Outlet {
     this.queue = new LineQueue(settings, {
       gap: lines => this.gap(lines),
       cut: () => Buffer.from(CUT_NOTICE),
-      settled: (done, lost) => this.settle(done, lost),
+      settled: (done, lost) => {
+        this.debt.settle(done)
+        this.settle(done, lost)
+      },
     })
   }
 
@@ -117,7 +128,19 @@ export class Outlet {
       const bytes = typeof data === 'string' ? Buffer.from(data) : new Uint8Array(data)
       this.enqueue(bytes, done)
     }
-    if (this.full) this.wantsDrain = true
+    if (!this.full) return
+    this.wantsDrain = true
+    if (data.length > 0 && this.debt.refuse(done)) this.keepAliveIfOwed()
+  }
+
+  /** Somebody is about to listen for 'drain', or pipes into the stream and will. */
+  heeded(how: 'drain' | 'pipe'): void {
+    if (how === 'pipe') this.debt.piped()
+    else if (this.wantsDrain) {
+      this.debt.awaited()
+      // That the listener is there is seen at the next look.
+      if (!this.failing) this.timer?.ref()
+    }
   }
 
   /** A line of ours. */
@@ -134,6 +157,7 @@ export class Outlet {
     for (;;) {
       const bytes = this.queue.peek(this.sink.batchBytes)
       if (bytes === undefined) {
+        this.waits = false
         this.pauseMs = PAUSE_MIN_MS
         break
       }
@@ -157,6 +181,7 @@ export class Outlet {
     this.publishLoss()
     if (this.wantsDrain && this.queue.used * 2 <= this.highWaterMark) {
       this.wantsDrain = false
+      this.debt.drained()
       process.nextTick(this.hooks.drained)
     }
   }
@@ -203,6 +228,7 @@ export class Outlet {
 
   private enqueue(bytes: Uint8Array, done: Done | undefined): void {
     const { lost } = this.queue
+    const owed = done !== undefined && this.debt.add(done)
     if (bytes.length <= PART_BYTES) {
       this.queue.push(bytes, done)
     } else {
@@ -219,6 +245,7 @@ export class Outlet {
     }
     if (now() >= this.tryAtMs) this.flush()
     else if (this.timer === undefined) this.tryLater(this.tryAtMs - now())
+    else if (owed && !this.failing) this.timer.ref()
   }
 
   private publishLoss(): void {
@@ -232,9 +259,10 @@ export class Outlet {
 
   private fail(error: NodeJS.ErrnoException): void {
     const code = error.code ?? 'unknown'
-    this.tryLater(FAILING_PAUSE_MS)
-    if (this.failure === code) return
+    const known = this.failure === code
     this.failure = code
+    this.tryLater(FAILING_PAUSE_MS)
+    if (known) return
     this.tell({ kind: 'failing', detail: code })
     process.nextTick(this.hooks.failed, error)
   }
@@ -249,7 +277,20 @@ export class Outlet {
   private tryLater(afterMs: number): void {
     this.tryAtMs = now() + afterMs
     clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.flush(), afterMs).unref()
+    this.timer = setTimeout(() => this.flush(), afterMs)
+    if (!this.owes) this.timer.unref()
+    if (this.waits) return
+    this.waits = true
+    this.hooks.waits()
+  }
+
+  private keepAliveIfOwed(): void {
+    if (this.owes) this.timer?.ref()
+  }
+
+  /** A stream that fails may never take it: the process must be able to end. */
+  private get owes(): boolean {
+    return !this.failing && this.debt.owes(this.hooks.awaited)
   }
 
   private gap(lines: number): Uint8Array {
@@ -260,6 +301,7 @@ export class Outlet {
 
   /** In the order of the writes and never within them, in one tick for many. A line that is merely lost is no error. */
   private settle(done: Done, lost: boolean): void {
+    if (done === UNHEARD) return
     const error = lost && this.failure !== undefined ? failureError(this.failure) : null
     if (this.settled.push([done, error]) === 1) process.nextTick(() => this.callBack())
   }

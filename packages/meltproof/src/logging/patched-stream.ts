@@ -5,21 +5,29 @@
  */
 import type { Writable } from 'node:stream'
 import type { Done, Outlet } from './outlet.ts'
+import { UNHEARD } from './outlet-debt.ts'
 
 type Encoding = BufferEncoding
 
 export interface Patch {
-  /** Gives the stream its own methods back, unless somebody has replaced ours since. */
+  /**
+   * Gives the stream its own methods back, unless somebody has replaced ours since. Ours, which a wrapper or a bound
+   * copy may still call, pass on to them.
+   */
   undo(): void
   /** The stream's own write(). */
   writeOriginal(bytes: Uint8Array): void
 }
 
-export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'full' | 'used' | 'idle'>): Patch {
+type Behind = Pick<Outlet, 'write' | 'full' | 'used' | 'idle' | 'heeded'>
+
+export function patchStream(stream: Writable, outlet: Behind): Patch {
   const originalWrite = stream.write
   const originalEnd = stream.end
+  let on = true
 
   const write = function (this: Writable, chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    if (!on) return Reflect.apply(originalWrite, stream, [chunk, encoding, callback]) as boolean
     const done = typeof encoding === 'function' ? encoding : callback
     const given = typeof encoding === 'string' ? encoding : defaultEncoding(stream)
     const data = bytesOf(chunk, given)
@@ -27,12 +35,13 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
     if (data === undefined || stream.writableEnded || stream.destroyed || (done !== undefined && !isFunction(done))) {
       return Reflect.apply(originalWrite, stream, [chunk, encoding, callback]) as boolean
     }
-    outlet.write(data, done as Done | undefined)
+    outlet.write(data, (done as Done | undefined) ?? UNHEARD)
     return !outlet.full
   } as Writable['write']
 
   // Node's own end() writes its chunk past write().
   const end = function (this: Writable, chunk?: unknown, encoding?: unknown, callback?: unknown): Writable {
+    if (!on) return Reflect.apply(originalEnd, stream, [chunk, encoding, callback]) as Writable
     const done = [chunk, encoding, callback].find(isFunction) as (() => void) | undefined
     const finish = (): void => void Reflect.apply(originalEnd, stream, done === undefined ? [] : [done])
     if (chunk !== undefined && chunk !== null && !isFunction(chunk)) {
@@ -43,6 +52,11 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
     return stream
   } as Writable['end']
 
+  const onNewListener = (name: unknown): void => {
+    if (name === 'drain') outlet.heeded('drain')
+  }
+  const onPipe = (): void => outlet.heeded('pipe')
+  stream.on('newListener', onNewListener).on('pipe', onPipe)
   define('write', { value: write })
   define('end', { value: end })
   define('writableLength', { get: () => outlet.used })
@@ -60,6 +74,8 @@ export function patchStream(stream: Writable, outlet: Pick<Outlet, 'write' | 'fu
 
   return {
     undo() {
+      on = false
+      stream.removeListener('newListener', onNewListener).removeListener('pipe', onPipe)
       const mine: Record<string, unknown> = stream as never
       if (mine['write'] === write) delete mine['write']
       if (mine['end'] === end) delete mine['end']

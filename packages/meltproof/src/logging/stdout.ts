@@ -8,13 +8,14 @@ import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
-import { descriptorSink, identityOf, type Handle } from './descriptor-sink.ts'
+import { descriptorSink, identityOf } from './descriptor-sink.ts'
 import { takeOverDescriptors } from './descriptors.ts'
-import { onEnd } from './last-words.ts'
+import { type LastWords, onEnd } from './last-words.ts'
 import { lastNotice, troubleNotice } from './notices.ts'
 import { Outlet, type OutletHooks, type OutletStats } from './outlet.ts'
 import { type Patch, patchStream } from './patched-stream.ts'
 import { relaySink } from './relay-sink.ts'
+import type { Handle } from './shared-flag.ts'
 import type { Sink } from './sink.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout-options.ts'
 import { ThreadLedger } from './thread-ledger.ts'
@@ -68,6 +69,7 @@ class Streams implements Installed {
   private readonly streams = new Map<Fd, Writable>()
   private readonly patches = new Map<Fd, Patch>()
   private readonly undo: (() => void)[] = []
+  private lastWords: LastWords | undefined
   private deadlineMs = 0
 
   constructor(settings: StdoutSettings, forget: () => void) {
@@ -99,7 +101,14 @@ class Streams implements Installed {
       this.patches.set(fd, patchStream(stream, outlet))
     }
     if (this.settings.descriptors) this.undo.push(takeOverDescriptors(fd => this.outletOf(fd as Fd)))
-    this.undo.push(isMainThread ? onEnd(() => this.finish()) : onThreadEnd(() => this.handOver()))
+    if (!isMainThread) {
+      this.undo.push(onThreadEnd(() => this.handOver()))
+      return
+    }
+    const waits = (): boolean => [...this.all()].some(outlet => !outlet.idle)
+    const lastWords = onEnd(() => this.finish(), waits)
+    this.lastWords = lastWords
+    this.undo.push(() => lastWords.undo())
   }
 
   /** `2>&1`, or a terminal: one buffer keeps the order of both. A file takes everything at once and needs none. */
@@ -120,11 +129,8 @@ class Streams implements Installed {
     }
     const { isTTY, _handle: handle } = stream as { isTTY?: boolean; _handle?: Handle }
     const sink = descriptorSink(fd, isTTY === true, handle ?? undefined)
-    if (stream.writableLength === 0) return sink
-    // What was written before us goes first.
-    let early = true
-    Reflect.apply(write, stream, ['', () => (early = false)])
-    return { ...sink, write: bytes => (early ? 0 : sink.write(bytes)) }
+    const other = fd === 1 && identityOf(1) === identityOf(2) ? streamOf(2) : undefined
+    return afterEarlyWrites(sink, other === undefined ? [stream] : [stream, other])
   }
 
   private outletOf(fd: Fd): Outlet | undefined {
@@ -143,6 +149,7 @@ class Streams implements Installed {
     const streams = (): Writable[] =>
       [...this.streams].filter(([each]) => this.outlets.get(each) === this.outlets.get(fd)).map(([, stream]) => stream)
     return {
+      waits: () => this.lastWords?.hold(),
       trouble: trouble => this.otherThan(fd)?.note(troubleNotice(NAMES[fd], trouble)),
       lost(lines, bytes) {
         if (logLosses.hasSubscribers) logLosses.publish({ stream: NAMES[fd], lines, bytes })
@@ -150,6 +157,7 @@ class Streams implements Installed {
       drained() {
         for (const stream of streams()) stream.emit('drain')
       },
+      awaited: () => streams().some(stream => stream.listenerCount('drain') > 0),
       failed(error) {
         // A program that ends when its reader has gone says so by listening; nobody else is to die of it.
         for (const stream of streams()) if (stream.listenerCount('error') > 0) stream.emit('error', error)
@@ -224,6 +232,14 @@ class Streams implements Installed {
   private stats(fd: Fd): OutletStats {
     return this.outlets.get(fd)?.stats ?? { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 }
   }
+}
+
+/** What was written before us goes first, and as long as libuv writes it nothing of ours touches the descriptor. */
+function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
+  const early = new Set(streams.filter(({ writableLength }) => writableLength > 0))
+  if (early.size === 0) return sink
+  for (const stream of early) stream.write('', () => early.delete(stream))
+  return { ...sink, write: bytes => (early.size > 0 ? 0 : sink.write(bytes)) }
 }
 
 function onThreadEnd(speak: () => void): () => void {

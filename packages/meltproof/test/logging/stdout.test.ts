@@ -1,8 +1,10 @@
 /** meltproof/register and what a process logs: real pipes, sockets, files, terminals, and every way to end. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
 import { account, newFile, Pipe, REGISTER, run } from './child.ts'
@@ -14,6 +16,20 @@ const MANY = { LINES: String(LINES), PER_TURN: '500' }
 const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
 /** So many lines of 115 bytes the buffer holds at the end, however fast anybody is: when it is full, half is given up. */
 const fitting = (pieces: number): number => Math.floor(0.4e6 / (115 + pieces * PIECE_OVERHEAD))
+
+/** How logs.mjs can end, the signal it gets for that, and how it has ended then. */
+const ENDS: Readonly<Record<string, { send?: NodeJS.Signals; as: [number | null, NodeJS.Signals | null] }>> = {
+  natural: { as: [0, null] },
+  exit: { as: [3, null] },
+  'nested-exit': { as: [3, null] },
+  'really-exit': { as: [3, null] },
+  throw: { as: [1, null] },
+  signal: { send: 'SIGTERM', as: [null, 'SIGTERM'] },
+  'signal-again': { send: 'SIGTERM', as: [null, 'SIGTERM'] },
+  restart: { send: 'SIGUSR2', as: [null, 'SIGUSR2'] },
+  'kill-self': { as: [null, 'SIGTERM'] },
+  'kill-hard': { as: [null, 'SIGKILL'] },
+}
 
 const NOBODY = 65_534
 
@@ -69,7 +85,7 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
 })
 
 describe('with a reader that has stopped for good', () => {
-  for (const END of ['exit', 'throw', 'signal', 'natural'] as const) {
+  for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
       it(`${END}: what the pipe holds and what the other stream tells are all lines of ${STREAM}`, async () => {
         const pipe = new Pipe()
@@ -77,15 +93,10 @@ describe('with a reader that has stopped for good', () => {
         const otherFd = fs.openSync(other, 'w')
         const [stdout, stderr] = STREAM === 'stdout' ? [pipe.writeFd, otherFd] : [otherFd, pipe.writeFd]
         const app = run('logs.mjs', { stdout, stderr, env: { ...MANY, ...SMALL, STREAM, END } })
-        if (END === 'signal') {
-          await app.reported
-          app.child.kill('SIGTERM')
-        }
+        await app.reported
+        if (ends.send !== undefined) app.child.kill(ends.send)
         const { code, signal, report } = await app.ended
-        assert.deepEqual(
-          [code, signal],
-          { exit: [3, null], throw: [1, null], signal: [null, 'SIGTERM'], natural: [0, null] }[END],
-        )
+        assert.deepEqual([code, signal], ends.as)
         while ((pipe.read()?.length ?? 0) > 0);
         const told = fs.readFileSync(other, 'utf8')
         const { lines, told: lost, torn } = account(pipe.text, told)
@@ -121,6 +132,70 @@ describe('with a reader that has stopped for good', () => {
     await app.ended
     const tookMs = performance.now() - from
     assert.ok(tookMs > 200 && tookMs < 5000, `${tookMs} ms`)
+  })
+})
+
+describe('a program that heeds back-pressure and ends', () => {
+  const env = { LINES: '5000', MELTPROOF_STDOUT_FLUSH: '50ms' }
+  for (const HOW of ['pipe', 'drain', 'callback', 'end', 'worker']) {
+    it(`${HOW}: is kept alive until all is read, far beyond its flush limit`, async () => {
+      const pipe = new Pipe()
+      const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
+      await sleep(1500)
+      assert.equal(app.child.exitCode, null)
+      const text = await pipe.drain(app.ended, { bytes: 30_000, everyMs: 2 })
+      const { code, stderr } = await app.ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.deepEqual(account(text), { lines: 5000, told: 0, torn: [] })
+    })
+
+    it(`${HOW}: is not kept alive when the reader goes`, async () => {
+      const pipe = new Pipe()
+      const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
+      await sleep(500)
+      pipe.closeReader()
+      const { signal, stderr } = await app.ended
+      assert.equal(signal, null, 'it ended by itself')
+      assert.match(stderr, /can not be written \(EPIPE/)
+    })
+  }
+
+  it('console.log keeps nobody alive', async () => {
+    const pipe = new Pipe()
+    const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW: 'console' } })
+    const { code, stderr } = await app.ended
+    assert.equal(code, 0)
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text).lines + account(stderr).told, 5000)
+  })
+})
+
+describe('a process whose loop is stalled', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`ends at once by ${signal} when nothing waits`, async () => {
+      const app = run('stalls.mjs', { stdout: 'ignore', env: { LINES: '0' } })
+      await app.reported
+      app.child.kill(signal)
+      assert.equal((await app.ended).signal, signal)
+    })
+  }
+
+  it('ends at once by Ctrl-C while it logs to nobody', async () => {
+    const app = run('stalls.mjs', { stdout: new Pipe().writeFd, env: { LINES: '60000' } })
+    await app.reported
+    app.child.kill('SIGINT')
+    assert.equal((await app.ended).signal, 'SIGINT')
+  })
+
+  it('holds SIGTERM while something waits, and the count is exact', async () => {
+    const pipe = new Pipe()
+    const app = run('stalls.mjs', { stdout: pipe.writeFd, env: { ...SMALL, LINES: '60000', STALL_MS: '500' } })
+    await app.reported
+    app.child.kill('SIGTERM')
+    const { signal, stderr } = await app.ended
+    assert.equal(signal, 'SIGTERM')
+    while ((pipe.read()?.length ?? 0) > 0);
+    assert.equal(account(pipe.text).lines + account(stderr).told, LINES)
   })
 })
 
@@ -191,6 +266,26 @@ describe('with a reader that is too slow', () => {
   })
 })
 
+describe('a child that writes to the stdout it inherits', () => {
+  it('loses nothing on a socket, however slow its reader', async () => {
+    const app = run('child-writes.mjs', { stdout: 'pipe', env: { LINES: '60000', MELTPROOF_STDOUT_FLUSH: '20s' } })
+    const { stdout } = app.child
+    let text = ''
+    stdout!.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+      stdout!.pause()
+      setTimeout(() => stdout!.resume(), 5)
+    })
+    const { code, logged } = (await app.reported) as { code: number; logged: number }
+    assert.equal(code, 0)
+    await Promise.all([app.ended, once(stdout!, 'close')])
+    // It writes 4 KiB at a time and not lines, so that lines of ours are within lines of its.
+    const ours = /line \d{8} x{100}\n/g
+    assert.equal(text.match(ours)!.length, logged)
+    assert.ok(text.replace(ours, '') === Array.from({ length: 60_000 }, (_, i) => `${i + 1}\n`).join(''))
+  })
+})
+
 describe('what fails does not stop the service, and is said once', () => {
   it('a full disk', async () => {
     const app = run('logs.mjs', { stdout: fs.openSync('/dev/full', 'w'), env: { LINES: '3000', PER_TURN: '10' } })
@@ -241,7 +336,12 @@ describe('install()', () => {
     // One line of ours told the other stream; it is not counted.
     assert.deepEqual(found['stderr'], { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 })
     const { same, taken, back, listeners } = found
-    assert.deepEqual({ same, taken, back, listeners }, { same: true, taken: true, back: true, listeners: 0 })
+    assert.deepEqual({ same, taken, back }, { same: true, taken: true, back: true })
+    const [none, held] = [
+      [0, 0],
+      [1, 1],
+    ]
+    assert.deepEqual(listeners, [none, [1, 0], held, none], 'before, within the turn that logs, after it, given back')
     const { lines, told, torn } = account(text)
     assert.deepEqual(torn, [])
     assert.equal(lines + told, 5000, 'what waited was handed over')
@@ -252,6 +352,19 @@ describe('install()', () => {
     assert.match(codes[2]!, /^MELTPROOF_OPTION_UNKNOWN: .*Did you mean 'flushMs'/)
     assert.match(codes[3]!, /^MELTPROOF_OPTION_INVALID: lossFile must be a path; got 3/)
     assert.match(codes[4]!, /^MELTPROOF_OPTION_INVALID: notices must be/)
+  })
+})
+
+describe('after uninstall()', () => {
+  it('what somebody kept of ours writes where the original would, and into no other file', async () => {
+    const pipe = new Pipe()
+    const env = { VICTIM: newFile() }
+    const app = run('kept-after-uninstall.mjs', { stdout: pipe.writeFd, protect: false, env })
+    const found = (await app.reported) as { victims: number[]; held: string }
+    const text = await pipe.drain(app.ended)
+    assert.equal((await app.ended).code, 0)
+    assert.equal(found.held, '')
+    assert.deepEqual(text.split('\n').sort(), ['', 'bound', 'wrapper', 'write', 'writeSync', 'writev', 'writevSync'])
   })
 })
 

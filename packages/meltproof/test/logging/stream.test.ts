@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { Outlet } from '../../src/logging/outlet.ts'
 import { patchStream } from '../../src/logging/patched-stream.ts'
 
-/** An outlet keeps no process alive; its tests have to. */
+/** An outlet keeps the process alive for some writes only; its tests have to for all. */
 const awake = setInterval(() => undefined, 1000)
 after(() => clearInterval(awake))
 
@@ -35,9 +35,11 @@ function make({ room = 0, maxBytes = 1_000_000 } = {}) {
     },
     { maxBytes, drop: 'newest', notices: 'auto' },
     {
+      waits: () => undefined,
       trouble: () => undefined,
       lost: () => undefined,
       drained: () => void stream.emit('drain'),
+      awaited: () => stream.listenerCount('drain') > 0,
       failed: error => failures.push(error),
     },
   )
@@ -192,6 +194,18 @@ describe('a stream with an outlet', () => {
     stream.write = theirs
     patch.undo()
     assert.equal(stream.write, theirs)
+  })
+
+  it('passes on to the original what a copy of ours gets afterwards', async () => {
+    const { kernel, stream, patch } = make({ room: 100 })
+    const write = stream.write.bind(stream)
+    const end = stream.end.bind(stream)
+    patch.undo()
+    await new Promise<void>(resolve => write('a\n', () => resolve()))
+    end('b\n')
+    assert.equal(kernel.text, '')
+    assert.equal(stream.read()?.toString(), 'a\nb\n')
+    assert.equal(stream.listenerCount('newListener') + stream.listenerCount('pipe'), 0)
   })
 
   it('writes its notices as JSON among JSON', () => {

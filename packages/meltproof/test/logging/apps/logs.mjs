@@ -35,4 +35,15 @@ process.send?.({ stalledMs, rss: process.memoryUsage().rss })
 if (END === 'exit') process.exit(3)
 if (END === 'throw') throw new Error('as asked')
 if (END === 'signal') setInterval(() => undefined, 1000)
-if (END === 'kill-self') process.kill(process.pid, 'SIGTERM')
+if (END === 'kill-self') process.kill(process.pid)
+if (END === 'kill-hard') process.kill(process.pid, 'SIGKILL')
+if (END === 'really-exit') process.reallyExit(3)
+if (END === 'nested-exit') {
+  process.on('exit', () => process.exit(3))
+  process.exit(0)
+}
+if (END === 'signal-again') {
+  process.once('SIGTERM', () => process.kill(process.pid, 'SIGTERM'))
+  setInterval(() => undefined, 1000)
+}
+if (END === 'restart') setInterval(() => undefined, 1000)

@@ -1,0 +1,38 @@
+/** Logs LINES numbered lines, heeding what the stream says as HOW does, and ends by itself. */
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { Worker } from 'node:worker_threads'
+
+const { LINES, HOW } = process.env
+const out = process.stdout
+const fill = 'x'.repeat(100)
+const line = i => `line ${String(i).padStart(8, '0')} ${fill}\n`
+const numbers = Array.from({ length: Number(LINES) }, (_, i) => i)
+const hows = {
+  pipe() {
+    Readable.from(numbers.map(line), { objectMode: false }).pipe(out)
+  },
+  // Its listener is there long after write() said false.
+  async drain() {
+    for (const i of numbers) {
+      if (out.write(line(i))) continue
+      await new Promise(setImmediate)
+      await once(out, 'drain')
+    }
+  },
+  async callback() {
+    for (const i of numbers) await new Promise(resolve => out.write(line(i), resolve))
+  },
+  end() {
+    out.end(numbers.map(line).join(''))
+  },
+  worker() {
+    const code = `for (let i = 0; i < ${LINES}; i++) console.log('line ' + String(i).padStart(8, '0') + ' ${fill}')`
+    new Worker(code, { eval: true })
+  },
+  // Nobody waits for these, so nothing keeps the process alive for them.
+  console() {
+    for (const i of numbers) console.log(line(i).trimEnd())
+  },
+}
+await hows[HOW]()

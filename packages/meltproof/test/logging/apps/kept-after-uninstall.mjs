@@ -1,0 +1,23 @@
+/** Writes, after uninstall(), with everything of ours that somebody may have kept. Sends what a file of its own holds. */
+import fs from 'node:fs'
+import { install } from 'meltproof/stdout'
+
+const file = process.env.VICTIM
+const uninstall = install()
+const { write, writeSync, writev, writevSync } = fs
+const bound = process.stdout.write.bind(process.stdout)
+const below = process.stdout.write
+process.stdout.write = function (...args) {
+  return Reflect.apply(below, this, args)
+}
+uninstall()
+// They get the numbers that are free now.
+const victims = [fs.openSync(file, 'w'), fs.openSync(file, 'a')]
+const bytes = text => Buffer.from(text)
+console.log('wrapper')
+bound('bound\n')
+writeSync(1, 'writeSync\n')
+writevSync(1, [bytes('writev'), bytes('Sync\n')])
+await new Promise(resolve => write(1, 'write\n', resolve))
+await new Promise(resolve => writev(1, [bytes('writev\n')], resolve))
+process.send({ victims, held: fs.readFileSync(file, 'utf8') })

@@ -1,0 +1,8 @@
+/** Logs LINES numbered lines in one turn, says so, and stalls for STALL_MS, or for good. */
+const { LINES, STALL_MS = 'Infinity' } = process.env
+const fill = 'x'.repeat(100)
+for (let i = 0; i < Number(LINES); i++) console.log(`line ${String(i).padStart(8, '0')} ${fill}`)
+process.send('logged')
+const until = performance.now() + Number(STALL_MS)
+while (performance.now() < until);
+setInterval(() => undefined, 1000)

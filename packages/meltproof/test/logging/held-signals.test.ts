@@ -1,0 +1,98 @@
+/** Signals are held while something waits, and for a while after: on a fake clock. */
+import assert from 'node:assert/strict'
+import { syncBuiltinESMExports } from 'node:module'
+import { describe, it, mock } from 'node:test'
+import { HeldSignals } from '../../src/logging/held-signals.ts'
+
+const listening = (): number[] =>
+  ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))
+/** The test runner's own. */
+const before = listening()
+const counts = (): number[] => listening().map((count, i) => count - before[i]!)
+const turn = (): Promise<unknown> => new Promise(resolve => setImmediate(resolve))
+const NONE = [0, 0, 0, 0, 0]
+const ALL = [1, 1, 1, 1, 1]
+
+/** In small steps: a timer set by a timer counts from the end of a tick. */
+function pass(ms: number): void {
+  for (let each = 0; each < ms; each += 100) mock.timers.tick(100)
+}
+
+async function held(work: (signals: HeldSignals, set: (waits: boolean) => void) => Promise<void>): Promise<void> {
+  let waits = false
+  mock.timers.enable({ apis: ['setTimeout'] })
+  // For those who import from node:timers.
+  syncBuiltinESMExports()
+  const signals = new HeldSignals(
+    () => undefined,
+    () => waits,
+  )
+  try {
+    await work(signals, value => {
+      waits = value
+    })
+  } finally {
+    signals.undo()
+    mock.timers.reset()
+    syncBuiltinESMExports()
+  }
+}
+
+describe('held signals', () => {
+  it('are those that end a process, SIGINT from the next turn on', async () => {
+    await held(async signals => {
+      assert.deepEqual(counts(), NONE)
+      signals.hold()
+      assert.deepEqual(counts(), [1, 0, 1, 1, 1])
+      await turn()
+      assert.deepEqual(counts(), ALL)
+    })
+    assert.deepEqual(counts(), NONE)
+  })
+
+  it('are let go one to two seconds after all is written', async () => {
+    await held(async (signals, set) => {
+      set(true)
+      signals.hold()
+      await turn()
+      pass(5500)
+      assert.deepEqual(counts(), ALL)
+      set(false)
+      pass(900)
+      assert.deepEqual(counts(), ALL)
+      pass(1100)
+      assert.deepEqual(counts(), NONE)
+      signals.hold()
+      await turn()
+      pass(500)
+      signals.hold()
+      pass(1000)
+      assert.deepEqual(counts(), ALL)
+    })
+  })
+
+  it('stay for good once there are worker threads', async () => {
+    await held(async () => {
+      process.emit('worker', undefined as never)
+      await turn()
+      pass(10_000)
+      assert.deepEqual(counts(), ALL)
+    })
+    assert.equal(process.listenerCount('worker'), 0)
+  })
+
+  it('step aside for a turn', async () => {
+    await held(async signals => {
+      signals.hold()
+      await turn()
+      assert.equal(signals.letThrough('SIGTERM'), before[3] === 0)
+      assert.deepEqual(counts(), [1, 1, 1, 0, 1])
+      await turn()
+      assert.deepEqual(counts(), ALL)
+      const listener = (): void => undefined
+      process.on('SIGTERM', listener)
+      assert.equal(signals.letThrough('SIGTERM'), false)
+      process.removeListener('SIGTERM', listener)
+    })
+  })
+})
