@@ -93,6 +93,7 @@ async function measureEverything(): Promise<boolean> {
     store.keepShedCost({ us, rounds: shedRounds, measuredAt: new Date().toISOString() })
     console.log(`r, the cost of one shed: ${us.standing.toFixed(1)} us standing, ${us.fresh.toFixed(1)} us fresh`)
   }
+  let complete = true
   for (const name of workloads) {
     const workload = WORKLOADS[name]!
     const missing = modes.some(mode => !isComplete({ name, workload, mode }))
@@ -100,13 +101,15 @@ async function measureEverything(): Promise<boolean> {
     const postgres = workload.needsPostgres === true ? await startPostgres() : undefined
     try {
       for (const mode of modes) {
-        if (!(await measureSuite({ name, workload, mode }, postgres?.url))) return false
+        const how = await measureSuite({ name, workload, mode }, postgres?.url)
+        if (how === 'out of time') return false
+        if (how === 'disturbed') complete = false
       }
     } finally {
       await postgres?.stop()
     }
   }
-  return true
+  return complete
 }
 
 function isComplete(subject: Subject): boolean {
@@ -133,18 +136,22 @@ function cellsOf(subject: Subject): Wanted[] {
   )
 }
 
-async function measureSuite(subject: Subject, databaseUrl: string | undefined): Promise<boolean> {
+/** `disturbed`: what somebody else disturbed is still missing. */
+async function measureSuite(
+  subject: Subject,
+  databaseUrl: string | undefined,
+): Promise<'complete' | 'disturbed' | 'out of time'> {
   const suite = suiteOf(subject)
-  if (isComplete(subject)) return true
+  if (isComplete(subject)) return 'complete'
   const known = store.capacity(suite)
   const durationMs = durationOf(subject, { quick })
-  if (!timeFor(known === undefined ? 40_000 : 0)) return false
+  if (!timeFor(known === undefined ? 40_000 : 0)) return 'out of time'
   const spinPerMs = known?.spinPerMs ?? (await calibrateSpin(pinning?.server))
   const bench: Bench = { pinning, spinPerMs, databaseUrl, quick }
   if (known === undefined) {
     const busy = await busyNow(1000, new AbortController().signal)
     const found = await measureCapacity(bench, subject)
-    if (isDisturbed(`${suite}: capacity`, found.foreign)) return false
+    if (isDisturbed(`${suite}: capacity`, found.foreign)) return 'disturbed'
     store.keepCapacity(suite, {
       before: found.rate,
       after: null,
@@ -166,7 +173,7 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
   let disturbed = false
   for (const { arm, multiple, round, done } of cellsOf(subject)) {
     if (done) continue
-    if (!timeFor(durationMs + (subject.workload.timeoutMs ?? 3000) + OVERHEAD_MS)) return false
+    if (!timeFor(durationMs + (subject.workload.timeoutMs ?? 3000) + OVERHEAD_MS)) return 'out of time'
     const cell = await measureCell(bench, subject, { arm, multiple, round, capacity: capacity.before })
     if (isDisturbed(`${suite} ${arm} ${multiple}x round ${round}`, cell.step.server.foreignShare)) {
       disturbed = true
@@ -183,12 +190,13 @@ async function measureSuite(subject: Subject, databaseUrl: string | undefined): 
         (cell.step.generator.certified ? '' : '  (not certified)'),
     )
   }
-  if (disturbed || !timeFor(15_000)) return false
+  if (disturbed) return 'disturbed'
+  if (!timeFor(15_000)) return 'out of time'
   const again = await measureCapacity(bench, subject, capacity.users)
-  if (isDisturbed(`${suite}: capacity again`, again.foreign)) return false
+  if (isDisturbed(`${suite}: capacity again`, again.foreign)) return 'disturbed'
   store.keepCapacity(suite, { ...capacity, after: again.rate })
   console.log(`${suite}: capacity again ${again.rate.toFixed(1)}/s`)
-  return true
+  return 'complete'
 }
 
 /** With --only-quiet, what others disturbed is not kept but measured another time. */
