@@ -55,7 +55,11 @@ function cell(each: Scenario, law: string, seeds: readonly number[]): Cell {
   const results = seeds.map(seed => run(each, law, seed))
   const shares = results.map(result => shareOfIdeal(each, result))
   const sheds = results.map(shedShare)
-  const converge = Math.max(...results.flatMap(result => each.changesAt.map(at => secondsToConverge(each, result, at))))
+  // 0 where nothing changes that there would be a way back from.
+  const converge = Math.max(
+    0,
+    ...results.flatMap(result => each.changesAt.map(at => secondsToConverge(each, result, at))),
+  )
   const tenth = Math.max(1, Math.floor(each.seconds / 10))
   const mean = (numbers: number[]): number => numbers.reduce((sum, each) => sum + each, 0) / numbers.length
   const p99s = results.map(result => quantile(result.latencies, 0.99)).sort((a, b) => a - b)

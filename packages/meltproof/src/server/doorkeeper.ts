@@ -27,8 +27,10 @@ import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
+import { flows, sendsEvents } from './flows.ts'
 import { InService } from './in-service.ts'
 import { makeLast } from './last-answer.ts'
+import { keepEnd } from './kept-end.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { DoorPolicy } from './policy.ts'
@@ -55,10 +57,6 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** An answer that has been under way for so long is a flow, ms; one of events is from its head on. */
-const FLOW_AFTER_MS = 50
-/** And so is an upload. Longer: most end before, and then their permits never leave them. */
-const UPLOAD_AFTER_MS = 500
 /** Flows are looked for this often while somebody waits, ms; or less often where that would take a larger share of the time. */
 const FLOW_CHECK_MS = 5
 const FLOW_CHECK_SHARE = 0.02
@@ -439,7 +437,7 @@ export class Doorkeeper {
       // If Node answered by itself (no Host header, a 417), no response came by.
       if (exchange.response === undefined) {
         connection.overlapping?.delete(exchange)
-        this.#release(exchange, now())
+        this.#ended(exchange, now())
       } else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
         // With thousands of event sources that connect at once, each look for flows is one too late.
         this.#release(exchange, now())
@@ -463,9 +461,13 @@ export class Doorkeeper {
       this.counts.exempt++
       return 'start'
     }
+    if (dryRun && this.#refusedByNode(exchange)) {
+      exchange.ungated = true
+      this.counts.admitted++
+      return 'start'
+    }
     this.#pressure.offered(nowMs)
-    if (this.#gate.full) this.#releaseFlowing(nowMs)
-    const decision = memoryShort?.() ? 'memory' : this.#gate.offer(exchange, nowMs)
+    const decision = memoryShort?.() ? 'memory' : this.#ask(exchange, nowMs)
     if (dryRun && decision !== 'start') {
       exchange.ungated = true
       if (decision === 'wait') {
@@ -475,14 +477,18 @@ export class Doorkeeper {
       return 'start'
     }
     if (decision === 'start') this.#permit(exchange, nowMs)
-    else if (decision === 'wait') {
-      this.#pressure.waited()
-      this.#watchFlows()
-    }
+    else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
     }
+    return decision
+  }
+
+  #ask(exchange: Exchange, nowMs: number): Decision {
+    if (this.#gate.full) this.#releaseFlowing(nowMs)
+    const decision = this.#gate.offer(exchange, nowMs)
+    if (decision === 'wait') this.#watchFlows()
     return decision
   }
 
@@ -588,6 +594,10 @@ export class Doorkeeper {
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+    else if (this.#heldUploads.delete(exchange)) {
+      this.#abandon(exchange)
+      exchange.resume!() // its handler may still wait for the end
+    }
   }
 
   #connectionOf({ connection, request }: Exchange): Connection | undefined {
@@ -760,11 +770,7 @@ export class Doorkeeper {
     }
   }
 
-  /**
-   * A response that has begun, or a request still uploading, is a flow at the client's pace (a stream, a download, an
-   * event source): it no longer says anything about our capacity. Looked for only while somebody waits.
-   * An upload counts only once the app reads it: a body that nobody reads does not keep the handler waiting.
-   */
+  /** Permits of what merely flows (flows.ts) are for those who wait; looked for only while somebody does. */
   #releaseFlowing(nowMs: number): void {
     if (nowMs < this.#checkFlowsAt) return
     for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
@@ -789,48 +795,40 @@ export class Doorkeeper {
    * What a handler does with a body comes after its last byte, and that needs a permit like any other work: the end of
    * the body is kept until there is one. Otherwise everybody who uploads slowly would get past the limit.
    */
-  #askAgainAfterUpload({ request, response, connection, keepAlive }: Exchange): void {
+  #askAgainAfterUpload({ request, response, connection, keepAlive, url }: Exchange): void {
     if (this.#policy.dryRun || response === undefined) return
-    const { push } = request
-    request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
-      if (chunk !== null) return push.call(request, chunk, encoding)
-      Reflect.deleteProperty(request, 'push')
-      const resume = (): void => void push.call(request, null)
-      if (this.#open || response.headersSent || response.destroyed) resume()
-      else this.#askAgain(new Exchange(request, connection, keepAlive, now()), response, resume)
-      return false
-    }
+    keepEnd(request, release => {
+      if (this.#open || response.headersSent || response.destroyed) release()
+      else this.#askAgain(new Exchange(request, connection, keepAlive, now(), url), response, release)
+    })
   }
 
   #askAgain(exchange: Exchange, response: ServerResponse, resume: () => void): void {
     exchange.response = response
-    exchange.resume = AsyncResource.bind(resume)
+    exchange.resume = resume
+    let decision: Decision = 'start'
     try {
-      response.on('close', () => {
-        if (this.#heldUploads.delete(exchange)) this.#abandon(exchange)
-        else this.#release(exchange, now())
-      })
-      const decision = this.#gate.offer(exchange, exchange.arrivedAt)
-      if (decision === 'wait') {
-        this.#heldUploads.add(exchange)
-        return
-      }
-      if (decision !== 'start') {
-        this.#resumeUnasked(exchange)
-        return
-      }
-      this.#permit(exchange, exchange.arrivedAt)
+      response.on('close', () => this.#onGone(exchange))
+      this.#noteOverlap(this.#connectionOf(exchange), exchange)
+      decision = this.#ask(exchange, exchange.arrivedAt)
+      if (decision === 'wait') this.#heldUploads.add(exchange)
+      else if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
     } catch (error) {
       this.#fail(error)
     }
-    resume()
+    if (decision === 'start') resume()
+    else if (decision !== 'wait') this.#resumeUnasked(exchange)
   }
 
   /** Its handler has begun: too late to turn it away. It counts as in service, so that fewer others get in. */
   #resumeUnasked(exchange: Exchange): void {
     const nowMs = now()
-    this.#gate.enter(nowMs)
-    this.#permit(exchange, nowMs)
+    try {
+      this.#gate.enter(nowMs)
+      this.#permit(exchange, nowMs)
+    } catch (error) {
+      this.#fail(error)
+    }
     exchange.resume!()
   }
 
@@ -877,6 +875,11 @@ export class Doorkeeper {
     if (!sheds.hasSubscribers) return
     const atMs = now()
     sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
+  }
+
+  /** Whether Node answers it with a 400 before anybody sees it. */
+  #refusedByNode({ connection, request }: Exchange): boolean {
+    return connection !== undefined && this.#demandsHost(request) && !describeHead(request.rawHeaders).namesHost
   }
 
   /** Whether Node refuses this request if it names no host (RFC 9112 section 3.2). */
@@ -951,19 +954,6 @@ type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
-
-function flows({ request, response, tookMs }: Exchange, forMs: number): boolean {
-  if (tookMs >= 0) return false // a stand-in of one that is over
-  if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
-  return forMs >= UPLOAD_AFTER_MS && !request.complete && request.readableFlowing !== null
-}
-
-/** Head as Node keeps it; what writeHead() was given is nowhere else. HTTP/2 keeps it as any header. */
-function sendsEvents(response: ServerResponse & { _header?: string | null }): boolean {
-  const { _header: head } = response
-  if (typeof head === 'string') return head.includes('text/event-stream')
-  return String(response.getHeader('content-type')).startsWith('text/event-stream')
-}
 
 /** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
 function keepsConnection(needs: HeadNeeds, request: IncomingMessage): boolean {

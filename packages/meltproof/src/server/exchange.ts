@@ -46,9 +46,15 @@ export class Exchange implements Waiting {
   /** In a dry run: how long its handler took, once it has ended; -1 before. */
   tookMs = -1
 
-  constructor(request: IncomingMessage, connection: Connection | undefined, keepAlive: boolean, arrivedAt: number) {
+  constructor(
+    request: IncomingMessage,
+    connection: Connection | undefined,
+    keepAlive: boolean,
+    arrivedAt: number,
+    url: string = request.url ?? '',
+  ) {
     this.request = request
-    this.url = request.url ?? ''
+    this.url = url
     this.connection = connection
     this.keepAlive = keepAlive
     this.arrivedAt = arrivedAt

@@ -34,6 +34,8 @@ export function makeLast(
 
 function sayClose(request: IncomingMessage, response: Response, head: Head, onSaid: () => void): Head {
   const uploading = !request.complete && describeHead(request.rawHeaders).bodyBytes > 0
+  // What the app says itself wins over the mark below, and saying close in its place would close at once.
+  if (uploading && namesConnection(response, head)) return head
   // After `shouldKeepAlive = false` Node closes as soon as the answer is written. A client that still sends its body
   // would be reset, and might lose the answer.
   if (uploading) response.maxRequestsOnConnectionReached = true
@@ -48,6 +50,14 @@ function sayClose(request: IncomingMessage, response: Response, head: Head, onSa
   if (last === 0 || typeof fields !== 'object' || fields === null) return head
   const changed = Array.isArray(fields) ? closeInList(fields) : closeInObject(fields)
   return [...head.slice(0, last), changed] as unknown as Head
+}
+
+function namesConnection(response: Response, head: Head): boolean {
+  const fields: unknown = head.length > 1 ? head.at(-1) : undefined
+  if (response.hasHeader('connection')) return true
+  if (Array.isArray(fields))
+    return fields.some((entry, i) => isConnection(Array.isArray(entry) ? entry[0] : i % 2 === 0 && entry))
+  return typeof fields === 'object' && fields !== null && Object.keys(fields).some(isConnection)
 }
 
 function closeInObject(fields: object): object {

@@ -146,8 +146,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       const drainable = {
         server,
         connections: door.connections,
-        sessions,
-        sockets: () => [...door.upgraded, ...raw],
+        sessions: sessions.open,
+        sockets: () => [...door.upgraded, ...raw.open],
         activeAt: () => door.activeAt,
         lastAnswers: () => door.lastAnswers(),
         shedRest: () => door.shedEverybody(),
@@ -159,6 +159,10 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       if (guardOf(server) === guard) setGuard(server, undefined)
       door.open()
       lanes.close()
+      // A drain that goes on still has to know what is open.
+      if (draining !== undefined) return
+      raw.stop()
+      sessions.stop()
     },
   }
   setGuard(server, guard)
@@ -202,23 +206,31 @@ function isServer(value: unknown): boolean {
   return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
 }
 
-/** What TLS runs on, handshakes that never end among them: these are nobody's connection yet, and hold the server open. */
-function belowTls(server: net.Server): ReadonlySet<net.Socket> {
-  const sockets = new Set<net.Socket>()
-  if (!(server instanceof TlsServer)) return sockets
-  server.on('connection', (socket: net.Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  return sockets
+interface Watched<T> {
+  readonly open: ReadonlySet<T>
+  stop(): void
 }
 
-function sessionsOf(server: net.Server): ReadonlySet<ServerHttp2Session> {
-  const sessions = new Set<ServerHttp2Session>()
-  if (server instanceof HttpServer || server instanceof HttpsServer) return sessions
-  server.on('session', (session: ServerHttp2Session) => {
-    sessions.add(session)
-    session.on('close', () => sessions.delete(session))
-  })
-  return sessions
+/** What TLS runs on, handshakes that never end among them: these are nobody's connection yet, and hold the server open. */
+function belowTls(server: net.Server): Watched<net.Socket> {
+  return watchEvent(server instanceof TlsServer ? server : undefined, 'connection')
+}
+
+function sessionsOf(server: net.Server): Watched<ServerHttp2Session> {
+  const isHttp1 = server instanceof HttpServer || server instanceof HttpsServer
+  return watchEvent(isHttp1 ? undefined : server, 'session')
+}
+
+/** What a server emits and has not closed yet. */
+function watchEvent<T extends net.Socket | ServerHttp2Session>(
+  server: net.Server | undefined,
+  event: 'connection' | 'session',
+): Watched<T> {
+  const open = new Set<T>()
+  const opened = (one: T): void => {
+    open.add(one)
+    one.on('close', () => open.delete(one))
+  }
+  server?.on(event, opened)
+  return { open, stop: () => void server?.removeListener(event, opened) }
 }

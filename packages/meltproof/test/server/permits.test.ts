@@ -221,6 +221,96 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
+  it('by an upload whose handler answers while the end of the body waits, and it gets the end nevertheless', async () => {
+    const holding = new Holding()
+    const seen: string[] = []
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method !== 'POST') return holding.handler(request, response)
+        request.resume().on('end', () => seen.push('end'))
+        setTimeout(() => response.end('in time'), 700)
+      },
+      { limit: 1 },
+    )
+    const slow = await house.connect()
+    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    await eventually('it uploads', () => house.door.counts.admitted === 1)
+    const other = await house.connect()
+    other.get('/other')
+    const { response } = await holding.take('/other')
+    slow.send('2')
+    await eventually('its end waits', () => house.door.queued === 1)
+    assert.deepEqual(seen, [])
+    assert.equal((await slow.answer()).body, 'in time')
+    await eventually('it has the end', () => seen.length === 1)
+    response.end()
+    await empty(house)
+  })
+
+  it('by an upload, and what its reader throws at the end is the app’s affair', async () => {
+    const holding = new Holding()
+    const failures: unknown[] = []
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method !== 'POST') return holding.handler(request, response)
+        // 'readable' comes within the push of the end.
+        request.on('readable', () => {
+          while (request.read() !== null);
+          if (request.complete && !response.writableEnded) {
+            response.end('thanks')
+            throw new Error('the app’s')
+          }
+        })
+      },
+      { limit: 1, onFailure: error => failures.push(error) },
+    )
+    const thrown: unknown[] = []
+    const listeners = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.on('uncaughtException', error => thrown.push(error))
+    try {
+      const slow = await house.connect()
+      slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+      await eventually('it uploads', () => house.door.counts.admitted === 1)
+      const other = await house.connect()
+      other.get('/other')
+      const { response } = await holding.take('/other')
+      slow.send('2')
+      await eventually('its end waits', () => house.door.queued === 1)
+      response.end()
+      assert.equal((await slow.answer()).body, 'thanks')
+      await eventually('it surfaces', () => thrown.length > 0)
+    } finally {
+      process.removeAllListeners('uncaughtException')
+      for (const listener of listeners) process.on('uncaughtException', listener)
+    }
+    assert.match(String(thrown[0]), /the app’s/)
+    assert.deepEqual(failures, [])
+    await empty(house)
+  })
+
+  it('but not by a body that the handler reads slowly', async () => {
+    const house = await openDoor(
+      async (request, response) => {
+        if (request.method === 'POST') {
+          // Long enough to count as an upload at the client's pace, if it were one.
+          for await (const _ of request.iterator({ destroyOnReturn: false })) {
+            await new Promise(resolve => setTimeout(resolve, 1200))
+            break
+          }
+        }
+        response.end('served')
+      },
+      { limit: 1, tuning: { maxWaitMs: 700 } },
+    )
+    const busy = await house.connect()
+    busy.send(`POST /import HTTP/1.1\r\nHost: test\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`)
+    await eventually('it runs', () => house.door.counts.admitted === 1)
+    assert.equal((await (await house.connect()).get('/').answer()).status, 503)
+    assert.equal((await busy.answer()).body, 'served')
+    await empty(house)
+  })
+
   it('but not by a body that is never finished and that nobody reads', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 300 } })

@@ -260,6 +260,21 @@ describe('a dry run', () => {
     assert.equal(shed.late + shed.stale + shed.standing, 3)
   })
 
+  it('counts nobody whom Node refuses for want of a host, and holds no permit for one', async () => {
+    const house = await openProtected({ dryRun: true })
+    ;(await house.connect()).get('/in-service')
+    const { response } = await house.holding.take('/in-service')
+    for (let i = 0; i < 5; i++) {
+      const scanner = await house.connect()
+      scanner.send('GET / HTTP/1.1\r\n\r\n')
+      assert.equal((await scanner.answer()).status, 400)
+    }
+    response.end()
+    await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
+    assert.equal(house.guard.stats().queued, 0)
+    assert.equal(house.guard.stats().shed.late, 0)
+  })
+
   function refuseAll(): NonNullable<ProtectOptions['queue']> {
     return () => ({
       size: 0,
