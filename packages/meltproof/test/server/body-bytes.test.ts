@@ -133,26 +133,28 @@ describe('bytes of a body on HTTP/1', () => {
 
   it('are told apart on a connection that is kept', async () => {
     const { port, until } = await serve(http.createServer(handle))
+    // Node 26 makes one chunk of two small writes.
+    const framed = await received(net.connect(port), '/streamed')
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     for (const path of ['/streamed', '/plain', '/streamed', '/head-then-end', '/304', '/later']) {
       const [response] = await once(http.get({ port, path, agent }), 'response')
       await once((response as http.IncomingMessage).resume(), 'end')
     }
     agent.destroy()
-    const framed = 5000 + 1 + 1 + '1388\r\n\r\n1\r\n\r\n1\r\n\r\n0\r\n\r\n'.length
-    assert.deepEqual(await until(6), [framed, 5, framed, 5 + '5\r\n\r\n0\r\n\r\n'.length, 0, 5])
+    assert.deepEqual((await until(7)).slice(1), [framed, 5, framed, 5 + '5\r\n\r\n0\r\n\r\n'.length, 0, 5])
   })
 
   it('of pipelined answers are right or, where chunks hide them, unknown', async () => {
     const { port, until } = await serve(http.createServer(handle))
+    const framed = await received(net.connect(port), '/streamed')
     const socket = net.connect(port).resume()
     for (const path of ['/later', '/streamed', '/plain', '/streamed']) {
       socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
     }
-    const told = await until(4)
+    const told = (await until(5)).slice(1)
     socket.destroy()
     assert.deepEqual([told[0], told[1], told[2]], [5, undefined, 5])
-    assert.equal(told[3], 5002 + '1388\r\n\r\n1\r\n\r\n1\r\n\r\n0\r\n\r\n'.length)
+    assert.equal(told[3], framed)
   })
 
   it('of an aborted answer are what had been given to the connection', async () => {
