@@ -85,12 +85,11 @@ if (workers > 1 && cluster.isPrimary) {
   app.get('/lab/end', (_, response) => {
     response.json({})
     setTimeout(() => {
-      // In kilobytes, the most it ever was.
-      const peakBytes = process.resourceUsage().maxRSS * 1024
-      if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes }))
+      if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes: peakBytes() }))
       process.exit(0)
     }, 50)
   })
+  app.get('/lab/peak', (_, response) => response.json(peakBytes()))
   app.get('/lab/turns', (_, response) => {
     const turns = [...answered].sort(([a], [b]) => a - b)
     response.json(turns.map(([turn, requests]) => ({ turn, logging: turn % 2 === 1, requests })))
@@ -106,6 +105,11 @@ if (workers > 1 && cluster.isPrimary) {
     log?.(request, response)
   })
   app.listen(Number(PORT), '127.0.0.1')
+}
+
+/** The most memory it ever had; Node tells kilobytes. */
+function peakBytes() {
+  return process.resourceUsage().maxRSS * 1024
 }
 
 async function database() {

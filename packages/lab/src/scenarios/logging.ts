@@ -174,7 +174,10 @@ async function measureCell(
       durationMs,
       warmUp,
     })
-    const turns = cell.protect && cell.variant !== 'cluster' ? await inTurns(context, app, label) : []
+    const inTurns = cell.protect && cell.variant !== 'cluster'
+    // Compared with runs that end here.
+    const peakBytes = inTurns ? await app.ask<number>('/lab/peak') : undefined
+    const turns = inTurns ? await loadInTurns(context, app, label) : []
     const end = await endAndCount(app, result)
     const { okLatency, elapsedMs } = outcome
     return {
@@ -190,6 +193,7 @@ async function measureCell(
       maxMs: okLatency.max,
       percentiles: PERCENTS.map(percent => [percent, okLatency.percentile(percent)] as const),
       ...end,
+      ...(peakBytes === undefined ? {} : { peakBytes }),
     }
   } finally {
     await app.stop()
@@ -197,13 +201,13 @@ async function measureCell(
 }
 
 /** The service that logs and the one that does not, in one process that is both in turns. */
-async function inTurns(context: Context, app: RunningApp, label: string): Promise<readonly Turn[]> {
+async function loadInTurns(context: Context, app: RunningApp, label: string): Promise<readonly Turn[]> {
   await context.load(`${label}: logging in turns`, {
     url: `${app.origin}/in-turns`,
     headers: { 'user-agent': PHONE },
     method: 'POST',
     users: USERS,
-    durationMs: context.pick({ brief: 1500, quick: 10_000, full: 20_000 }),
+    durationMs: context.pick({ brief: 1500, quick: 20_000, full: 40_000 }),
     // What matters is what the service counted.
     warmUp: true,
   })
