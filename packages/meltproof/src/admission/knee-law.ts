@@ -96,10 +96,14 @@ export interface KneeTuning {
   readonly outlastMs: number
   /** By this factor each time. */
   readonly outlastBy: number
+  /** Up to this limit: what has come to a halt must not find thousands in front of it when it goes on. */
+  readonly outlastMost: number
   /** The same where service is known to be quicker: something has come to a halt, or slow ones hold all the permits. */
   readonly haltMs: number
   /** See above. */
   readonly haltBy: number
+  /** Up to so many times the limit it had, until somebody who came later is answered: then it is no halt. */
+  readonly haltMost: number
 }
 
 export const KNEE_TUNING: KneeTuning = {
@@ -134,12 +138,19 @@ export const KNEE_TUNING: KneeTuning = {
   leaving: 0.1,
   outlastMs: 150,
   outlastBy: 2,
+  outlastMost: 160,
   haltMs: 400,
   haltBy: 1.5,
+  haltMost: 4,
 }
 
 /** A limit larger than its floor by more than this factor is looked at again. */
 const MUCH = 1.5
+
+/** Whoever leaves within this share of the time in which they came has been held. */
+const HELD = 0.5
+/** Of those who came within less, nothing is known, ms. */
+const LEAST_SPREAD_MS = 2
 
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
@@ -271,6 +282,11 @@ export class KneeLaw implements LimitLaw {
   #busyAtQuiet = 0
   /** When the limit was last raised because service had come to a halt; 0 when that is over. */
   #haltedAt = 0
+  /** When it was last raised without completions, and up to where; 0 when somebody has been answered since. */
+  #raisedAt = 0
+  #raisedMost = 0
+  /** Of those who leave after a halt: how many, when the first of them left, and when the first and the last came. */
+  readonly #held = { count: 0, leftAt: 0, first: 0, last: 0 }
 
   // Growth.
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
@@ -323,6 +339,7 @@ export class KneeLaw implements LimitLaw {
   completed(nowMs: number, serviceMs: number): void {
     this.#countInflight(nowMs)
     this.#leave(nowMs - serviceMs)
+    if (nowMs - serviceMs > this.#raisedAt) this.#raisedAt = 0
     // Cheap ones among heavy ones come and go without keeping anybody waiting. How many there are is the mix, and says
     // nothing about the limit; and a service that takes no longer than this under the limit it has needs no lower one.
     if (serviceMs < this.#tuning.tooShortMs && this.#phase !== 'grow') {
@@ -332,8 +349,9 @@ export class KneeLaw implements LimitLaw {
     }
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
     if (this.#phase === 'grow') {
-      if (this.#haltedAt === 0 || nowMs - serviceMs > this.#haltedAt) this.#grow(nowMs, serviceMs)
-      else this.#search(this.#limit, nowMs) // those that the halt has held leave: too many are in service now
+      // When those leave that a halt has held, too many are in service.
+      if (this.#haltedAt > 0 && this.#wasHeld(nowMs, serviceMs)) this.#search(this.#limit, nowMs)
+      else this.#grow(nowMs, serviceMs)
       return
     }
     if (this.#settling) {
@@ -356,6 +374,25 @@ export class KneeLaw implements LimitLaw {
       this.#setByLoop(false)
       this.#learn(nowMs, this.#whileBound.rate(alike, this.#limit), this.#whileBound.busy)
     }
+  }
+
+  /**
+   * Whether those who leave after growth without completions were held by something that has ended: then they leave in a
+   * shorter time than they came in. Who merely takes long leaves as it came.
+   */
+  #wasHeld(nowMs: number, serviceMs: number): boolean {
+    const startedMs = nowMs - serviceMs
+    const held = this.#held
+    if (startedMs > this.#haltedAt) return false
+    if (held.count === 0) held.leftAt = nowMs
+    held.first = held.count === 0 ? startedMs : Math.min(held.first, startedMs)
+    held.last = held.count === 0 ? startedMs : Math.max(held.last, startedMs)
+    if (++held.count < this.#tuning.growthBatch) return false
+    held.count = 0
+    const cameIn = held.last - held.first
+    if (cameIn >= LEAST_SPREAD_MS && nowMs - held.leftAt < HELD * cameIn) return true
+    this.#haltedAt = 0
+    return false
   }
 
   /** Rates of the two ways to measure are not compared with each other. */
@@ -404,14 +441,18 @@ export class KneeLaw implements LimitLaw {
       if (quietMs >= this.#tuning.busyWindowMs) this.#quietFrom(nowMs)
       return
     }
-    const { outlastMs, outlastBy, haltMs, haltBy, loopBusy, max } = this.#tuning
+    const { outlastMs, outlastBy, outlastMost, haltMs, haltBy, haltMost, loopBusy, max } = this.#tuning
     const known = this.#meanServiceMs > 0
     if (quietMs < (known ? Math.max(haltMs, 2 * this.#meanServiceMs) : outlastMs)) return
     const rested = this.#busyMs() - this.#busyAtQuiet < loopBusy * quietMs
     this.#quietFrom(nowMs)
     if (!rested) return
-    this.#limit = Math.min(max, Math.ceil(Math.max(this.#limit, this.#inflight) * (known ? haltBy : outlastBy)))
-    if (this.#knee > 0) this.#haltedAt = nowMs
+    const there = Math.max(this.#limit, this.#inflight)
+    if (this.#raisedAt === 0) this.#raisedMost = Math.min(max, known ? there * haltMost : Math.max(there, outlastMost))
+    this.#raisedAt = nowMs
+    this.#limit = Math.max(this.#limit, Math.min(this.#raisedMost, Math.ceil(there * (known ? haltBy : outlastBy))))
+    this.#haltedAt = nowMs
+    this.#held.count = 0
     // Whoever completes next was admitted under this limit: what comes is judged from here on.
     this.#beginGrowth(nowMs)
   }

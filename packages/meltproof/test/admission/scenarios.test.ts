@@ -22,6 +22,8 @@ const LESS: Readonly<Record<string, number>> = {
   'pool of three at 1.5x': 0.92,
   'pool of three at 3x': 0.92,
   'pool of three at 10x': 0.92,
+  // Those let in before anything was known are in front of everybody when it goes on.
+  'the database answers nobody from 0 to 5 s, at 600/s': 0.92,
 }
 
 /** Who may be shed falsely, where that is not 0.1 %. */
