@@ -461,7 +461,7 @@ export class Doorkeeper {
       this.counts.exempt++
       return 'start'
     }
-    if (dryRun && this.#refusedByNode(exchange)) {
+    if (dryRun && this.#refusedByNode(exchange, describeHead(exchange.request.rawHeaders))) {
       exchange.ungated = true
       this.counts.admitted++
       return 'start'
@@ -835,10 +835,9 @@ export class Doorkeeper {
   // Shedding ------------------------------------------------------------------------------------------------------
 
   #shed(exchange: Exchange, reason: ShedReason): void {
-    const { connection, request } = exchange
-    const needs = describeHead(request.rawHeaders)
+    const needs = describeHead(exchange.request.rawHeaders)
     // Node's 400 is no shed: it is counted as where there is room.
-    const isShed = connection === undefined || needs.namesHost || !this.#demandsHost(request)
+    const isShed = !this.#refusedByNode(exchange, needs)
     if (isShed) this.#countShed(reason, now())
     else this.counts.admitted++
     const bytes = this.#answerShed(exchange, needs)
@@ -877,16 +876,10 @@ export class Doorkeeper {
     sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
   }
 
-  /** Whether Node answers it with a 400 before anybody sees it. */
-  #refusedByNode({ connection, request }: Exchange): boolean {
-    return connection !== undefined && this.#demandsHost(request) && !describeHead(request.rawHeaders).namesHost
-  }
-
-  /** Whether Node refuses this request if it names no host (RFC 9112 section 3.2). */
-  #demandsHost(request: IncomingMessage): boolean {
-    return (
-      request.httpVersion === '1.1' && (this.#server as { requireHostHeader?: boolean }).requireHostHeader !== false
-    )
+  /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
+  #refusedByNode({ connection, request }: Exchange, { namesHost }: HeadNeeds): boolean {
+    const { requireHostHeader } = this.#server as { requireHostHeader?: boolean }
+    return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
   /**

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
-import { eventually, Holding, openDoor } from './harness.ts'
+import { type DoorHouse, eventually, type Held, Holding, openDoor } from './harness.ts'
+import type { RawConnection } from './raw.ts'
 
 const empty = (house: { door: { inflight: number; queued: number } }): Promise<void> =>
   eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
@@ -100,6 +101,24 @@ describe('a permit comes back', () => {
   })
 })
 
+/** The only request so far: a body of two bytes, of which the first has come. */
+async function uploading(house: DoorHouse): Promise<RawConnection> {
+  const slow = await house.connect()
+  slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+  await eventually('it uploads', () => house.door.counts.admitted === 1)
+  return slow
+}
+
+/** It gave its permit to another request, which holds it, and has sent all. */
+async function uploadWhoseEndWaits(house: DoorHouse, holding: Holding): Promise<{ slow: RawConnection } & Held> {
+  const slow = await uploading(house)
+  ;(await house.connect()).get('/other')
+  const held = await holding.take('/other')
+  slow.send('2')
+  await eventually('its end waits', () => house.door.queued === 1)
+  return { slow, ...held }
+}
+
 describe('a permit is given back early', () => {
   it('by event streams, so that others are served', async () => {
     const house = await openDoor(
@@ -138,9 +157,7 @@ describe('a permit is given back early', () => {
       },
       { limit: 1 },
     )
-    const slow = await house.connect()
-    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-    await eventually('it uploads', () => house.door.counts.admitted === 1)
+    const slow = await uploading(house)
     assert.equal((await (await house.connect()).get('/').answer()).body, 'thanks')
     slow.send('2')
     assert.equal((await slow.answer()).body, 'thanks')
@@ -207,14 +224,7 @@ describe('a permit is given back early', () => {
       },
       { limit: 1 },
     )
-    const slow = await house.connect()
-    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-    await eventually('it uploads', () => house.door.counts.admitted === 1)
-    const other = await house.connect()
-    other.get('/other')
-    const { response } = await holding.take('/other')
-    slow.send('2')
-    await eventually('its end waits', () => house.door.queued === 1)
+    const { slow, response } = await uploadWhoseEndWaits(house, holding)
     slow.destroy()
     await eventually('it waits no more', () => house.door.queued === 0)
     response.end()
@@ -232,14 +242,7 @@ describe('a permit is given back early', () => {
       },
       { limit: 1 },
     )
-    const slow = await house.connect()
-    slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-    await eventually('it uploads', () => house.door.counts.admitted === 1)
-    const other = await house.connect()
-    other.get('/other')
-    const { response } = await holding.take('/other')
-    slow.send('2')
-    await eventually('its end waits', () => house.door.queued === 1)
+    const { slow, response } = await uploadWhoseEndWaits(house, holding)
     assert.deepEqual(seen, [])
     assert.equal((await slow.answer()).body, 'in time')
     await eventually('it has the end', () => seen.length === 1)
@@ -269,14 +272,7 @@ describe('a permit is given back early', () => {
     process.removeAllListeners('uncaughtException')
     process.on('uncaughtException', error => thrown.push(error))
     try {
-      const slow = await house.connect()
-      slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-      await eventually('it uploads', () => house.door.counts.admitted === 1)
-      const other = await house.connect()
-      other.get('/other')
-      const { response } = await holding.take('/other')
-      slow.send('2')
-      await eventually('its end waits', () => house.door.queued === 1)
+      const { slow, response } = await uploadWhoseEndWaits(house, holding)
       response.end()
       assert.equal((await slow.answer()).body, 'thanks')
       await eventually('it surfaces', () => thrown.length > 0)
