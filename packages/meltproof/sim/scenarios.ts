@@ -224,7 +224,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ideal: s => (s >= 10 && s < 20 ? POOL50 / 3 : POOL50),
     changesAt: [10, 20],
   }),
-  draft('the core at 3x until 10 s, then 5/s that wait 30 s beside 50/s of 5 ms', {
+  draft('the core at 3x, then 5/s that wait 30 s beside 50/s', {
     workload: {
       rate: now => (now < 10_000 ? 600 : 55),
       steps: (random, now) => (now < 10_000 ? cpu5() : waits(random.next() < 1 / 11 ? 30_000 : 5)),

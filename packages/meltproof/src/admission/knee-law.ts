@@ -280,11 +280,11 @@ export class KneeLaw implements LimitLaw {
   #someLeft = true
   #quietSince = 0
   #busyAtQuiet = 0
-  /** When the limit was last raised because service had come to a halt; 0 when that is over. */
-  #haltedAt = 0
-  /** When it was last raised without completions, and up to where; 0 when somebody has been answered since. */
+  /** When the limit was last raised without completions, and up to where; 0 when somebody has been answered since. */
   #raisedAt = 0
   #raisedMost = 0
+  /** The same, but 0 once it is known whether those who were there had been held. */
+  #haltedAt = 0
   /** Of those who leave after a halt: how many, when the first of them left, and when the first and the last came. */
   readonly #held = { count: 0, leftAt: 0, first: 0, last: 0 }
 

@@ -11,6 +11,7 @@ import { type RequestMessage, requests, type ShedMessage, sheds } from '../../sr
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { ProtectedServer } from '../../src/server/protect.ts'
 import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed-answer.ts'
+import { refuseAll } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
 const BIG = 'x'.repeat(300_000)
@@ -233,20 +234,7 @@ describe('bytes of a body on HTTP/2', () => {
 
 describe('bytes of a shed answer', () => {
   /** One in service, and nobody waits. */
-  const full: ProtectOptions = {
-    limit: 1,
-    queue: () => ({
-      size: 0,
-      standing: false,
-      push: () => 'full',
-      refuses: () => undefined,
-      next: () => undefined,
-      remove: () => false,
-      departed: () => undefined,
-      expire: () => undefined,
-      dueInMs: () => Number.POSITIVE_INFINITY,
-    }),
-  }
+  const full: ProtectOptions = { limit: 1, queue: refuseAll() }
   const problem = Buffer.byteLength(PROBLEM_JSON)
   const page = Buffer.byteLength(HTML_PAGE)
 

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type LimitLaw, type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
 import { nameRoute } from '../../src/route.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import { Holding, eventually, type House, listen } from './harness.ts'
+import { Holding, eventually, type House, listen, refuseAll } from './harness.ts'
 
 interface Protected extends House {
   readonly guard: Guard
@@ -274,20 +274,6 @@ describe('a dry run', () => {
     assert.equal(house.guard.stats().queued, 0)
     assert.equal(house.guard.stats().shed.late, 0)
   })
-
-  function refuseAll(): NonNullable<ProtectOptions['queue']> {
-    return () => ({
-      size: 0,
-      standing: false,
-      push: () => 'full',
-      refuses: () => undefined,
-      next: () => undefined,
-      remove: () => false,
-      departed: () => undefined,
-      expire: () => undefined,
-      dueInMs: () => Number.POSITIVE_INFINITY,
-    })
-  }
 })
 
 describe('a law or a queue of the operator’s own that fails', () => {
