@@ -227,10 +227,8 @@ describe('with a reader that is too slow', () => {
   it('a terminal stalls nobody', async () => {
     const path = newFile()
     // `script` is the terminal, and nobody reads what it shows until the app has ended.
-    const bare = await unreadTerminal(path, [])
-    const kept = await unreadTerminal(path, ['--import', REGISTER])
-    assert.equal(bare, undefined, 'without meltproof the app never gets past its log')
-    assert.ok(kept !== undefined && kept.stalledMs < 3000, `${kept?.stalledMs} ms`)
+    assert.equal(await getsPastItsLog(path, [], 3000), false, 'without meltproof the app never gets past its log')
+    assert.equal(await getsPastItsLog(path, ['--import', REGISTER], 30_000), true)
   })
 
   it('a pipe that was set to block, as pipes were in 2013, stalls nobody', async () => {
@@ -392,8 +390,8 @@ function script([app]: string[], env: Record<string, string>): string {
   }).replaceAll('\r', '')
 }
 
-/** What an app in a terminal that shows nothing any more reports of itself; undefined when it says nothing for 3 s. */
-async function unreadTerminal(path: string, node: string[]): Promise<{ stalledMs: number } | undefined> {
+/** Whether an app in a terminal that shows nothing any more gets past its log within so many ms; it then writes REPORT. */
+async function getsPastItsLog(path: string, node: string[], withinMs: number): Promise<boolean> {
   fs.rmSync(path, { force: true })
   const file = fileURLToPath(new URL('apps/logs-to-terminal.mjs', import.meta.url))
   const command = shellCommand([process.execPath, ...node, file])
@@ -404,9 +402,8 @@ async function unreadTerminal(path: string, node: string[]): Promise<{ stalledMs
     detached: true,
   })
   child.stdout!.pause()
-  const until = performance.now() + 3000
+  const until = performance.now() + withinMs
   while (!fs.existsSync(path) && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 20))
-  const text = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : undefined
   process.kill(-child.pid!, 'SIGKILL')
-  return text === undefined ? undefined : (JSON.parse(text) as { stalledMs: number })
+  return fs.existsSync(path)
 }
