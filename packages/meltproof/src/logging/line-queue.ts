@@ -117,6 +117,17 @@ export class LineQueue<D> {
     return this.empty && !this.skipping
   }
 
+  /** Whole lines that come now are lost; who knows that need not copy them for push(). */
+  get turnsAway(): boolean {
+    return this.losing && !this.open && !this.skipping && this.cost > this.limits.maxBytes * RESUME_AT
+  }
+
+  /** Loses whole lines that are not wanted: {@link turnsAway}. */
+  turnAway(lines: number, bytes: number, done?: D): void {
+    this.lose(lines, bytes)
+    this.settle(done, true)
+  }
+
   /** Accounts for output that went past the queue, which was {@link clear}. */
   passed(lines: number, open: boolean): void {
     this.writtenLines += lines

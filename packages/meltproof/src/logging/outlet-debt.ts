@@ -72,7 +72,7 @@ export class OutletDebt {
   }
 }
 
-/** Writes past the stream, to its descriptor, have none. */
-function isOfConsole(done: unknown): boolean {
+/** One of console's own, which do nothing unless there is an error; or the undefined of writes past the stream. */
+export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

@@ -10,7 +10,7 @@ import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../clock.ts'
 import { LineQueue, type LineQueueLimits } from './line-queue.ts'
 import { CUT_NOTICE, gapNotice, type NoticeForm, type Trouble } from './notices.ts'
-import { OutletDebt, UNHEARD } from './outlet-debt.ts'
+import { isOfConsole, OutletDebt, UNHEARD } from './outlet-debt.ts'
 import type { Sink } from './sink.ts'
 
 /** Called when what was written is with the kernel, or given up. */
@@ -123,11 +123,7 @@ export class Outlet {
   write(data: string | Uint8Array, done: Done | undefined): void {
     if (data.length > 0) this.json = (typeof data === 'string' ? data.charCodeAt(0) : data[0]) === OPEN_BRACE
     const direct = this.queue.clear && this.failure === undefined && (this.sink.takesAll || data.length <= DIRECT_BYTES)
-    if (!direct || !this.writeNow(data, done)) {
-      // Given to us for now; the caller may fill its buffer anew.
-      const bytes = typeof data === 'string' ? Buffer.from(data) : new Uint8Array(data)
-      this.enqueue(bytes, done)
-    }
+    if (!direct || !this.writeNow(data, done)) this.enqueue(data, done)
     if (!this.full) return
     this.wantsDrain = true
     if (data.length > 0 && this.debt.refuse(done)) this.keepAliveIfOwed()
@@ -211,7 +207,7 @@ export class Outlet {
       this.fail(error as NodeJS.ErrnoException)
       return false
     }
-    const length = typeof data === 'string' ? Buffer.byteLength(data) : data.length
+    const length = byteLength(data)
     if (taken === length) {
       if (length > 0) this.queue.passed(linesOf(data), !endsLine(data))
       if (done !== undefined) this.settle(done, false)
@@ -222,30 +218,38 @@ export class Outlet {
     const bytes = Buffer.from(data as string)
     const out = bytes.subarray(0, taken)
     this.queue.passed(linesOf(out), !endsLine(out))
-    this.enqueue(new Uint8Array(bytes.subarray(taken)), done)
+    this.enqueue(bytes.subarray(taken), done)
     return true
   }
 
-  private enqueue(bytes: Uint8Array, done: Done | undefined): void {
+  private enqueue(data: string | Uint8Array, done: Done | undefined): void {
     const { lost } = this.queue
     const owed = done !== undefined && this.debt.add(done)
-    if (bytes.length <= PART_BYTES) {
-      this.queue.push(bytes, done)
-    } else {
-      for (let at = 0; at < bytes.length; ) {
-        const end = endOfPart(bytes, at)
-        this.queue.push(new Uint8Array(bytes.subarray(at, end)), end === bytes.length ? done : undefined)
-        at = end
-        if (at < bytes.length && this.failure === undefined) this.flush(Number.POSITIVE_INFINITY)
-      }
-    }
+    // Under a reader that is too slow this is the way of nearly every line: it costs no copy.
+    if (this.queue.turnsAway && endsLine(data)) this.queue.turnAway(linesOf(data), byteLength(data), done)
+    // Given to us for now; the caller may fill its buffer anew.
+    else this.queueUp(typeof data === 'string' ? Buffer.from(data) : new Uint8Array(data), done)
     if (this.queue.lost > lost) {
-      this.tell({ kind: 'slow', detail: '' })
+      this.tell('slow')
       this.publishLoss()
     }
     if (now() >= this.tryAtMs) this.flush()
     else if (this.timer === undefined) this.tryLater(this.tryAtMs - now())
     else if (owed && !this.failing) this.timer.ref()
+  }
+
+  /** In parts, so that what is long is not lost because the queue is short. `bytes` are ours. */
+  private queueUp(bytes: Uint8Array, done: Done | undefined): void {
+    if (bytes.length <= PART_BYTES) {
+      this.queue.push(bytes, done)
+      return
+    }
+    for (let at = 0; at < bytes.length; ) {
+      const end = endOfPart(bytes, at)
+      this.queue.push(new Uint8Array(bytes.subarray(at, end)), end === bytes.length ? done : undefined)
+      at = end
+      if (at < bytes.length && this.failure === undefined) this.flush(Number.POSITIVE_INFINITY)
+    }
   }
 
   private publishLoss(): void {
@@ -263,15 +267,15 @@ export class Outlet {
     this.failure = code
     this.tryLater(FAILING_PAUSE_MS)
     if (known) return
-    this.tell({ kind: 'failing', detail: code })
+    this.tell('failing', code)
     process.nextTick(this.hooks.failed, error)
   }
 
-  private tell(trouble: Trouble): void {
-    const key = trouble.kind + trouble.detail
+  private tell(kind: Trouble['kind'], detail = ''): void {
+    const key = detail === '' ? kind : `${kind} ${detail}`
     if (this.told.has(key)) return
     this.told.add(key)
-    this.hooks.trouble(trouble)
+    this.hooks.trouble({ kind, detail })
   }
 
   private tryLater(afterMs: number): void {
@@ -301,8 +305,8 @@ export class Outlet {
 
   /** In the order of the writes and never within them, in one tick for many. A line that is merely lost is no error. */
   private settle(done: Done, lost: boolean): void {
-    if (done === UNHEARD) return
     const error = lost && this.failure !== undefined ? failureError(this.failure) : null
+    if (done === UNHEARD || (error === null && isOfConsole(done))) return
     if (this.settled.push([done, error]) === 1) process.nextTick(() => this.callBack())
   }
 
@@ -346,6 +350,10 @@ function failureError(code: string): Error {
     failureErrors.set(code, error)
   }
   return error
+}
+
+function byteLength(data: string | Uint8Array): number {
+  return typeof data === 'string' ? Buffer.byteLength(data) : data.length
 }
 
 function endsLine(data: string | Uint8Array): boolean {

@@ -59,9 +59,10 @@ const text = fc.oneof(
   fc.array(fc.constantFrom('a', 'bc', '\n', 'defg\n', ''), { maxLength: 12 }).map(parts => parts.join('')),
   fc.constantFrom('prompt> ', '.', ''),
 )
+const writing = fc.record({ write: fc.nat({ max: 300 }), batch: fc.integer({ min: 1, max: 400 }) })
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: text.map(push => ({ push })) },
-  { weight: 3, arbitrary: fc.record({ write: fc.nat({ max: 300 }), batch: fc.integer({ min: 1, max: 400 }) }) },
+  { weight: 3, arbitrary: writing },
   { weight: 1, arbitrary: fc.record({ holdFor: fc.nat({ max: 8 }), fails: fc.boolean() }) },
 )
 
@@ -173,6 +174,39 @@ describe('whatever is logged and however it is read', () => {
         { numRuns: 2000 },
       )
     })
+  }
+})
+
+describe('lines that are turned away', () => {
+  it('leave the queue as if they had been pushed', () => {
+    const filling = fc.oneof({ weight: 6, arbitrary: text.map(push => ({ push })) }, { weight: 1, arbitrary: writing })
+    let away = 0
+    fc.assert(
+      fc.property(
+        fc.array(filling, { minLength: 50, maxLength: 120 }),
+        fc.integer({ min: 400, max: 3000 }),
+        (steps, maxBytes) => {
+          const [pushing, turning] = [bench(maxBytes, 'newest'), bench(maxBytes, 'newest')]
+          for (const [i, each] of steps.entries()) {
+            if ('write' in each) for (const b of [pushing, turning]) b.write(each.write, each.batch)
+            if (!('push' in each)) continue
+            pushing.push(each.push, i)
+            if (turning.queue.turnsAway && each.push.endsWith('\n')) {
+              turning.queue.turnAway(each.push.split('\n').length - 1, each.push.length, i)
+              away++
+            } else turning.push(each.push, i)
+            assert.deepEqual(stateOf(turning), stateOf(pushing))
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+    assert.ok(away > 1000, `${away} is too few to know`)
+  })
+
+  function stateOf({ queue, settled, out }: ReturnType<typeof bench>) {
+    const { written, waiting, lost, lostBytes, unreported, used } = queue
+    return { written, waiting, lost, lostBytes, unreported, used, settled: settled.join(' '), out }
   }
 })
 
