@@ -20,8 +20,11 @@ if (BLOCKING === '1') process.stdout._handle?.setBlocking(true)
 
 let logged = 0
 
-/** Long against a turn of the event loop and a write, short against what makes a machine faster and slower. */
-const TURN_MS = 250
+/**
+ * Long against a turn of the event loop and a write, short against what makes a machine faster and slower: of 20 s in
+ * turns of 250 ms the share without a logger scatters by 3 to 4 %, in turns of 50 ms by 1 %.
+ */
+const TURN_MS = 50
 /** Requests answered, by turn; even ones log nothing. */
 const answered = new Map()
 

@@ -9,6 +9,14 @@ const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}
 /** Share of the rate without logging; NaN, which is no share at all, when that is unknown. */
 const kept = (measured: LoggingMeasured, cell: CellResult): number => shareKept(measured, cell) ?? Number.NaN
 
+/** What remains with this logger, bare, where nobody has to read: more can hardly be asked of who only carries its lines. */
+function ofTheLogger(measured: LoggingMeasured, { logger, variant }: CellResult): string {
+  const nowhere = measured.cells.find(
+    cell => cell.logger === logger && !cell.protect && cell.stage === 'null' && cell.variant === variant,
+  )
+  return nowhere === undefined ? '' : ` (bare into /dev/null: ${formatPercent(kept(measured, nowhere))})`
+}
+
 /** The highest of the runs without logging; undefined when there are none. */
 function peakWithoutLogging({ cells }: Pick<LoggingMeasured, 'cells'>): number | undefined {
   const peaks = cells.filter(cell => cell.logger === 'none').map(cell => cell.peakBytes ?? 0)
@@ -71,7 +79,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
       return over(
         cells,
         cell => kept(measured, cell) >= 0.95,
-        cell => formatPercent(kept(measured, cell)),
+        cell => `${formatPercent(kept(measured, cell))}${ofTheLogger(measured, cell)}`,
       )
     },
   },
