@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from '../src/database/connect.ts'
 import { embeddedDatabase } from '../src/database/embedded.ts'
 import { type TestDatabase, testDatabase } from './postgres.ts'
 import { freePort, Phone, type Service, startService } from './service.ts'
@@ -112,4 +113,15 @@ test('the database of our own outlives a crash of the service and is found again
   assert.equal(second.child.exitCode, 0)
   assert.throws(() => process.kill(pid, 0), 'it ends with the service that ends in order')
   rmSync(folder, { recursive: true, force: true })
+})
+
+test('services that start at the same time on an empty database do not stumble over each other', async t => {
+  await database.query('CREATE DATABASE crowd')
+  const url = new URL(database.url)
+  url.pathname = '/crowd'
+  const said = t.mock.method(console, 'error', () => {})
+  const services = Array.from({ length: 8 }, () => connect(url.href))
+  await Promise.all(services.map(({ ready }) => ready))
+  await Promise.all(services.map(service => service.close()))
+  assert.equal(said.mock.callCount(), 0, `${said.mock.calls[0]?.arguments[0]}`)
 })

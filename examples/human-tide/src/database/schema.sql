@@ -1,4 +1,6 @@
--- Run at every start; changes nothing that is there already.
+-- Run at every start; changes nothing that is there already. IF NOT EXISTS is no help to two that start at once.
+SELECT pg_advisory_xact_lock(hashtext('human-tide schema'));
+
 CREATE TABLE IF NOT EXISTS walkers (
   id   uuid PRIMARY KEY,
   name text NOT NULL

@@ -17,7 +17,8 @@ const ON_SHORE = "interval '10 minutes'"
 
 /**
  * One statement, so one round trip and one transaction. A position that came before, in whatever order, is the same
- * (walker, seq) and changes nothing; what is returned are those that are new. Arrays instead of a VALUES list: one plan, whatever the number of rows.
+ * (walker, seq) and changes nothing; what is returned are those that are new. Arrays instead of a VALUES list: one plan,
+ * whatever the number of rows.
  */
 const KEEP = `
   WITH named AS (

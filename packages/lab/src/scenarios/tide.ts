@@ -15,6 +15,9 @@ const arms = [bare, logging, guarded]
 
 /** Steps after the first that is not carried: what overload does. */
 const STEPS_BEYOND = 1
+/** So few of them do so little that opening their connections would be a good part of it. */
+const FEW = 100
+const FEW_TAKE_LONGER = 3
 /** The compiler's first look at the code is not what is measured. */
 const WARM_UP = { phones: 300, durationMs: 3000 }
 
@@ -50,7 +53,8 @@ export const tide: Scenario<unknown> = scenario<TideMeasured>({
         quick: [100, 1000, 3000, 5000, 7000, 9000, 12_000],
         full: [100, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 5000, 6000, 7000, 8000, 10_000, 12_000],
       })) {
-        const step = await walk(context, database, { arm, app, load: newPhones(phones, durationMs) })
+        const stepMs = phones > FEW ? durationMs : durationMs * FEW_TAKE_LONGER
+        const step = await walk(context, database, { arm, app, load: newPhones(phones, stepMs) })
         measured.steps.push(step)
         if (!carried(step) && beyond++ >= STEPS_BEYOND) break
       }
