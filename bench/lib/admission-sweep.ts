@@ -40,6 +40,10 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
     staleDepartures: [1, 2, 4, 8, 16, 32],
     keptLonger: [1, 2, 3, 5, 10],
     freshGaps: [0, 0.125, 0.25, 0.5, 1],
+    outstayMs: [100, 200, 300, 500, 1000],
+    overtakenBy: [1.5, 2, 3, 4, 6],
+    restsBelow: [0, 0.5, 0.7, 0.9, 1.1],
+    mostOutstaying: [0, 30, 100, 300, 1000],
   },
   law: {
     initial: [2, 4, 8, 16, 32, 64, 256],

@@ -23,7 +23,7 @@ work is done elsewhere (the pools), sheds use a core that would idle, and the id
 ${machine === undefined ? '' : `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${machine.platform}.`} ${
     shedCost === undefined
       ? ''
-      : `r measured in the same run (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
+      : `r measured on ${shedCost.measuredAt.slice(0, 10)} (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
 standing connections, ${shedCost.us.fresh.toFixed(1)} us with a connection per request.`
   }
 
