@@ -116,6 +116,36 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 270,
   }),
+  // The slow ones wait for something of their own, the quick ones for the core: permits are for these.
+  ...[0.7, 1, 2, 10].map(load =>
+    draft(`the core at ${load}x, and one request in ten waits 10 s`, {
+      workload: {
+        rate: () => (load * CPU5) / 0.9,
+        steps: random => (random.next() < 0.1 ? [{ cpu: 0.1 }, { wait: 10_000 }] : cpu5()),
+      },
+      seconds: 40,
+      ideal: () => Math.min(load * CPU5, withSheds(CPU5, load * CPU5)),
+      changesAt: [],
+    }),
+  ),
+  draft('pool at 3x, one in ten waits 10 s elsewhere', {
+    workload: {
+      rate: () => (3 * POOL50) / 0.9,
+      steps: random => (random.next() < 0.1 ? waits(10_000) : pool50()),
+    },
+    seconds: 40,
+    ideal: () => POOL50,
+    changesAt: [],
+  }),
+  draft('20/s that wait 5 s beside 200/s that wait 10 ms', {
+    workload: {
+      rate: () => 220,
+      steps: random => waits(random.next() < 1 / 11 ? random.exponential(5000) : 10),
+    },
+    seconds: 40,
+    ideal: () => 220,
+    changesAt: [],
+  }),
   // Slow, but nobody is in anybody's way: more of them are in service than the limit begins with before the first leaves.
   draft('5/s that wait 30 s', { workload: { rate: () => 5, steps: () => waits(30_000) }, seconds: 60, changesAt: [] }),
   draft('20/s that wait 3 s', { workload: { rate: () => 20, steps: () => waits(3000) }, seconds: 60, changesAt: [] }),

@@ -6,6 +6,7 @@ import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.t
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
+import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
 import type { Waiting } from '../src/admission/queue.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
@@ -61,7 +62,7 @@ export interface SimResult {
   readonly law: LimitLaw | undefined
 }
 
-export interface SimRequest extends Waiting {
+export interface SimRequest extends Waiting, Stay {
   readonly createdAt: number
   readonly tries: number
   readonly user: number
@@ -69,9 +70,12 @@ export interface SimRequest extends Waiting {
   readonly kind: number
   steps: readonly Step[]
   step: number
-  startedAt: number
-  state: 'arriving' | 'waiting' | 'serving' | 'over'
+  /** `going on`: in service without a permit (outstayers.ts). */
+  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'over'
 }
+
+/** While somebody waits, the door looks this often for who outstays, ms. */
+const LOOK_EVERY_MS = 5
 
 export function simulate(workload: Workload, options: SimOptions): SimResult {
   const { seconds, seed = 1, shedCostMs = 0.008, parseCostMs = 0.03, sloMs = 1000 } = options
@@ -122,7 +126,11 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             turn: () => loop.turns,
             start: request => serve(request),
             shed: request => turnAway(request),
-            wakeAtTurnEnd: () => loop.setImmediate(() => gate!.turnEnded(loop.nowMs)),
+            wakeAtTurnEnd: () =>
+              loop.setImmediate(() => {
+                lookForOutstayers()
+                gate!.turnEnded(loop.nowMs)
+              }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
             kind: workload.kinds === undefined ? undefined : request => request.kind,
@@ -136,7 +144,38 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function wakeAfter(ms: number): void {
     const wake = ++wakes
     loop.setTimer(ms, () => {
-      if (wake === wakes) gate?.timeCame(loop.nowMs)
+      if (wake !== wakes) return
+      lookForOutstayers()
+      gate?.timeCame(loop.nowMs)
+    })
+  }
+
+  const outstayers = new Outstayers<SimRequest>(options.tuning)
+  const serving = new Set<SimRequest>()
+  let lookedAt = 0
+  let watching = false
+  function lookForOutstayers(): void {
+    if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
+    lookedAt = loop.nowMs
+    if (!outstayers.look(loop.nowMs, loop.busyMs)) return
+    for (const request of serving) {
+      if (outstayers.full || outstayers.tooShort(request)) return
+      if (!outstayers.has(request)) continue
+      serving.delete(request)
+      outstayers.goesOn(request)
+      request.state = 'going on'
+      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
+    }
+  }
+
+  function watchOutstayers(): void {
+    if (watching) return
+    watching = true
+    loop.setTimer(LOOK_EVERY_MS, () => {
+      watching = false
+      if (gate!.queued === 0) return
+      lookForOutstayers()
+      watchOutstayers()
     })
   }
 
@@ -152,6 +191,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       steps: [],
       step: 0,
       startedAt: 0,
+      staysSince: 0,
+      kindNoted: 0,
+      answeredThen: 0,
+      besideThen: 0,
       state: 'arriving',
     }
     if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
@@ -177,8 +220,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (decision === 'start') {
       loop.burn(parseCostMs)
       serve(request)
-    } else if (decision === 'wait') request.state = 'waiting'
-    else turnAway(request)
+    } else if (decision === 'wait') {
+      request.state = 'waiting'
+      watchOutstayers()
+    } else turnAway(request)
   }
 
   function giveUp(request: SimRequest, nowMs: number): void {
@@ -186,9 +231,16 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     gaveUp++
     if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
     // As in Node, the handler of a client that left runs on; its permit returns with the closed response.
-    if (request.state === 'serving') gate?.release(loop.nowMs, loop.nowMs - request.startedAt, false)
+    leave(request, false)
     request.state = 'over'
     again(request, nowMs)
+  }
+
+  function leave(request: SimRequest, answered: boolean): void {
+    outstayers.ended(request)
+    if (!serving.delete(request)) return
+    outstayers.left(request, answered)
+    gate?.release(loop.nowMs, loop.nowMs - request.startedAt, answered, answered ? request : undefined)
   }
 
   function again(request: SimRequest, nowMs: number): void {
@@ -209,6 +261,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
+    outstayers.started(request, request.kind)
+    serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
@@ -247,6 +301,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
 
   function finish(request: SimRequest): void {
     if (request.state === 'over') return
+    leave(request, true)
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
@@ -258,7 +313,6 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       if (second !== undefined) second.late++
     }
     if (gate === undefined) unguarded--
-    else gate.release(loop.nowMs, loop.nowMs - request.startedAt, true, request)
   }
 
   // Arrivals: a Poisson process whose rate may change, generated one ahead.

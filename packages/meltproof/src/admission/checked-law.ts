@@ -33,7 +33,7 @@ export function checkedLaw(law: LimitLaw, note: (text: string) => void): LimitLa
     },
     admitted: nowMs => done('admitted', law.admitted(nowMs)),
     completed: (nowMs, serviceMs) => done('completed', law.completed(nowMs, serviceMs)),
-    deserted: nowMs => done('deserted', law.deserted(nowMs)),
+    deserted: (nowMs, serviceMs) => done('deserted', law.deserted(nowMs, serviceMs)),
     bound: nowMs => done('bound', law.bound(nowMs)),
     tick: nowMs => done('tick', law.tick(nowMs)),
     unbound: nowMs => done('unbound', law.unbound(nowMs)),

@@ -13,6 +13,7 @@
  */
 import type { MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
 import type { LimitLaw } from './limit.ts'
+import { OUTSTAY_TUNING, type OutstayTuning } from './outstayers.ts'
 import type { Waiting } from './queue.ts'
 import { STANDING_TUNING, type StandingTuning, standingQueue } from './standing-queue.ts'
 
@@ -44,12 +45,12 @@ export interface GateHooks<E extends Waiting> {
 }
 
 /** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
-export interface GateTuning extends StandingTuning {
+export interface GateTuning extends StandingTuning, OutstayTuning {
   /** How long one turn may keep starting handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
 }
 
-export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING }
+export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING, ...OUTSTAY_TUNING }
 
 /** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
 export type Decision = 'start' | 'wait' | ShedReason
@@ -155,13 +156,19 @@ export class Gate<E extends Waiting> {
       this.#keptUntil.push(nowMs + this.#usualServiceMs - serviceMs)
       this.#wakeWhenDue(nowMs)
       return
-    } else this.#desert(nowMs)
+    } else this.#desert(nowMs, serviceMs)
     this.#left(nowMs, answered ? entry : undefined, serviceMs)
   }
 
-  #desert(nowMs: number): void {
+  /** A request in service goes on without its permit (outstayers.ts); it is not released any more. */
+  goOn(nowMs: number, serviceMs: number, entry?: E): void {
+    this.#desert(nowMs, serviceMs)
+    this.#left(nowMs, entry, serviceMs)
+  }
+
+  #desert(nowMs: number, serviceMs?: number): void {
     this.#inflight--
-    this.#law.deserted(nowMs)
+    this.#law.deserted(nowMs, serviceMs)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {

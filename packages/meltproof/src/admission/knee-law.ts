@@ -275,6 +275,8 @@ export class KneeLaw implements LimitLaw {
   #countedUntil = 0
   #busyThen = 0
   #ageThen = 0
+  /** Since when they measure. */
+  #openedAt = 0
 
   /** Somebody has left since the last look at {@link KneeTuning.outlastMs}. */
   #someLeft = true
@@ -404,10 +406,14 @@ export class KneeLaw implements LimitLaw {
     this.#byLoop = byLoop
   }
 
-  deserted(nowMs: number): void {
+  deserted(nowMs: number, serviceMs?: number): void {
     this.#countInflight(nowMs)
-    // Who it was is not known: one of usual age.
-    this.#leave(this.#startsMs / this.#inflight)
+    this.#countUntil(nowMs)
+    // Where nobody knows who it was: one of usual age.
+    const startedMs = serviceMs === undefined ? this.#startsMs / this.#inflight : nowMs - serviceMs
+    this.#leave(startedMs)
+    // Its age goes with it; that of before this measurement was never in it.
+    this.#ageThen -= Math.max(0, this.#openedAt - startedMs)
   }
 
   #leave(startedMs: number): void {
@@ -493,6 +499,7 @@ export class KneeLaw implements LimitLaw {
 
   #openWindow(nowMs: number): void {
     this.#countUntil(nowMs)
+    this.#openedAt = nowMs
     this.#whileBound.clear()
     this.#whole.clear()
   }

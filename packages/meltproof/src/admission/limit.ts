@@ -12,10 +12,10 @@ export interface LimitLaw {
   /** A request left service after `serviceMs` in it. */
   completed(nowMs: number, serviceMs: number): void
   /**
-   * A request left service without an answer, because its client went away. What it took says nothing: often its
-   * handler still runs.
+   * A request counts no more as in service though it is not over: its client went away, or it takes far longer than
+   * others of its kind (outstayers.ts). What it took says nothing. `serviceMs`: for how long it counted, where that is known.
    */
-  deserted(nowMs: number): void
+  deserted(nowMs: number, serviceMs?: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   bound(nowMs: number): void
   /** Somebody still waits. Called from time to time meanwhile, at least every tenth of a second. */

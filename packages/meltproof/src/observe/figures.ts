@@ -195,7 +195,7 @@ export class Figures implements Watcher {
       this.#calls,
       gauge(
         'meltproof_inflight',
-        'Requests whose handler runs and that have not begun to answer.',
+        'Requests in service that hold a permit: what merely flows, and what takes far longer than others of its kind, may not.',
         () => stats().inflight,
       ),
       gauge('meltproof_queued', 'Requests waiting at the gate.', () => stats().queued),

@@ -17,6 +17,7 @@ import type { Duplex } from 'node:stream'
 import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
+import { Outstayers } from '../admission/outstayers.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
@@ -27,7 +28,7 @@ import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
-import { flows, sendsEvents } from './flows.ts'
+import { flows, sendsEvents, waitsForBody } from './flows.ts'
 import { InService } from './in-service.ts'
 import { makeLast } from './last-answer.ts'
 import { keepEnd } from './kept-end.ts'
@@ -57,10 +58,13 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** Flows are looked for this often while somebody waits, ms; or less often where that would take a larger share of the time. */
-const FLOW_CHECK_MS = 5
-const FLOW_CHECK_SHARE = 0.02
-const FLOW_CHECK_MAX_MS = 10
+/**
+ * Permits that are not needed are looked for this often while somebody waits, ms, or less often where looking would take
+ * a larger share of the time.
+ */
+const LOOK_MS = 5
+const LOOK_SHARE = 0.02
+const LOOK_MAX_MS = 10
 /** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
 const LINGER_MS = 2000
 /**
@@ -105,8 +109,10 @@ export class Doorkeeper {
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
-  #checkFlowsAt = 0
-  #flowTimer: NodeJS.Timeout | undefined
+  #lookAgainAt = 0
+  #lookTimer: NodeJS.Timeout | undefined
+  /** Absent where everybody counts. */
+  readonly #outstayers: Outstayers<Exchange> | undefined
   /** Uploads that are over and wait for a permit again. */
   readonly #heldUploads = new Set<Exchange>()
   #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
@@ -125,6 +131,7 @@ export class Doorkeeper {
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
     this.#hooks = hooks
+    this.#outstayers = policy.loopBusyMs === undefined ? undefined : new Outstayers(tuning)
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
     const { level } = policy
@@ -224,7 +231,7 @@ export class Doorkeeper {
   #stepAside(): void {
     this.#open = true
     clearTimeout(this.#timer)
-    clearTimeout(this.#flowTimer)
+    clearTimeout(this.#lookTimer)
     for (const undo of this.#undo) undo()
   }
 
@@ -486,9 +493,9 @@ export class Doorkeeper {
   }
 
   #ask(exchange: Exchange, nowMs: number): Decision {
-    if (this.#gate.full) this.#releaseFlowing(nowMs)
+    if (this.#gate.full) this.#makeRoom(nowMs)
     const decision = this.#gate.offer(exchange, nowMs)
-    if (decision === 'wait') this.#watchFlows()
+    if (decision === 'wait') this.#lookWhileWaiting()
     return decision
   }
 
@@ -501,6 +508,7 @@ export class Doorkeeper {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
+    this.#outstayers?.started(exchange, kindOf(exchange.url))
     // The end of an upload is no request.
     if (exchange.resume === undefined) this.counts.admitted++
   }
@@ -592,6 +600,7 @@ export class Doorkeeper {
     const { timeline } = exchange
     this.#connectionOf(exchange)?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
+    this.#outstayers?.ended(exchange)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
@@ -612,7 +621,7 @@ export class Doorkeeper {
     if (this.#open) return
     try {
       const nowMs = now()
-      if (this.#gate.queued > 0) this.#releaseFlowing(nowMs)
+      if (this.#gate.queued > 0) this.#makeRoom(nowMs)
       this.#gate[occasion](now())
     } catch (error) {
       this.#fail(error)
@@ -739,14 +748,19 @@ export class Doorkeeper {
     if (!exchange.holdsPermit) return
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
+    this.#outstayers?.left(exchange, answered)
     try {
       const serviceMs = nowMs - exchange.startedAt
       this.#gate.release(nowMs, serviceMs, answered, exchange)
-      const route = answered ? routeOf(exchange.request) : undefined
-      if (route !== undefined) this.routeCosts.spent(route, serviceMs)
+      if (answered) this.#noteCost(exchange, serviceMs)
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  #noteCost({ request }: Exchange, serviceMs: number): void {
+    const route = routeOf(request)
+    if (route !== undefined) this.routeCosts.spent(route, serviceMs)
   }
 
   /**
@@ -759,6 +773,9 @@ export class Doorkeeper {
     for (const exchange of this.#inService.find(each => each.connection === connection)) {
       this.#release(exchange, nowMs, false)
     }
+    for (const exchange of this.#outstayers?.going ?? []) {
+      if (exchange.connection === connection) this.#outstayers?.ended(exchange)
+    }
   }
 
   /** Its client has gone, or the door is open. */
@@ -770,25 +787,51 @@ export class Doorkeeper {
     }
   }
 
-  /** Permits of what merely flows (flows.ts) are for those who wait; looked for only while somebody does. */
+  /**
+   * Permits of what merely flows (flows.ts) or outstays (outstayers.ts) are for those who wait; looked for only while
+   * somebody does.
+   */
+  #makeRoom(nowMs: number): void {
+    if (nowMs < this.#lookAgainAt) return
+    this.#releaseFlowing(nowMs)
+    this.#releaseOutstayers(nowMs)
+    const tookMs = now() - nowMs
+    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
+  }
+
   #releaseFlowing(nowMs: number): void {
-    if (nowMs < this.#checkFlowsAt) return
     for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
       if (exchange.response?.headersSent !== true) this.#askAgainAfterUpload(exchange)
       this.#release(exchange, nowMs, true)
     }
-    const tookMs = now() - nowMs
-    this.#checkFlowsAt = nowMs + Math.min(FLOW_CHECK_MAX_MS, Math.max(1, tookMs / FLOW_CHECK_SHARE))
   }
 
-  /** An answer that becomes a flow while the loop rests tells nobody. */
-  #watchFlows(): void {
-    this.#flowTimer ??= setTimeout(() => {
-      this.#flowTimer = undefined
+  #releaseOutstayers(nowMs: number): void {
+    const { loopBusyMs } = this.#policy
+    const outstayers = this.#outstayers
+    if (loopBusyMs === undefined || outstayers?.look(nowMs, loopBusyMs()) !== true) return
+    for (const exchange of this.#inService.find(isReal, each => outstayers.tooShort(each))) {
+      // What its handler does with the body is still to come (flows.ts).
+      if (waitsForBody(exchange.request)) outstayers.again(exchange, nowMs)
+      if (!outstayers.has(exchange)) continue
+      if (outstayers.full) return
+      exchange.holdsPermit = false
+      this.#inService.delete(exchange)
+      outstayers.goesOn(exchange)
+      const serviceMs = nowMs - exchange.startedAt
+      this.#gate.goOn(nowMs, serviceMs, exchange)
+      this.#noteCost(exchange, serviceMs)
+    }
+  }
+
+  /** An answer that becomes a flow while the loop rests tells nobody, nor does a request that outstays. */
+  #lookWhileWaiting(): void {
+    this.#lookTimer ??= setTimeout(() => {
+      this.#lookTimer = undefined
       if (this.#open || this.#gate.queued === 0) return
       this.#wake('timeCame')
-      this.#watchFlows()
-    }, FLOW_CHECK_MS).unref()
+      this.#lookWhileWaiting()
+    }, LOOK_MS).unref()
   }
 
   /**
@@ -937,6 +980,9 @@ export class Doorkeeper {
     this.#hooks.onFailure(error)
   }
 }
+
+/** Not the stand-in of one that is over. */
+const isReal = ({ tookMs }: Exchange): boolean => tookMs < 0
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

@@ -4,11 +4,12 @@
  */
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Stay } from '../admission/outstayers.ts'
 import type { Waiting } from '../admission/queue.ts'
 import type { RequestTimeline } from '../timing/request-timeline.ts'
 import type { Connection } from './connection.ts'
 
-export class Exchange implements Waiting {
+export class Exchange implements Waiting, Stay {
   arrivedAt: number
   left = false
   line = 0
@@ -26,6 +27,11 @@ export class Exchange implements Waiting {
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
   startedAt = 0
+  /** As it was when it started (outstayers.ts). */
+  staysSince = 0
+  kindNoted = 0
+  answeredThen = 0
+  besideThen = 0
   /** How long it may have lain in its socket before it was parsed; only noted while somebody observes. */
   lateMs = 0
   /** What is noted of it while somebody observes, until it is over. */

@@ -17,7 +17,8 @@ export function flows({ request, response, tookMs }: Exchange, forMs: number): b
   return forMs >= UPLOAD_AFTER_MS && waitsForBody(request)
 }
 
-function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
+/** Its handler waits for more of the body. */
+export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
   // HTTP/2 says complete only when all was read.
   return request._readableState?.ended !== true

@@ -17,6 +17,11 @@ export interface DoorPolicy {
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** The guard's own pages: true when it has answered. Asked about exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
+  /**
+   * For how long the loop has been busy, ever, ms. Given where the limit is learned: then those who outstay go on without
+   * a permit (admission/outstayers.ts). An operator's own limit means everybody.
+   */
+  readonly loopBusyMs?: (() => number) | undefined
   /** Decide and count, but start everybody. */
   readonly dryRun?: boolean
   /** True while the heap is nearly full: who comes is shed. */

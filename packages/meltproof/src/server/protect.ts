@@ -90,6 +90,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const policy: DoorPolicy = {
     queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
+    loopBusyMs: checked.limit === undefined ? loopBusyMs : undefined,
     exemptUrl: exemptPaths(paths),
     exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
     answers:
@@ -177,7 +178,11 @@ const MOST_DRAIN_MS = 3_600_000
 function lawOf(limit: number | LimitLaw | undefined, note: Note): LimitLaw {
   if (typeof limit === 'number') return fixedLimit(limit)
   if (limit !== undefined) return checkedLaw(limit, note)
-  return new KneeLaw(() => performance.eventLoopUtilization().active)
+  return new KneeLaw(loopBusyMs)
+}
+
+function loopBusyMs(): number {
+  return performance.eventLoopUtilization().active
 }
 
 /** The operator's function, whose exceptions are said once and mean no. */

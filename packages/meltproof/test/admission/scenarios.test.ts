@@ -22,14 +22,15 @@ const LESS: Readonly<Record<string, number>> = {
   'pool of three at 1.5x': 0.92,
   'pool of three at 3x': 0.92,
   'pool of three at 10x': 0.92,
+  // Which of them wait and which work has to be found out while the first hundreds of slow ones gather.
+  'the core at 0.7x, and one request in ten waits 10 s': 0.85,
+  'the core at 1x, and one request in ten waits 10 s': 0.85,
+  'the core at 2x, and one request in ten waits 10 s': 0.88,
+  'the core at 10x, and one request in ten waits 10 s': 0.88,
+  'pool at 3x, one in ten waits 10 s elsewhere': 0.92,
+  '20/s that wait 5 s beside 200/s that wait 10 ms': 0.92,
   // Those let in before anything was known are in front of everybody when it goes on.
   'the database answers nobody from 0 to 5 s, at 600/s': 0.92,
-}
-
-/** Who may be shed falsely, where that is not 0.1 %. */
-const FALSE_SHEDS: Readonly<Record<string, number>> = {
-  // A look below the limit, in which nobody is let in while the slow ones stay: 0.6 s, in one seed of ten.
-  'one in five of 50/s waits 10 s': 0.01,
 }
 
 const run = (each: Scenario, seed: number): SimResult =>
@@ -46,10 +47,7 @@ describe('where capacity suffices nobody is shed, where it does not goodput is w
       for (const seed of each.seconds > 100 ? SEEDS.slice(0, 3) : SEEDS) {
         const result = run(each, seed)
         if (each.noShed) {
-          assert.ok(
-            shedShare(result) < (FALSE_SHEDS[each.name] ?? 0.001),
-            `seed ${seed}: ${result.shed} of ${result.offered} shed`,
-          )
+          assert.ok(shedShare(result) < 0.001, `seed ${seed}: ${result.shed} of ${result.offered} shed`)
         } else {
           const share = shareOfIdeal(each, result)
           const least = LESS[each.name] ?? 0.95

@@ -8,6 +8,7 @@ import { after } from 'node:test'
 import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
 import { Doorkeeper } from '../../src/server/doorkeeper.ts'
+import type { DoorPolicy } from '../../src/server/policy.ts'
 import type { ProtectOptions } from '../../src/server/protect-options.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed-answer.ts'
 import { RawConnection } from './raw.ts'
@@ -46,6 +47,7 @@ export async function connect(port: number, secure = false): Promise<RawConnecti
 }
 
 export interface DoorOptions {
+  readonly policy?: DoorPolicy
   readonly limit?: number
   readonly law?: LimitLaw
   readonly tuning?: Partial<GateTuning>
@@ -85,7 +87,7 @@ export function doorOn(server: http.Server, options: DoorOptions = {}): Doorkeep
     ((error: unknown) => {
       throw error
     })
-  return new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning })
+  return new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning }, options.policy)
 }
 
 export interface Held {

@@ -1,0 +1,139 @@
+/**
+ * Who takes far longer than others of their kind: they wait for something that the others do without, a lock, a cold
+ * cache, a dependency that hangs. A limit that counts them keeps the others out: one request in ten that takes ten
+ * seconds holds a hundred permits for every hundred requests a second. So while somebody waits for a permit, those who
+ * outstay go on without one. Pure.
+ *
+ * Long is relative: a request outstays when several times as many of its kind have been answered since it came as are in
+ * service. By Little's law that is several times their usual stay, whatever that is at the time. Where all of them have
+ * become slow, or nobody is answered at all, nobody outstays; nor where the slow ones hold what the quick ones need too.
+ * Of its kind, because kinds are dealt with by fair-shares.ts: a route that is slow as a whole, at a pool of its own, is
+ * what the limit is about. What this can not tell: that the slow ones of one kind stand in each other's way only.
+ */
+import { KINDS } from './fair-shares.ts'
+
+export interface OutstayTuning {
+  /** Nobody outstays before, ms: shorter stays need few permits. */
+  readonly outstayMs: number
+  /**
+   * So many times the usual stay. Where more than one request in so many takes long, long is usual, and the limit is
+   * about them. Lower than 2, exponential service times would do; higher, one slow request in ten makes the usual stay
+   * too long itself.
+   */
+  readonly overtakenBy: number
+  /**
+   * Only while the loop is busy for less than this share of the time. Where it never rests, a request may take long
+   * because it works, and would make room for more of its kind; and there is no time for anybody else.
+   */
+  readonly restsBelow: number
+  /** No more than so many at once go on without a permit: each holds memory, and something behind us. */
+  readonly mostOutstaying: number
+}
+
+/** Whether the loop rests is judged over no less and no more, ms: a moment is chance, and before it nobody waited. */
+const JUDGED_MS = [20, 100] as const
+
+/** What is noted of a request in service; of no meaning to anybody else. */
+export interface Stay {
+  startedAt: number
+  /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Outstayers.again}). */
+  staysSince: number
+  /** A whole number below {@link KINDS}. */
+  kindNoted: number
+  /** How many of its kind had been answered when it came. */
+  answeredThen: number
+  /** How many of them were in service then, itself included. */
+  besideThen: number
+}
+
+export const OUTSTAY_TUNING: OutstayTuning = {
+  outstayMs: 300,
+  overtakenBy: 2,
+  restsBelow: 0.9,
+  mostOutstaying: 500,
+}
+
+export class Outstayers<S extends Stay> {
+  readonly #tuning: OutstayTuning
+  /** By kind: answered so far, and in service with a permit. */
+  readonly #answered = new Float64Array(KINDS)
+  readonly #inside = new Int32Array(KINDS)
+  /** Those who go on without a permit. */
+  readonly #going = new Set<S>()
+  #judgedAt = 0
+  #busyThen = 0
+  #startedBefore = 0
+
+  constructor(tuning: OutstayTuning = OUTSTAY_TUNING) {
+    this.#tuning = tuning
+  }
+
+  /** A request starts with a permit. */
+  started(stay: S, kind: number): void {
+    stay.kindNoted = kind
+    this.#inside[kind]!++
+    this.again(stay, stay.startedAt)
+  }
+
+  /** What it took so far was its client's doing: its stay begins now. */
+  again(stay: S, nowMs: number): void {
+    stay.staysSince = nowMs
+    stay.answeredThen = this.#answered[stay.kindNoted]!
+    stay.besideThen = this.#inside[stay.kindNoted]!
+  }
+
+  /** It gives its permit back. Not answered: its client has gone, and nobody has been overtaken. */
+  left({ kindNoted }: S, answered: boolean): void {
+    this.#inside[kindNoted]!--
+    if (answered) this.#answered[kindNoted]!++
+  }
+
+  /**
+   * Begins a look at those in service, which is for nothing when it returns false. `busyMs`: what the loop has been
+   * busy for, ever.
+   */
+  look(nowMs: number, busyMs: number): boolean {
+    const sinceMs = nowMs - this.#judgedAt
+    const [least, most] = JUDGED_MS
+    if (sinceMs < least) return false
+    const rests = sinceMs <= most && busyMs - this.#busyThen < this.#tuning.restsBelow * sinceMs
+    this.#busyThen = busyMs
+    this.#judgedAt = nowMs
+    this.#startedBefore = nowMs - this.#tuning.outstayMs
+    return rests && !this.full
+  }
+
+  /** Whether a request in service outstays, at the time of the last look. */
+  has({ staysSince, kindNoted, answeredThen, besideThen }: S): boolean {
+    if (staysSince > this.#startedBefore) return false
+    // Where there were more when it came, they may well have been before it.
+    const beside = Math.max(besideThen, this.#inside[kindNoted]!)
+    return this.#answered[kindNoted]! - answeredThen >= this.#tuning.overtakenBy * beside
+  }
+
+  /** It has not been in service for long enough, nor have those that came after it. */
+  tooShort({ startedAt }: S): boolean {
+    return startedAt > this.#startedBefore
+  }
+
+  /** As many go on without a permit as may. */
+  get full(): boolean {
+    return this.#going.size >= this.#tuning.mostOutstaying
+  }
+
+  /** A request in service goes on without its permit, until {@link ended}. */
+  goesOn(stay: S): void {
+    this.#inside[stay.kindNoted]!--
+    this.#going.add(stay)
+  }
+
+  /** Those who go on. */
+  get going(): Iterable<S> {
+    return this.#going
+  }
+
+  /** It is over; nothing changes where it did not go on. */
+  ended(stay: S): void {
+    this.#going.delete(stay)
+  }
+}

@@ -1,0 +1,166 @@
+/** Who outstays: whoever has been overtaken several times over, while the loop has time. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { GATE_TUNING } from '../../src/admission/gate.ts'
+import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { Outstayers, type OutstayTuning, type Stay } from '../../src/admission/outstayers.ts'
+import { goodRate } from '../../sim/figures.ts'
+import { scenario } from '../../sim/scenarios.ts'
+import { simulate } from '../../sim/service.ts'
+import type { Step, Workload } from '../../sim/workload.ts'
+
+const TUNING = { outstayMs: 300, overtakenBy: 2, restsBelow: 0.9, mostOutstaying: 3 }
+
+/** One that starts at `startedAt`, of a kind. */
+function start(outstayers: Outstayers<Stay>, startedAt = 0, kind = 1): Stay {
+  const stay = { startedAt, staysSince: 0, kindNoted: 0, answeredThen: 0, besideThen: 0 }
+  outstayers.started(stay, kind)
+  return stay
+}
+
+/** So many come and are answered, or leave without an answer. */
+function pass(outstayers: Outstayers<Stay>, count: number, kind = 1, answered = true): void {
+  for (let i = 0; i < count; i++) outstayers.left(start(outstayers, 0, kind), answered)
+}
+
+/** Two looks, since the first has nothing to compare with; the loop was busy for so much of the 50 ms between them. */
+function look(outstayers: Outstayers<Stay>, nowMs: number, busyMs = 0): boolean {
+  outstayers.look(nowMs - 50, 1000)
+  return outstayers.look(nowMs, 1000 + busyMs)
+}
+
+/** It outstays once so many more of its kind have been answered, and not before. */
+function outstaysAfter(outstayers: Outstayers<Stay>, stay: Stay, answers: number): void {
+  pass(outstayers, answers - 1, stay.kindNoted)
+  look(outstayers, 1000)
+  assert.equal(outstayers.has(stay), false)
+  pass(outstayers, 1, stay.kindNoted)
+  assert.equal(outstayers.has(stay), true)
+}
+
+describe('a request outstays', () => {
+  it('when twice as many have been answered since it came as are in service', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const stay = start(outstayers)
+    for (let i = 0; i < 4; i++) start(outstayers)
+    outstaysAfter(outstayers, stay, 10)
+  })
+
+  it('not when fewer are in service now than were when it came: it may be the turn of those', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const before = Array.from({ length: 9 }, () => start(outstayers))
+    const stay = start(outstayers)
+    for (const each of before) outstayers.left(each, true)
+    outstaysAfter(outstayers, stay, 11)
+  })
+
+  it('not by those of another kind, which may not need what it needs', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const stay = start(outstayers, 0, 7)
+    pass(outstayers, 1000, 8)
+    look(outstayers, 1000)
+    assert.equal(outstayers.has(stay), false)
+    pass(outstayers, 2, 7)
+    assert.equal(outstayers.has(stay), true)
+  })
+
+  it('not by those whose clients have gone', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const stay = start(outstayers)
+    pass(outstayers, 1000, 1, false)
+    look(outstayers, 1000)
+    assert.equal(outstayers.has(stay), false)
+  })
+
+  it('not in its first moments', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const stay = start(outstayers)
+    pass(outstayers, 100)
+    look(outstayers, 299)
+    assert.equal(outstayers.has(stay), false)
+    assert.equal(outstayers.tooShort(stay), true)
+    look(outstayers, 400)
+    assert.equal(outstayers.has(stay), true)
+    assert.equal(outstayers.tooShort(stay), false)
+  })
+
+  it('not while the loop never rests', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    assert.equal(look(outstayers, 1000, 46), false)
+    assert.equal(look(outstayers, 2000, 44), true)
+  })
+
+  it('nor because it rested for a moment, or before somebody had to wait', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    outstayers.look(1000, 0)
+    assert.equal(outstayers.look(1010, 0), false, 'too short a time to tell')
+    assert.equal(outstayers.look(1030, 29), false, 'the moment is part of what is judged')
+    assert.equal(outstayers.look(9000, 29), false, 'too long')
+    assert.equal(outstayers.look(9030, 29), true)
+  })
+
+  it('counted from when it has its body', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const stay = start(outstayers)
+    pass(outstayers, 100)
+    outstayers.again(stay, 900)
+    look(outstayers, 1199)
+    assert.equal(outstayers.has(stay), false)
+    look(outstayers, 1300)
+    assert.equal(outstayers.has(stay), false)
+    pass(outstayers, 2)
+    assert.equal(outstayers.has(stay), true)
+  })
+
+  it('as long as not too many do', () => {
+    const outstayers = new Outstayers<Stay>(TUNING)
+    const three = Array.from({ length: 3 }, () => start(outstayers))
+    for (const each of three) outstayers.goesOn(each)
+    assert.equal(outstayers.full, true)
+    assert.equal(look(outstayers, 1000), false)
+    outstayers.ended(three[0]!)
+    assert.equal(look(outstayers, 2000), true)
+  })
+})
+
+/** Answered in time, per second, after the first five. */
+function goodOf(workload: Workload, seed: number, tuning: Partial<OutstayTuning>): number {
+  const law = (busyMs: () => number): KneeLaw => new KneeLaw(busyMs)
+  return goodRate(simulate(workload, { seconds: 40, seed, tuning: { ...GATE_TUNING, ...tuning }, law }), 5)
+}
+
+/** 31 requests/s that work for 300 ms, 2 ms in a turn, beside cheap ones: ten times what the core can do. */
+function cheapBesideHeavy(): Workload {
+  const heavy = Array.from({ length: 150 }, (): Step[] => [{ cpu: 2 }, 'yield']).flat()
+  const cheap: Step[] = [{ cpu: 0.5 }]
+  return { rate: () => 310, steps: random => (random.next() < 0.1 ? heavy : cheap) }
+}
+
+it('those who take long because they work make no room for more of their kind', () => {
+  for (const seed of [1, 2, 3]) {
+    const [shipped, never, careless] = [{}, { mostOutstaying: 0 }, { restsBelow: 2 }].map(tuning =>
+      goodOf(cheapBesideHeavy(), seed, tuning),
+    )
+    assert.equal(shipped, never, 'nobody goes on')
+    assert.notEqual(careless, never, 'of whom some would, if it did not matter whether the loop rests')
+  }
+})
+
+/** The mean of four runs, as shipped, and if everybody kept his permit. */
+function withAndWithout(workload: Workload): [shipped: number, never: number] {
+  const mean = (tuning: Partial<OutstayTuning>): number =>
+    [1, 2, 3, 4].reduce((sum, seed) => sum + goodOf(workload, seed, tuning) / 4, 0)
+  return [mean({}), mean({ mostOutstaying: 0 })]
+}
+
+it('one request in ten that waits 10 s: without it a core at ten times its capacity does a third of what it can', () => {
+  const [shipped, never] = withAndWithout(scenario('the core at 10x, and one request in ten waits 10 s').workload)
+  assert.ok(shipped > 185 && never < shipped / 3, `${shipped} and ${never}/s`)
+})
+
+it('hits of a cache beside four times as many misses as their pool can serve: most hits are answered', () => {
+  const steps = (random: { next(): number }): Step[] =>
+    random.next() < 0.1 ? [{ cpu: 0.1 }, { pool: 400 }, { cpu: 0.1 }] : [{ cpu: 0.1 }, { wait: 1 }]
+  const [shipped, never] = withAndWithout({ rate: () => 1000, steps })
+  assert.ok(shipped > 750 && never < 0.6 * shipped, `${shipped} and ${never}/s`)
+})
