@@ -165,6 +165,23 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 60,
     changesAt: [],
   }),
+  // Nothing is scarce, but only throughput at different limits tells.
+  draft('cold start at 600/s, 50 and 400 ms of waiting', {
+    workload: { rate: () => 600, steps: random => waits(random.next() < 0.5 ? 50 : 400) },
+    seconds: 30,
+    ideal: () => 600,
+    changesAt: [],
+  }),
+  // The compiler has seen nothing yet: the first requests take seven times the CPU, and the core is taken for scarce.
+  draft('a group commit, met cold at 3000/s', {
+    workload: {
+      rate: () => 3000,
+      steps: (_, now) => [{ cpu: 0.08 * (1 + 6 * Math.exp(-now / 1000)) }, 'write'],
+      group: { writeMs: 10, eachMs: 0.1 },
+    },
+    seconds: 15,
+    ideal: () => 3000,
+  }),
   draft('bimodal, 1 and 200 ms of waiting', {
     workload: { rate: () => 600, steps: random => waits(random.next() < 0.5 ? 1 : 200) },
     seconds: 30,
@@ -221,6 +238,34 @@ export const SCENARIOS: readonly Scenario[] = [
     workload: { rate: () => 300, steps: random => poolOf(random.next() < 0.5 ? 1 : 200) },
     seconds: 30,
     ideal: () => 10_000 / 100.5,
+  }),
+  // Slow, and behind few connections: all is late that waits for two others.
+  ...(
+    [
+      [2, 120],
+      [4, 300],
+      [10, 300],
+      [40, 500],
+    ] as const
+  ).flatMap(([poolSize, ms]) =>
+    [1.2, 3, 10].map(k =>
+      draft(`pool of ${poolSize} at ${k}x, around ${ms} ms`, {
+        workload: {
+          rate: () => (k * poolSize * 1000) / ms,
+          steps: random => poolOf(ms * (0.5 + random.next())),
+          poolSize,
+        },
+        seconds: 60,
+        ideal: () => (poolSize * 1000) / ms,
+        changesAt: [],
+      }),
+    ),
+  ),
+  draft('a group commit at 2x', {
+    workload: { rate: () => 4000, steps: () => [{ cpu: 0.05 }, 'write'], group: { writeMs: 10, eachMs: 0.5 } },
+    seconds: 15,
+    ideal: () => 2000,
+    changesAt: [],
   }),
   draft('20 ms synchronous at 10x', {
     workload: { rate: () => 500, steps: () => [{ cpu: 20 }] },

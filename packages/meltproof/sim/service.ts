@@ -8,6 +8,7 @@ import { Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
 import type { Waiting } from '../src/admission/queue.ts'
+import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
@@ -82,6 +83,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const random = new Random(seed)
   const loop = new Loop(workload.core?.(new Random(seed + 0x5eed)))
   const pool = new Pool(workload.poolSize ?? 10)
+  const { writeMs, eachMs } = workload.group ?? { writeMs: 5, eachMs: 0.05 }
+  const group = new GroupCommit((parts, done) => loop.readyAt(loop.nowMs + writeMs + eachMs * parts, done))
   const listener =
     workload.fresh === undefined ? undefined : new Listener(loop, workload.fresh.lanes, workload.fresh.acceptCostMs)
   const perSecond: SimSecond[] = Array.from({ length: seconds }, () => ({
@@ -274,6 +277,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       const step = request.steps[request.step++]!
       if (step === 'yield') {
         loop.setImmediate(() => proceed(request))
+        return
+      }
+      if (step === 'write') {
+        group.add(() => proceed(request))
         return
       }
       if ('cpu' in step) {

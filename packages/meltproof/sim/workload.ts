@@ -15,6 +15,8 @@ export type Step =
   | { readonly wait: number }
   /** Holds one of the pool's connections for so long, ms; or for as long as it says when it has one. */
   | { readonly pool: number | ((nowMs: number) => number) }
+  /** Is part of the next write of the one group commit there is, and waits for its end. */
+  | 'write'
 
 export interface Workload {
   /** Arrivals per second at a time. */
@@ -25,6 +27,8 @@ export interface Workload {
   readonly kinds?: readonly { readonly share: number; readonly steps: (random: Random) => readonly Step[] }[]
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
+  /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */
+  readonly group?: { readonly writeMs: number; readonly eachMs: number }
   /** Clients give up after so long, ms, and the server learns of it. @default never */
   readonly patienceMs?: number
   /** How often a client tries again, after a shed or giving up. @default 0 */

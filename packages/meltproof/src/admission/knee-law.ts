@@ -12,11 +12,13 @@
  * queue stands in front, lowering L for a moment to look costs little throughput and sheds nobody.
  *
  * - grow: the loop is idle and service does not get slower: one more with every completion, which doubles L in each
- *   service time (TCP's slow start; leaving it when delay rises is HyStart, Ha & Rhee 2008).
+ *   service time (TCP's slow start; leaving it when delay rises is HyStart, Ha & Rhee 2008). It ends as well when those
+ *   in service are seen to wait for each other (crowding.ts).
  * - descend: X does not fall when L is halved: halve again. Where it falls, K is known.
  * - steady: stay at K times the headroom; look below from time to time, above whenever the limit starts to bind, and
  *   at once when X changes.
  */
+import { Crowding } from './crowding.ts'
 import type { LimitLaw } from './limit.ts'
 
 /** Tuning of the law. */
@@ -25,14 +27,19 @@ export interface KneeTuning {
   readonly initial: number
   /** Never more in service than this: each holds memory. */
   readonly max: number
-  /** L = K * headroom, rounded up: variance of service times must not idle the scarce resource. */
+  /**
+   * L = K * headroom, rounded up: variance of service times must not idle the scarce resource. But no more above K than
+   * {@link workMs}: where service takes long, twice as long would be too long for anybody who waits.
+   */
   readonly headroom: number
   /**
-   * Where the loop itself is the scarce thing, the limit is no lower than this much work in service, ms (by Little's law
-   * that is how long service then takes). Each turn of the loop costs something however little it serves, and requests
-   * are turned away more cheaply in batches; less than this gains a latency that nobody notices.
+   * The limit is no lower than this much work in service, ms (by Little's law that is how long service then takes): less
+   * gains a latency that nobody notices. And it costs: each turn of the loop takes something however little it serves,
+   * and requests are turned away more cheaply in batches.
    */
-  readonly loopWorkMs: number
+  readonly workMs: number
+  /** The same while the loop rests: what is behind may do more the more there are, as a database that commits in groups. */
+  readonly workElsewhereMs: number
   /** A request that spends less than this in service does not count when throughput is measured, ms. */
   readonly tooShortMs: number
   /** Completions a measurement needs, so that its noise is below the differences the law looks for. */
@@ -110,7 +117,8 @@ export const KNEE_TUNING: KneeTuning = {
   initial: 16,
   max: 10_000,
   headroom: 2,
-  loopWorkMs: 50,
+  workMs: 50,
+  workElsewhereMs: 100,
   tooShortMs: 2,
   samples: 24,
   minWindowMs: 40,
@@ -146,6 +154,12 @@ export const KNEE_TUNING: KneeTuning = {
 
 /** A limit larger than its floor by more than this factor is looked at again. */
 const MUCH = 1.5
+/** A knee no further below where a look began: throughput is in proportion to the limit, and nothing was scarce. */
+const PROPORTION = 0.8
+/** A floor larger than the limit by more than this factor raises it. */
+const RAISED = 1.2
+/** A search starts so many times above where service times say that they begin to wait for each other. */
+const CROWDED = 1.5
 
 /** Whoever leaves within this share of the time in which they came has been held. */
 const HELD = 0.5
@@ -234,10 +248,14 @@ export class KneeLaw implements LimitLaw {
   #unboundAt = Number.NEGATIVE_INFINITY
   /** 0 before it was learned. */
   #knee = 0
-  /** The lowest limit worth looking at, by the last measurement: loopWorkMs where the loop is scarce, 0 elsewhere. */
+  /** The lowest limit that is worth anything, by the last measurement: {@link KneeTuning.workMs} of work. */
   #floor = 0
+  /** What was scarce in the last measurement is the loop. */
+  #loopBinds = false
   /** The knee is somewhere at or below the floor; nobody looked further. */
   #belowFloor = false
+  /** The loop was scarce when the knee was found. */
+  #kneeOfLoop = false
   /** The throughput, per ms, that a lower limit is compared with. */
   #referenceRate = 0
   #referenceLimit = 0
@@ -252,6 +270,8 @@ export class KneeLaw implements LimitLaw {
   /** How long the next look waits. */
   #trustMs = 0
   #meanServiceMs = 0
+  /** Of the squares of service times, ms squared. */
+  #meanSquareMs = 0
 
   #inflight = 0
   /** Time spent in service by all there are together, since the batch began. */
@@ -291,6 +311,7 @@ export class KneeLaw implements LimitLaw {
   readonly #held = { count: 0, leftAt: 0, first: 0, last: 0 }
 
   // Growth.
+  readonly #crowding = new Crowding()
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
   #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
   /** Service times of those who completed lately. */
@@ -331,6 +352,7 @@ export class KneeLaw implements LimitLaw {
     this.#countInflight(nowMs)
     this.#inflight++
     this.#startsMs += nowMs
+    if (this.#phase === 'grow') this.#crowding.admitted(nowMs, this.#inflight)
   }
 
   #countInflight(nowMs: number): void {
@@ -349,7 +371,9 @@ export class KneeLaw implements LimitLaw {
       if (this.#bound && nowMs - this.#learnedAt > this.#tuning.lookEveryMs) this.#beginGrowth(nowMs)
       return
     }
-    this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : 0.1)
+    const share = this.#meanServiceMs === 0 ? 1 : 0.1
+    this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * share
+    this.#meanSquareMs += (serviceMs * serviceMs - this.#meanSquareMs) * share
     if (this.#phase === 'grow') {
       // When those leave that a halt has held, too many are in service.
       if (this.#haltedAt > 0 && this.#wasHeld(nowMs, serviceMs)) this.#search(this.#limit, nowMs)
@@ -513,7 +537,9 @@ export class KneeLaw implements LimitLaw {
   }
 
   #steadyLimit(): number {
-    return Math.min(this.#tuning.max, Math.max(this.#floor, Math.ceil(this.#knee * this.#tuning.headroom)))
+    const { headroom, max } = this.#tuning
+    const above = Math.min(this.#knee * (headroom - 1), Math.max(1, this.#floor))
+    return Math.min(max, Math.max(this.#floor, Math.ceil(this.#knee + above)))
   }
 
   /** Changes the limit and measures once service has settled under it. */
@@ -529,7 +555,7 @@ export class KneeLaw implements LimitLaw {
   /**
    * True once those admitted under the old limit have left, so that what is measured belongs to the new one. Where a
    * lower limit means that nobody is admitted for long (some requests take many seconds), looking costs more than it
-   * can teach: back to where we came from.
+   * can teach: back up again, though where service takes long not all of the way.
    */
   #settled(nowMs: number): boolean {
     if (!this.#settling) return true
@@ -544,10 +570,18 @@ export class KneeLaw implements LimitLaw {
       this.#belowFloor = false
       this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs, nowMs + this.#tuning.lookEveryMs)
       return false
-    } else if (since < Math.min(this.#meanServiceMs, this.#tuning.maxWindowMs)) return false
+    } else if (since < this.#settlesMs()) return false
     this.#settling = false
     this.#openWindow(nowMs)
     return true
+  }
+
+  /**
+   * How long those who are in service at some moment take. The slow ones are few among those who come, but many among
+   * those who are there, and leave last: too early, they would count as throughput of the lower limit.
+   */
+  #settlesMs(): number {
+    return Math.min(this.#meanSquareMs / this.#meanServiceMs, this.#tuning.maxWindowMs)
   }
 
   /** A look has found the knee. The more often it finds the same, the longer it is trusted. */
@@ -562,17 +596,28 @@ export class KneeLaw implements LimitLaw {
   /** Looks further down, as far as there is anything to gain. */
   #descend(nowMs: number): void {
     // Where the loop binds, the floor is where to be, however far down; elsewhere only looking finds the knee.
-    const lower = this.#floor > 0 ? this.#floor : this.#limit / 2
-    if (lower < this.#limit) {
+    const lower = this.#loopBinds ? this.#floor : Math.max(this.#limit / 2, this.#leastKnee())
+    if (Math.round(lower) < this.#limit) {
       this.#measureAt(lower, 'descend', nowMs)
       return
     }
     this.#belowFloor = true
-    this.#found(this.#floor / this.#tuning.headroom, nowMs)
+    this.#found(this.#leastKnee(), nowMs)
+  }
+
+  /** The limit that is too low for anything at this throughput. */
+  #worth(rate: number): number {
+    return Math.round(rate * (this.#loopBinds ? this.#tuning.workMs : this.#tuning.workElsewhereMs))
+  }
+
+  /** No lower knee makes the limit any lower. */
+  #leastKnee(): number {
+    return this.#floor / this.#tuning.headroom
   }
 
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
     this.#knee = Math.max(1, knee)
+    this.#kneeOfLoop = this.#loopBinds
     this.#steadyRate = 0
     this.#changes = 0
     this.#lookAt = lookAt
@@ -606,6 +651,7 @@ export class KneeLaw implements LimitLaw {
       this.#busyStreak < (this.#limit <= this.#tuning.searchAtOnce ? this.#tuning.busyToStand : this.#tuning.busyStreak)
     )
       return
+    this.#loopBinds = true
     if (this.#knee > 0) this.#settleAt(this.#knee, nowMs, this.#lookAt)
     else this.#search(this.#limit, nowMs)
   }
@@ -613,6 +659,7 @@ export class KneeLaw implements LimitLaw {
   /** Looks for the knee from a limit downwards. */
   #search(from: number, nowMs: number): void {
     this.#haltedAt = 0
+    this.#crowding.clear()
     this.#referenceLimit = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
@@ -620,6 +667,14 @@ export class KneeLaw implements LimitLaw {
   #grow(nowMs: number, serviceMs: number): void {
     this.#judgeLoop(nowMs)
     if (this.#phase !== 'grow') return
+    this.#crowding.completed(nowMs - serviceMs, serviceMs)
+    if (this.#bound && !this.#loopBusy && serviceMs >= this.#tuning.workElsewhereMs) {
+      const knee = this.#crowding.knee(this.#tuning.slower)
+      if (knee !== undefined) {
+        this.#search(Math.min(this.#limit, Math.ceil(knee * CROWDED)), nowMs)
+        return
+      }
+    }
     this.#batch.count++
     this.#batch.sum += serviceMs
     this.#batch.squares += serviceMs * serviceMs
@@ -647,7 +702,7 @@ export class KneeLaw implements LimitLaw {
     if (slower > 0 && count < this.#tuning.many && slower < this.#tuning.clearly * Math.sqrt(variance + base.variance))
       return
     this.#beginBatch()
-    if (slower > 0) {
+    if (slower > 0 && mean >= this.#tuning.workElsewhereMs / this.#tuning.headroom) {
       // Where they began to wait for each other, at the most; and as much above it as the two means are uncertain, for
       // a search that starts below the knee sheds for nothing.
       const uncertain = Math.sqrt(variance / mean ** 2 + base.variance / base.serviceMs ** 2)
@@ -667,7 +722,8 @@ export class KneeLaw implements LimitLaw {
   #learn(nowMs: number, rate: number, busy: number): void {
     this.#disturbances = 0
     this.#learnedAt = nowMs
-    this.#floor = busy >= this.#tuning.loopBusy ? Math.round(rate * this.#tuning.loopWorkMs) : 0
+    this.#loopBinds = busy >= this.#tuning.loopBusy
+    this.#floor = this.#worth(rate)
     switch (this.#phase) {
       case 'top':
         this.#referenceRate = rate
@@ -675,26 +731,39 @@ export class KneeLaw implements LimitLaw {
         this.#descend(nowMs)
         return
       case 'descend':
-      case 'look-down':
+      case 'look-down': {
         this.#referenceRate = Math.max(rate, this.#referenceRate)
         if (rate >= this.#tuning.fell * this.#referenceRate && this.#limit > 1) {
           this.#descend(nowMs)
           return
         }
         this.#belowFloor = false
+        // Throughput is in proportion all the way up to where we came from: there may be more above. A look that began
+        // not far above the knee finds one not far below where it began, so there it takes more to say so.
+        const lessOf =
+          this.#phase === 'look-down' ? Math.max(PROPORTION, (1 + this.#knee / this.#referenceLimit) / 2) : PROPORTION
         this.#found((this.#limit * this.#referenceRate) / rate, nowMs)
-        // Throughput is in proportion all the way up to where we came from: there may be more above.
-        if (this.#knee >= this.#referenceLimit * 0.8 && busy < this.#tuning.loopBusy) {
-          this.#beginGrowth(nowMs)
-        }
+        if (this.#knee >= this.#referenceLimit * lessOf && busy < this.#tuning.loopBusy) this.#beginGrowth(nowMs)
         return
+      }
       case 'steady': {
         const before = this.#steadyRate
-        const changed = before > 0 && (rate < before * 0.7 || rate > before * 1.4)
+        // Where the loop was scarce and rests now, the limit may be all that keeps it from doing more.
+        const rests = this.#kneeOfLoop && !this.#loopBinds
+        const changed = rests || (before > 0 && (rate < before * 0.7 || rate > before * 1.4))
         this.#changes = changed ? this.#changes + 1 : 0
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
         if (this.#changes >= this.#tuning.changes) {
           this.#beginGrowth(nowMs)
+          return
+        }
+        if (this.#worth(this.#steadyRate) > this.#limit * RAISED) {
+          if (!this.#loopBinds) {
+            this.#beginGrowth(nowMs)
+            return
+          }
+          this.#floor = this.#worth(this.#steadyRate)
+          this.#settleAt(Math.max(this.#knee, this.#leastKnee()), nowMs, this.#lookAt)
           return
         }
         if (this.#belowFloor) {
@@ -708,7 +777,11 @@ export class KneeLaw implements LimitLaw {
         }
         this.#referenceRate = this.#steadyRate
         this.#referenceLimit = this.#limit
-        this.#measureAt(Math.max(this.#knee * 0.7, this.#floor), 'look-down', nowMs)
+        this.#measureAt(
+          Math.max(this.#knee * 0.7, this.#loopBinds ? this.#floor : this.#leastKnee()),
+          'look-down',
+          nowMs,
+        )
         return
       }
     }

@@ -168,7 +168,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     this.#lastDepartureAt = nowMs
     // One long gap is a stall of the loop and says nothing of the pace. Several are the pace: of a pool that became
     // slow, or of heavy requests that leave one by one among volleys of cheap ones.
-    if (gapMs > STALL_GAPS * this.#departureGapMs && nowMs - this.#lastStallAt > STALL_EVERY_MS) {
+    const stallEveryMs = this.#departureGapMs > 0 ? STALL_EVERY_MS : FIRST_STALL_EVERY_MS
+    if (gapMs > STALL_GAPS * this.#departureGapMs && nowMs - this.#lastStallAt > stallEveryMs) {
       this.#lastStallAt = nowMs
       this.#countDeparturesFrom(nowMs)
       return
@@ -304,3 +305,5 @@ const DEPARTURES_COUNTED = 8
 const STALL_GAPS = 20
 /** Stalls in the pace that come more often than this are the pace, ms. */
 const STALL_EVERY_MS = 500
+/** The same before the pace is known: whatever is slow leaves gaps, and enough must be counted between two, ms. */
+const FIRST_STALL_EVERY_MS = 3000

@@ -29,6 +29,23 @@ const LESS: Readonly<Record<string, number>> = {
   'the core at 10x, and one request in ten waits 10 s': 0.88,
   'pool at 3x, one in ten waits 10 s elsewhere': 0.92,
   '20/s that wait 5 s beside 200/s that wait 10 ms': 0.92,
+  // To tell that nobody waits for anybody, somebody must.
+  'cold start at 600/s, 50 and 400 ms of waiting': 0.83,
+  // Two dozen completions take seconds, and what was let in before anything was known is in front of everybody.
+  'pool of 2 at 1.2x, around 120 ms': 0.92,
+  'pool of 2 at 3x, around 120 ms': 0.92,
+  'pool of 2 at 10x, around 120 ms': 0.92,
+  'pool of 4 at 1.2x, around 300 ms': 0.83,
+  'pool of 4 at 3x, around 300 ms': 0.8,
+  'pool of 4 at 10x, around 300 ms': 0.83,
+  'pool of 10 at 1.2x, around 300 ms': 0.91,
+  'pool of 10 at 3x, around 300 ms': 0.92,
+  'pool of 10 at 10x, around 300 ms': 0.89,
+  'pool of 40 at 1.2x, around 500 ms': 0.78,
+  'pool of 40 at 3x, around 500 ms': 0.63,
+  'pool of 40 at 10x, around 500 ms': 0.75,
+  // The more there are in service the more it does, without end; a limit that lets service take 100 ms gets so far.
+  'a group commit at 2x': 0.8,
   // Those let in before anything was known are in front of everybody when it goes on.
   'the database answers nobody from 0 to 5 s, at 600/s': 0.92,
 }
@@ -93,10 +110,10 @@ describe('more than goodput', () => {
 
   test('a pool hardly over its capacity: nobody waits for long', () => {
     for (const k of [1.1, 1.25, 1.5, 2, 3]) {
-      eachSeed(`pool at ${k}x`, (result, seed) => {
-        const p95 = quantile(result.latencies, 0.95)
-        assert.ok(p95 <= 350, `${k}x, seed ${seed}: p95 ${p95.toFixed(0)} ms`)
-      })
+      const latencies: number[] = []
+      eachSeed(`pool at ${k}x`, result => latencies.push(...result.latencies))
+      const p95 = quantile(Float64Array.from(latencies).sort(), 0.95)
+      assert.ok(p95 <= 300, `${k}x: p95 ${p95.toFixed(0)} ms`)
     }
   })
 
