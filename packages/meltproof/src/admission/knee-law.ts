@@ -316,6 +316,8 @@ export class KneeLaw implements LimitLaw {
   #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
   /** Service times of those who completed lately. */
   readonly #batch = { count: 0, sum: 0, squares: 0 }
+  #batchSince = 0
+  #busyAtBatch = 0
   /** The limit under which those who complete now were admitted. */
   #limitOfBatch: number
   #loopBusy = true
@@ -633,7 +635,7 @@ export class KneeLaw implements LimitLaw {
     this.#busyStreak = 0
     this.#loopJudgedAt = nowMs
     this.#busyAtJudgement = this.#busyMs()
-    this.#beginBatch()
+    this.#beginBatch(nowMs)
   }
 
   /** Whether the loop had no time left, over the last stretch long enough to tell. */
@@ -692,7 +694,7 @@ export class KneeLaw implements LimitLaw {
     const larger = limit / base.limit
     if (base.serviceMs === 0 || larger <= 1) {
       this.#growthBase = { limit: base.limit, serviceMs: mean, variance }
-      this.#beginBatch()
+      this.#beginBatch(nowMs)
       return
     }
     // A limit that hardly grew is judged against the same base, or slow growth would never be judged at all.
@@ -701,8 +703,10 @@ export class KneeLaw implements LimitLaw {
     // Few of very different service times may be slow by chance: count on until it is clear, or they are many.
     if (slower > 0 && count < this.#tuning.many && slower < this.#tuning.clearly * Math.sqrt(variance + base.variance))
       return
-    this.#beginBatch()
-    if (slower > 0 && mean >= this.#tuning.workElsewhereMs / this.#tuning.headroom) {
+    // What waited for the loop says nothing of anything else; and that the loop is busy is judged by itself.
+    const rested = this.#busyMs() - this.#busyAtBatch < this.#tuning.loopBusy * (nowMs - this.#batchSince)
+    this.#beginBatch(nowMs)
+    if (slower > 0 && rested && mean >= this.#tuning.workElsewhereMs / this.#tuning.headroom) {
       // Where they began to wait for each other, at the most; and as much above it as the two means are uncertain, for
       // a search that starts below the knee sheds for nothing.
       const uncertain = Math.sqrt(variance / mean ** 2 + base.variance / base.serviceMs ** 2)
@@ -711,7 +715,9 @@ export class KneeLaw implements LimitLaw {
     } else if (grew) this.#growthBase = { limit, serviceMs: mean, variance }
   }
 
-  #beginBatch(): void {
+  #beginBatch(nowMs: number): void {
+    this.#batchSince = nowMs
+    this.#busyAtBatch = this.#busyMs()
     this.#limitOfBatch = this.#limit
     this.#batch.count = 0
     this.#batch.sum = 0
