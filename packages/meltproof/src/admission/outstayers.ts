@@ -118,13 +118,18 @@ export class Outstayers<S extends Stay> {
 
   /** As many go on without a permit as may. */
   get full(): boolean {
-    return this.#going.size >= this.#tuning.mostOutstaying
+    return this.count >= this.#tuning.mostOutstaying
   }
 
   /** A request in service goes on without its permit, until {@link ended}. */
   goesOn(stay: S): void {
     this.#inside[stay.kindNoted]!--
     this.#going.add(stay)
+  }
+
+  /** How many go on without a permit. */
+  get count(): number {
+    return this.#going.size
   }
 
   /** Those who go on. */

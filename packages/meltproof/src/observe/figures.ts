@@ -195,8 +195,13 @@ export class Figures implements Watcher {
       this.#calls,
       gauge(
         'meltproof_inflight',
-        'Requests in service that hold a permit: what merely flows, and what takes far longer than others of its kind, may not.',
+        'Requests in service that hold a permit; what merely flows may not.',
         () => stats().inflight,
+      ),
+      gauge(
+        'meltproof_outstaying',
+        'Requests in service that take far longer than others of their kind, and go on without a permit.',
+        () => stats().outstaying,
       ),
       gauge('meltproof_queued', 'Requests waiting at the gate.', () => stats().queued),
       gauge('meltproof_limit', 'How many may be in service at once, as learned so far.', () => stats().limit),

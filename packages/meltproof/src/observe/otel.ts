@@ -133,6 +133,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
   const time = meter.createObservableCounter('nodejs.eventloop.time', { unit: 's' })
   const utilization = gauge('nodejs.eventloop.utilization', '1')
   const inflight = gauge('meltproof.inflight', '{request}')
+  const outstaying = gauge('meltproof.outstaying', '{request}')
   const queued = gauge('meltproof.queued', '{request}')
   const limit = gauge('meltproof.limit', '{request}')
   const pressure = gauge('meltproof.pressure', '1')
@@ -149,6 +150,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
     result.observe(utilization, loop.utilization())
     const stats = guard.stats()
     result.observe(inflight, stats.inflight)
+    result.observe(outstaying, stats.outstaying)
     result.observe(queued, stats.queued)
     result.observe(limit, stats.limit)
     result.observe(pressure, stats.pressure)
@@ -157,7 +159,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
       result.observe(shed, count, { 'meltproof.reason': reason })
   }
   const all = [...delays.map(([, instrument]) => instrument), time, utilization]
-  const ours = [inflight, queued, limit, pressure, admitted, shed]
+  const ours = [inflight, outstaying, queued, limit, pressure, admitted, shed]
   meter.addBatchObservableCallback(read, [...all, ...ours])
   return () => meter.removeBatchObservableCallback(read, [...all, ...ours])
 }

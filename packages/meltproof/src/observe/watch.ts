@@ -7,6 +7,7 @@ import { type CallWatcher, watchCalls } from '../timing/keeper.ts'
 export interface GuardLike {
   stats(): {
     readonly inflight: number
+    readonly outstaying: number
     readonly queued: number
     readonly limit: number
     readonly admitted: number

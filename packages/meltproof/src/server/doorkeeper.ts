@@ -163,6 +163,11 @@ export class Doorkeeper {
     return this.#gate.inflight
   }
 
+  /** How many go on without a permit because they take far longer than others of their kind. */
+  get outstaying(): number {
+    return this.#outstayers?.count ?? 0
+  }
+
   get queued(): number {
     return this.#gate.queued
   }
@@ -946,11 +951,12 @@ export class Doorkeeper {
   #countShed(reason: ShedReason, nowMs: number): void {
     this.counts.shed[reason]++
     this.#pressure.shed()
-    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, limit: 0, queued: 0 }
+    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, limit: 0, queued: 0 }
     const last = this.#lastShed
     last.reason = reason
     last.atMs = nowMs
     last.inflight = this.#gate.inflight
+    last.outstaying = this.outstaying
     last.limit = this.#gate.limit
     last.queued = this.#gate.queued
   }

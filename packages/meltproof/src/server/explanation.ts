@@ -7,6 +7,8 @@ export interface LastShed {
   readonly reason: ShedReason
   readonly atMs: number
   readonly inflight: number
+  /** In service without a permit, because they take far longer than others of their kind. */
+  readonly outstaying: number
   readonly limit: number
   readonly queued: number
 }
@@ -23,10 +25,11 @@ export function explainShed(
   routes: readonly RouteCost[] = [],
 ): string {
   if (last === undefined) return 'Nothing was shed.'
-  const { reason, inflight, limit, queued } = last
+  const { reason, inflight, outstaying, limit, queued } = last
   const ago = seconds(nowMs - last.atMs)
   const would = dryRun ? 'would have been shed' : 'was shed'
   const there = `${inflight} in service of ${limit} allowed, ${queued} waiting`
+  const long = outstaying === 0 ? [] : [`${outstaying} more take far longer than their like`]
   const full = Object.entries(pools)
     .filter(([, waiting]) => waiting > 0)
     .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
@@ -35,7 +38,7 @@ export function explainShed(
       `${route} takes ${meanMs.toFixed(meanMs < 10 ? 1 : 0)} ms and ${percent(share)} of it`,
   )
   const where = dear.length === 0 ? [] : [`of the time in service ${dear.join(', ')}`]
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...full, ...where].join('; ')}).`
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...long, ...full, ...where].join('; ')}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {

@@ -3,8 +3,10 @@ import type { ShedReason } from '../admission/gate.ts'
 
 /** Figures of one protected server at this moment. */
 export interface GuardStats {
-  /** Requests whose handler runs and that have not begun to answer. */
+  /** Requests in service that hold a permit: their handler runs, and they do not merely flow at their client's pace. */
   readonly inflight: number
+  /** Requests in service that take far longer than others of their kind, and go on without a permit. */
+  readonly outstaying: number
   /** Requests waiting for a permit. */
   readonly queued: number
   /** How many may be in service at once, as learned so far. */

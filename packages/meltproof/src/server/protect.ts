@@ -120,6 +120,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const guard: Guard = {
     stats: () => ({
       inflight: door.inflight,
+      outstaying: door.outstaying,
       queued: door.queued,
       limit: door.limit,
       admitted: door.counts.admitted,

@@ -41,9 +41,11 @@ describe('requests that outstay', () => {
     const clients = await overtaken(there)
     assert.equal((await there.quick.get('/').answer()).body, 'quick')
     assert.equal(there.door.inflight, 1, 'the fourth has not been overtaken')
+    assert.equal(there.door.outstaying, 3)
     for (const { response } of there.slow) response.end('at last')
     for (const client of clients) assert.equal((await client.answer()).body, 'at last')
     await eventually('every permit is back', () => there.door.inflight === 0)
+    assert.equal(there.door.outstaying, 0)
     // Four may be in service again, and not seven.
     there.slow.length = 0
     const again = []
