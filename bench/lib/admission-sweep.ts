@@ -1,6 +1,7 @@
 /** Sensitivity: one constant of the gate or the law at a time, over all short scenarios and several seeds. */
 import { GATE_TUNING } from '../../packages/meltproof/src/admission/gate.ts'
-import { KNEE_TUNING, KneeLaw } from '../../packages/meltproof/src/admission/knee-law.ts'
+import { KneeLaw } from '../../packages/meltproof/src/admission/knee-law.ts'
+import { KNEE_TUNING } from '../../packages/meltproof/src/admission/knee-tuning.ts'
 import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
 import { SCENARIOS } from '../../packages/meltproof/sim/scenarios.ts'
 import { quantile, simulate } from '../../packages/meltproof/sim/service.ts'

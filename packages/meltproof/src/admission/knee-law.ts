@@ -7,7 +7,7 @@
  * point; BBR's bandwidth-delay product, Cardwell et al., ACM Queue 2016). Below K throughput is lost, above it only
  * latency is gained.
  *
- * The law learns from nothing but X at different L, and only while the limit binds: an idle service teaches nothing
+ * The law learns K from nothing but X at different L, and only while the limit binds: an idle service teaches nothing
  * about its limit, and a baseline latency learned long ago can drift or lie when the mix of routes changes. Because a
  * queue stands in front, lowering L for a moment to look costs little throughput and sheds nobody.
  *
@@ -15,142 +15,13 @@
  *   service time (TCP's slow start; leaving it when delay rises is HyStart, Ha & Rhee 2008). It ends as well when those
  *   in service are seen to wait for each other (crowding.ts).
  * - descend: X does not fall when L is halved: halve again. Where it falls, K is known.
- * - steady: stay at K times the headroom; look below from time to time, above whenever the limit starts to bind, and
- *   at once when X changes.
+ * - steady: stay somewhat above K; look below from time to time, above whenever the limit starts to bind, and at once when
+ *   X changes or the limit is not worth 100 ms of service any more.
  */
 import { Crowding } from './crowding.ts'
+import { KNEE_TUNING, type KneeTuning } from './knee-tuning.ts'
 import type { LimitLaw } from './limit.ts'
-
-/** Tuning of the law. */
-export interface KneeTuning {
-  /** The limit before anything was learned. */
-  readonly initial: number
-  /** Never more in service than this: each holds memory. */
-  readonly max: number
-  /**
-   * L = K * headroom, rounded up: variance of service times must not idle the scarce resource. But no more above K than
-   * {@link workMs}: where service takes long, twice as long would be too long for anybody who waits.
-   */
-  readonly headroom: number
-  /**
-   * The limit is no lower than this much work in service, ms (by Little's law that is how long service then takes): less
-   * gains a latency that nobody notices. And it costs: each turn of the loop takes something however little it serves,
-   * and requests are turned away more cheaply in batches.
-   */
-  readonly workMs: number
-  /** The same while the loop rests: what is behind may do more the more there are, as a database that commits in groups. */
-  readonly workElsewhereMs: number
-  /** A request that spends less than this in service does not count when throughput is measured, ms. */
-  readonly tooShortMs: number
-  /** Completions a measurement needs, so that its noise is below the differences the law looks for. */
-  readonly samples: number
-  /** No measurement is shorter, ms: timers and garbage collection would dominate it. */
-  readonly minWindowMs: number
-  /** No measurement is longer, ms, unless a single service takes longer. */
-  readonly maxWindowMs: number
-  /** How long a steady limit is trusted before the law looks below it again, ms. */
-  readonly lookEveryMs: number
-  /** After so long without binding, ms, what was learned may be another traffic's: growth is tried before it is used. */
-  readonly forgetMs: number
-
-  // What growth and measurements are judged by.
-
-  /** Above this share of busy time the loop itself is the scarce resource, and more concurrency can not help. */
-  readonly loopBusy: number
-  /** The loop's business is judged over no less than this, ms. */
-  readonly busyWindowMs: number
-  /** After so many busy windows in a row growth is no excuse for a queue any more. */
-  readonly busyToStand: number
-  /** Service times whose standard deviation is below this share of their mean are alike. */
-  readonly alike: number
-  /** X lower than this share of the reference means that L is below the knee. */
-  readonly fell: number
-  /** A limit this much larger than the last one judged is judged by how service times took it. */
-  readonly larger: number
-  /** Service times that rise by more than this share of what the limit rose by: requests stand in each other's way. */
-  readonly slower: number
-  /** More time was spent in service than those who completed account for, by this factor: the slow ones are missing. */
-  readonly missing: number
-  /** By so many standard errors a mean must be larger before so few completions are believed. */
-  readonly clearly: number
-  /** A search starts so many standard errors above where growth says the knee is. */
-  readonly unsure: number
-  /** After so many completions a mean is believed whatever its error. */
-  readonly many: number
-  /** Two knees nearer than this (natural logarithm; a factor of 1.35) are the same. */
-  readonly sameKnee: number
-  /** A knee found again and again is trusted for up to so many times as long as one just found. */
-  readonly mostTrust: number
-  /** So many measurements in a row make a change; one is noise. */
-  readonly changes: number
-  /** Mean service time is compared over at least this many completions. */
-  readonly growthBatch: number
-  /**
-   * Up to this limit a search is quick: growth ends as soon as the loop is busy, and the search starts low. With more in
-   * service the loop must have been busy so many times in a row, and the search starts where growth ended.
-   */
-  readonly searchAtOnce: number
-  /** See above. */
-  readonly busyStreak: number
-  /** While a lower limit keeps everybody out, so many ms must see this share of those above it leave; or the look ends. */
-  readonly patienceMs: number
-  /** See above. */
-  readonly leaving: number
-  /**
-   * When nobody has left for so long, ms, though the loop rests, those in service wait for something that takes long, and
-   * keeping others out gains nobody anything: the limit grows without them.
-   */
-  readonly outlastMs: number
-  /** By this factor each time. */
-  readonly outlastBy: number
-  /** Up to this limit: what has come to a halt must not find thousands in front of it when it goes on. */
-  readonly outlastMost: number
-  /** The same where service is known to be quicker: something has come to a halt, or slow ones hold all the permits. */
-  readonly haltMs: number
-  /** See above. */
-  readonly haltBy: number
-  /** Up to so many times the limit it had, until somebody who came later is answered: then it is no halt. */
-  readonly haltMost: number
-}
-
-export const KNEE_TUNING: KneeTuning = {
-  initial: 16,
-  max: 10_000,
-  headroom: 2,
-  workMs: 50,
-  workElsewhereMs: 100,
-  tooShortMs: 2,
-  samples: 24,
-  minWindowMs: 40,
-  maxWindowMs: 1000,
-  lookEveryMs: 4000,
-  forgetMs: 5000,
-  loopBusy: 0.9,
-  busyWindowMs: 20,
-  busyToStand: 3,
-  alike: 0.5,
-  fell: 0.85,
-  larger: 1.3,
-  slower: 0.6,
-  missing: 3,
-  clearly: 2,
-  unsure: 6,
-  many: 200,
-  sameKnee: 0.3,
-  mostTrust: 4,
-  changes: 2,
-  growthBatch: 8,
-  searchAtOnce: 48,
-  busyStreak: 15,
-  patienceMs: 300,
-  leaving: 0.1,
-  outlastMs: 150,
-  outlastBy: 2,
-  outlastMost: 160,
-  haltMs: 400,
-  haltBy: 1.5,
-  haltMost: 4,
-}
+import { Measurement } from './measurement.ts'
 
 /** A limit larger than its floor by more than this factor is looked at again. */
 const MUCH = 1.5
@@ -168,73 +39,6 @@ const LEAST_SPREAD_MS = 2
 
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
-
-/** What a measurement saw: for how long, and who completed meanwhile. */
-class Measurement {
-  completed = 0
-  overMs = 0
-  busyMs = 0
-  /** By how much those in service together grew older: service that was given, though nobody completed. */
-  agedMs = 0
-  #servedMs = 0
-  #squares = 0
-
-  clear(): void {
-    this.completed = 0
-    this.overMs = 0
-    this.busyMs = 0
-    this.agedMs = 0
-    this.#servedMs = 0
-    this.#squares = 0
-  }
-
-  pass(ms: number, busyMs: number, agedMs: number): void {
-    this.overMs += ms
-    this.busyMs += busyMs
-    this.agedMs += agedMs
-  }
-
-  count(serviceMs: number): void {
-    this.completed++
-    this.#servedMs += serviceMs
-    this.#squares += serviceMs * serviceMs
-  }
-
-  /** Share of the time in which the loop was busy. */
-  get busy(): number {
-    return this.busyMs / this.overMs
-  }
-
-  /** What service takes whoever is in service at some moment, ms: of the cheap ones few are. */
-  get typicalMs(): number {
-    return this.#servedMs === 0 ? 0 : this.#squares / this.#servedMs
-  }
-
-  /**
-   * Throughput, per ms. Where all take about as long, they move in volleys, and whether a window holds one volley more
-   * or less is chance: there the share of service that those in service have behind them counts as well; no more than
-   * there can be in service.
-   */
-  rate(alike: number, limit: number): number {
-    return Math.max(this.#given(alike, limit), 1) / this.overMs
-  }
-
-  /**
-   * The same, but as many count as did most of the work (the effective size of a sample, Kish 1965), so that cheap ones
-   * among heavy ones, which are the mix and not the limit's doing, do not.
-   */
-  rateByWork(alike: number, limit: number): number {
-    const share = this.#servedMs ** 2 / this.#squares / this.completed
-    return Math.max(share * this.#given(alike, limit), 1) / this.overMs
-  }
-
-  #given(alike: number, limit: number): number {
-    const mean = this.#servedMs / this.completed
-    const spread = this.#squares / this.completed - mean * mean
-    if (spread >= (alike * mean) ** 2) return this.completed
-    return this.completed + Math.max(-limit, Math.min(limit, this.agedMs / mean))
-  }
-}
 
 type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
 
@@ -669,9 +473,10 @@ export class KneeLaw implements LimitLaw {
   #grow(nowMs: number, serviceMs: number): void {
     this.#judgeLoop(nowMs)
     if (this.#phase !== 'grow') return
-    this.#crowding.completed(nowMs - serviceMs, serviceMs)
-    if (this.#bound && !this.#loopBusy && serviceMs >= this.#tuning.workElsewhereMs) {
-      const knee = this.#crowding.knee(this.#tuning.slower)
+    const { tooShortMs, workElsewhereMs, slower: slowerShare } = this.#tuning
+    if (serviceMs >= tooShortMs) this.#crowding.completed(nowMs - serviceMs, serviceMs)
+    if (this.#bound && !this.#loopBusy && serviceMs >= workElsewhereMs) {
+      const knee = this.#crowding.knee(slowerShare)
       if (knee !== undefined) {
         this.#search(Math.min(this.#limit, Math.ceil(knee * CROWDED)), nowMs)
         return
