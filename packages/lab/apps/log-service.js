@@ -1,8 +1,8 @@
 /**
  * The app of the logging scenario: phones post where they are, each position is stored in PostgreSQL, and each request
  * is logged as LOGGER says; what is posted to /in-turns only in every other TURN_MS, so that one process can be compared
- * with itself: GET /lab/turns tells how many requests each turn answered. GET /lab/end ends it with process.exit(); how
- * many lines it logged and its most memory go into the file LOGGED.
+ * with itself: GET /lab/turns tells how many requests each turn answered. GET /lab/cpu tells the CPU it has used, ms.
+ * GET /lab/end ends it with process.exit(); how many lines it logged and its most memory go into the file LOGGED.
  *
  * LOGGER         none, console, morgan, pino, pino-worker or winston
  * BLOCKING       1: stdout is set to block, as Node's pipes were in 2013
@@ -91,6 +91,10 @@ if (workers > 1 && cluster.isPrimary) {
       if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes: peakBytes() }))
       process.exit(0)
     }, 50)
+  })
+  app.get('/lab/cpu', (_, response) => {
+    const { user, system } = process.cpuUsage()
+    response.json((user + system) / 1000)
   })
   app.get('/lab/peak', (_, response) => response.json(peakBytes()))
   app.get('/lab/turns', (_, response) => {

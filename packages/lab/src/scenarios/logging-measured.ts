@@ -30,6 +30,8 @@ export interface CellResult extends Cell {
   readonly failed: number
   readonly bytes: number
   readonly elapsedMs: number
+  /** CPU of the service while it answered these, as a share of a core; undefined for a cluster. */
+  readonly cores: number | undefined
   readonly minMs: number
   readonly meanMs: number
   readonly maxMs: number

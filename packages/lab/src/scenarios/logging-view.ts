@@ -51,6 +51,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
       'arm',
       'requests/s',
       'of no logging',
+      'of a core',
       'peak memory',
       'logged',
       'read',
@@ -68,6 +69,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
           armOf(cell),
           formatRate(cell.rate),
           kept === undefined ? '–' : formatPercent(kept),
+          cell.cores === undefined ? '–' : formatPercent(cell.cores),
           cell.peakBytes === undefined ? '–' : formatMegabytes(cell.peakBytes),
           ...(lines === undefined || cell.stage === 'null' || cell.variant === 'cluster'
             ? ['–', '–', '–', lines === undefined ? 'killed' : '–']

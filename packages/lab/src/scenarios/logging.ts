@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { formatPercent } from '../report/format.ts'
 import type { ScenarioArm } from '../report/scenario/result.ts'
 import { appFile } from './app-file.ts'
 import { loggingExpects } from './logging-expects.ts'
@@ -70,12 +71,20 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
     const first = await measure(quiet('database'))
     measured.cells.push(first)
     measured.needed = first.rate
+    if (first.cores !== undefined && first.cores < SATURATED) {
+      context.doubt(
+        `Without logging the service used ${formatPercent(first.cores)} of its core: PostgreSQL or the generator was the limit, and what logging costs may hide in the rest.`,
+      )
+    }
     const plan = context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })
     for (const cell of plan) measured.cells.push(await measure(cell))
   },
 
   view: loggingView,
 })
+
+/** A service that uses less of its core has time left for more. */
+const SATURATED = 0.9
 
 const quiet = (variant: Cell['variant']): Cell => ({
   logger: 'none',
@@ -170,6 +179,8 @@ async function measureCell(
       durationMs: warmMs,
       warmUp: true,
     })
+    const cpuMs = async (): Promise<number> => (cell.variant === 'cluster' ? Number.NaN : app.ask<number>('/lab/cpu'))
+    const cpuBefore = await cpuMs()
     const outcome = await context.load(label, {
       url: app.origin,
       method: 'POST',
@@ -177,6 +188,7 @@ async function measureCell(
       durationMs,
       warmUp,
     })
+    const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
     // What is written when the turn ends is no matter of the next; to a slow reader bare is never done.
     const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
     const inTurns = doneInTime && cell.variant !== 'cluster'
@@ -196,6 +208,7 @@ async function measureCell(
       failed: outcome.sent - okLatency.count,
       bytes: outcome.bytesRead,
       elapsedMs,
+      cores: Number.isNaN(cores) ? undefined : cores,
       minMs: okLatency.min,
       meanMs: okLatency.mean,
       maxMs: okLatency.max,

@@ -16,7 +16,18 @@ const MB = 1024 * 1024
 function cell(what: Partial<Cell>, figures: Partial<CellResult> = {}): CellResult {
   return {
     ...{ logger: 'console', protect: false, stage: 'pipe', share: 0.1, variant: 'database', ...what },
-    ...{ rate: 1000, turns: [], completed: 2000, failed: 0, bytes: 1, elapsedMs: 2000, minMs: 1, meanMs: 2, maxMs: 3 },
+    ...{
+      rate: 1000,
+      turns: [],
+      completed: 2000,
+      failed: 0,
+      bytes: 1,
+      elapsedMs: 2000,
+      cores: 1,
+      minMs: 1,
+      meanMs: 2,
+      maxMs: 3,
+    },
     ...{
       percentiles: [
         [50, 2],

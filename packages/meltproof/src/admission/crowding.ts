@@ -22,7 +22,8 @@ export class Crowding {
   admitted(nowMs: number, inflight: number): void {
     this.#at[this.#came % REMEMBERED] = nowMs
     this.#beside[this.#came % REMEMBERED] = Math.min(inflight, MOST)
-    this.#came++
+    // Never far beyond the ring: a process may run for years.
+    if (++this.#came === 2 * REMEMBERED) this.#came = REMEMBERED
   }
 
   completed(startedMs: number, serviceMs: number): void {
@@ -30,7 +31,7 @@ export class Crowding {
     if (beside === 0) return
     this.#among[this.#left % COMPARED] = beside
     this.#service[this.#left % COMPARED] = serviceMs
-    this.#left++
+    if (++this.#left === 2 * COMPARED) this.#left = COMPARED
   }
 
   /**
@@ -70,7 +71,7 @@ export class Crowding {
       if (2 * among >= most && this.#service[i]! < QUICK * (s / count + eachMs * (among - n / count))) return undefined
     }
     const knee = this.#aloneMs() / eachMs
-    return knee < most ? knee : undefined
+    return knee >= LEAST_KNEE && knee < most ? knee : undefined
   }
 
   /** What service takes those who come among the fewest, ms. */
@@ -105,6 +106,8 @@ const LEAST = 8
 /** Who came among less than the most there were, by this factor, may not have waited for anybody. */
 const RANGE = 4
 const FEWEST = 3
+/** A lower knee there is not: those who came among the fewest were of another sort. */
+const LEAST_KNEE = 0.7
 const MOST = 2 ** 16 - 1
 /** Service times may rise by so much more than the number there was. */
 const AT_MOST = 1.3

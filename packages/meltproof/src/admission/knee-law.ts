@@ -28,7 +28,13 @@ const MUCH = 1.5
 /** A knee no further below where a look began: throughput is in proportion to the limit, and nothing was scarce. */
 const PROPORTION = 0.8
 /** A floor larger than the limit by more than this factor raises it. */
-const RAISED = 1.2
+const RAISED = 1.25
+/** Once after each search the law looks so much above the limit it has settled at. */
+const UP = 1.5
+/** Throughput that rises by this factor then was held by the limit. */
+const MORE = 1.25
+/** What a lower limit does to throughput is known after so many services: those who came before it must be gone. */
+const PROOF = 3
 /** A search starts so many times above where service times say that they begin to wait for each other. */
 const CROWDED = 1.5
 
@@ -40,7 +46,7 @@ const LEAST_SPREAD_MS = 2
 /** A measurement is begun anew at most so many times. */
 const MOST_DISTURBANCES = 3
 
-type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down'
+type Phase = 'grow' | 'top' | 'descend' | 'steady' | 'look-down' | 'look-up'
 
 export class KneeLaw implements LimitLaw {
   readonly #tuning: KneeTuning
@@ -52,21 +58,26 @@ export class KneeLaw implements LimitLaw {
   #unboundAt = Number.NEGATIVE_INFINITY
   /** 0 before it was learned. */
   #knee = 0
-  /** The lowest limit that is worth anything, by the last measurement: {@link KneeTuning.workMs} of work. */
-  #floor = 0
+  /** Throughput as last measured, per ms. */
+  #rate = 0
   /** What was scarce in the last measurement is the loop. */
   #loopBinds = false
   /** The knee is somewhere at or below the floor; nobody looked further. */
   #belowFloor = false
   /** The loop was scarce when the knee was found. */
   #kneeOfLoop = false
+  /** A look was given up, and the limit lowered all the same: from where, at what throughput, and until when that is seen. */
+  #unproven: { readonly limit: number; readonly rate: number; readonly until: number } | undefined
   /** The throughput, per ms, that a lower limit is compared with. */
   #referenceRate = 0
   #referenceLimit = 0
   #steadyRate = 0
+  #steadyCount = 0
   /** Measurements in a row that differ from the steady rate. */
   #changes = 0
   #lookAt = 0
+  /** After a search: a look above what it has found is still to come. */
+  #looksUp = false
   /** When a measurement was last finished. */
   #learnedAt = 0
   /** The last one was of all the time, by work: what it is compared with must be, too. */
@@ -115,6 +126,8 @@ export class KneeLaw implements LimitLaw {
   readonly #held = { count: 0, leftAt: 0, first: 0, last: 0 }
 
   // Growth.
+  /** The search under way began because they wait for each other: those above its limit are worth waiting for. */
+  #crowded = false
   readonly #crowding = new Crowding()
   /** The limit and mean service time that growth is judged by; 0 before it was measured. */
   #growthBase = { limit: 0, serviceMs: 0, variance: 0 }
@@ -344,12 +357,14 @@ export class KneeLaw implements LimitLaw {
 
   #steadyLimit(): number {
     const { headroom, max } = this.#tuning
-    const above = Math.min(this.#knee * (headroom - 1), Math.max(1, this.#floor))
-    return Math.min(max, Math.max(this.#floor, Math.ceil(this.#knee + above)))
+    const twice = this.#knee * (headroom - 1)
+    const above = this.#loopBinds ? twice : Math.min(twice, Math.max(1, this.#floor(), Math.sqrt(this.#knee)))
+    return Math.min(max, Math.max(this.#floor(), Math.ceil(this.#knee + above)))
   }
 
   /** Changes the limit and measures once service has settled under it. */
   #measureAt(limit: number, phase: Phase, nowMs: number): void {
+    this.#crowded = false
     this.#phase = phase
     this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.round(limit)))
     this.#changedAt = nowMs
@@ -361,7 +376,7 @@ export class KneeLaw implements LimitLaw {
   /**
    * True once those admitted under the old limit have left, so that what is measured belongs to the new one. Where a
    * lower limit means that nobody is admitted for long (some requests take many seconds), looking costs more than it
-   * can teach: back up again, though where service takes long not all of the way.
+   * can teach: back up again.
    */
   #settled(nowMs: number): boolean {
     if (!this.#settling) return true
@@ -372,13 +387,38 @@ export class KneeLaw implements LimitLaw {
       const enough = left >= this.#tuning.leaving * (this.#inflightAtCheck - this.#limit)
       this.#checkedAt = nowMs
       this.#inflightAtCheck = this.#inflight
-      if (enough || this.#phase === 'steady') return false
-      this.#belowFloor = false
-      this.#settleAt(this.#referenceLimit / this.#tuning.headroom, nowMs, nowMs + this.#tuning.lookEveryMs)
+      if (enough || this.#phase === 'steady' || this.#crowded) return false
+      this.#giveUpLooking(nowMs)
       return false
     } else if (since < this.#settlesMs()) return false
     this.#settling = false
     this.#openWindow(nowMs)
+    return true
+  }
+
+  /**
+   * Back to where the look began; or, where service takes so long that the limit is not twice the knee, part of the way: a
+   * queue behind few slow connections looks the same from here. Whether throughput stands that will be seen.
+   */
+  #giveUpLooking(nowMs: number): void {
+    const known = this.#phase === 'top' ? 0 : this.#referenceRate
+    const limit = this.#referenceLimit
+    this.#belowFloor = false
+    this.#settleAt(limit / this.#tuning.headroom, nowMs, nowMs + this.#tuning.lookEveryMs)
+    if (this.#limit >= limit) return
+    if (known === 0) this.#limit = limit
+    else this.#unproven = { limit, rate: known, until: nowMs + PROOF * this.#meanServiceMs }
+  }
+
+  /** Whether throughput has fallen since the limit was lowered unseen; then that is undone. */
+  #provesLow(nowMs: number, rate: number): boolean {
+    const unproven = this.#unproven
+    if (unproven === undefined || nowMs < unproven.until) return false
+    this.#unproven = undefined
+    const { fell, headroom, lookEveryMs, mostTrust } = this.#tuning
+    if (rate >= fell * unproven.rate) return false
+    this.#settleAt(unproven.limit / headroom, nowMs, nowMs + lookEveryMs * mostTrust)
+    this.#limit = unproven.limit
     return true
   }
 
@@ -402,7 +442,7 @@ export class KneeLaw implements LimitLaw {
   /** Looks further down, as far as there is anything to gain. */
   #descend(nowMs: number): void {
     // Where the loop binds, the floor is where to be, however far down; elsewhere only looking finds the knee.
-    const lower = this.#loopBinds ? this.#floor : Math.max(this.#limit / 2, this.#leastKnee())
+    const lower = this.#loopBinds ? this.#floor() : Math.max(this.#limit / 2, this.#leastKnee())
     if (Math.round(lower) < this.#limit) {
       this.#measureAt(lower, 'descend', nowMs)
       return
@@ -411,20 +451,27 @@ export class KneeLaw implements LimitLaw {
     this.#found(this.#leastKnee(), nowMs)
   }
 
-  /** The limit that is too low for anything at this throughput. */
+  /** A lower limit gains nothing. */
+  #floor(): number {
+    return this.#worth(this.#rate)
+  }
+
+  /** The limit that is so much work at this throughput: {@link KneeTuning.workMs}, {@link KneeTuning.workElsewhereMs}. */
   #worth(rate: number): number {
     return Math.round(rate * (this.#loopBinds ? this.#tuning.workMs : this.#tuning.workElsewhereMs))
   }
 
   /** No lower knee makes the limit any lower. */
   #leastKnee(): number {
-    return this.#floor / this.#tuning.headroom
+    return this.#floor() / this.#tuning.headroom
   }
 
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
+    this.#unproven = undefined
     this.#knee = Math.max(1, knee)
     this.#kneeOfLoop = this.#loopBinds
     this.#steadyRate = 0
+    this.#steadyCount = 0
     this.#changes = 0
     this.#lookAt = lookAt
     this.#measureAt(this.#steadyLimit(), 'steady', nowMs)
@@ -432,6 +479,9 @@ export class KneeLaw implements LimitLaw {
 
   #beginGrowth(nowMs: number): void {
     this.#learnedAt = nowMs
+    this.#unproven = undefined
+    // Of another time; but those who came before the limit began to bind tell what it takes without a queue.
+    if (this.#phase !== 'grow') this.#crowding.clear()
     this.#phase = 'grow'
     this.#settling = false
     this.#growthBase = { limit: this.#limit, serviceMs: 0, variance: 0 }
@@ -466,6 +516,7 @@ export class KneeLaw implements LimitLaw {
   #search(from: number, nowMs: number): void {
     this.#haltedAt = 0
     this.#crowding.clear()
+    this.#looksUp = true
     this.#referenceLimit = this.#limit
     this.#measureAt(from, 'top', nowMs)
   }
@@ -474,11 +525,12 @@ export class KneeLaw implements LimitLaw {
     this.#judgeLoop(nowMs)
     if (this.#phase !== 'grow') return
     const { tooShortMs, workElsewhereMs, slower: slowerShare } = this.#tuning
-    if (serviceMs >= tooShortMs) this.#crowding.completed(nowMs - serviceMs, serviceMs)
+    if (serviceMs >= tooShortMs && !this.#loopBusy) this.#crowding.completed(nowMs - serviceMs, serviceMs)
     if (this.#bound && !this.#loopBusy && serviceMs >= workElsewhereMs) {
       const knee = this.#crowding.knee(slowerShare)
       if (knee !== undefined) {
         this.#search(Math.min(this.#limit, Math.ceil(knee * CROWDED)), nowMs)
+        this.#crowded = true
         return
       }
     }
@@ -534,7 +586,7 @@ export class KneeLaw implements LimitLaw {
     this.#disturbances = 0
     this.#learnedAt = nowMs
     this.#loopBinds = busy >= this.#tuning.loopBusy
-    this.#floor = this.#worth(rate)
+    this.#rate = rate
     switch (this.#phase) {
       case 'top':
         this.#referenceRate = rate
@@ -557,39 +609,44 @@ export class KneeLaw implements LimitLaw {
         if (this.#knee >= this.#referenceLimit * lessOf && busy < this.#tuning.loopBusy) this.#beginGrowth(nowMs)
         return
       }
+      case 'look-up':
+        if (rate >= MORE * this.#steadyRate) this.#beginGrowth(nowMs)
+        else this.#settleAt(this.#knee, nowMs, this.#lookAt)
+        return
       case 'steady': {
         const before = this.#steadyRate
         // Where the loop was scarce and rests now, the limit may be all that keeps it from doing more.
         const rests = this.#kneeOfLoop && !this.#loopBinds
-        const changed = rests || (before > 0 && (rate < before * 0.7 || rate > before * 1.4))
-        this.#changes = changed ? this.#changes + 1 : 0
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
+        const low = ++this.#steadyCount >= 5 && this.#worth(this.#steadyRate) > this.#limit * RAISED
+        const changed = rests || low || (before > 0 && (rate < before * 0.7 || rate > before * 1.4))
+        this.#changes = changed ? this.#changes + 1 : 0
         if (this.#changes >= this.#tuning.changes) {
-          this.#beginGrowth(nowMs)
+          if (low && this.#loopBinds) {
+            this.#rate = this.#steadyRate
+            this.#settleAt(Math.max(this.#knee, this.#leastKnee()), nowMs, this.#lookAt)
+          } else this.#beginGrowth(nowMs)
           return
         }
-        if (this.#worth(this.#steadyRate) > this.#limit * RAISED) {
-          if (!this.#loopBinds) {
-            this.#beginGrowth(nowMs)
-            return
-          }
-          this.#floor = this.#worth(this.#steadyRate)
-          this.#settleAt(Math.max(this.#knee, this.#leastKnee()), nowMs, this.#lookAt)
-          return
-        }
+        if (this.#provesLow(nowMs, rate)) return
         if (this.#belowFloor) {
-          if (this.#limit > this.#floor * MUCH) this.#search(this.#limit, nowMs)
+          if (this.#limit > this.#floor() * MUCH) this.#search(this.#limit, nowMs)
           else this.#openWindow(nowMs)
           return
         }
-        if (nowMs < this.#lookAt) {
+        if (this.#looksUp && this.#steadyCount >= 3 && !this.#loopBinds) {
+          this.#looksUp = false
+          this.#measureAt(this.#limit * UP, 'look-up', nowMs)
+          return
+        }
+        if (nowMs < this.#lookAt || this.#unproven !== undefined) {
           this.#openWindow(nowMs)
           return
         }
         this.#referenceRate = this.#steadyRate
         this.#referenceLimit = this.#limit
         this.#measureAt(
-          Math.max(this.#knee * 0.7, this.#loopBinds ? this.#floor : this.#leastKnee()),
+          Math.max(this.#knee * 0.7, this.#loopBinds ? this.#floor() : this.#leastKnee()),
           'look-down',
           nowMs,
         )

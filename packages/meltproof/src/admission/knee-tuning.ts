@@ -7,8 +7,9 @@ export interface KneeTuning {
   /** Never more in service than this: each holds memory. */
   readonly max: number
   /**
-   * L = K * headroom, rounded up: variance of service times must not idle the scarce resource. But no more above K than
-   * {@link workMs}: where service takes long, twice as long would be too long for anybody who waits.
+   * L = K * headroom, rounded up: variance of service times must not idle the scarce resource. But while the loop rests no
+   * more above K than {@link workElsewhereMs} or the root of K: where service takes long, twice as long would be too long
+   * for anybody who waits.
    */
   readonly headroom: number
   /**

@@ -137,8 +137,8 @@ export class Outstayers<S extends Stay> {
     return this.#going
   }
 
-  /** It is over; nothing changes where it did not go on. */
-  ended(stay: S): void {
-    this.#going.delete(stay)
+  /** It is over. False where it did not go on; then nothing changes. */
+  ended(stay: S): boolean {
+    return this.#going.delete(stay)
   }
 }

@@ -226,7 +226,8 @@ export class Outlet {
     const { lost } = this.queue
     const owed = done !== undefined && this.debt.add(done)
     // Under a reader that is too slow this is the way of nearly every line: it costs no copy.
-    if (this.queue.turnsAway && endsLine(data)) this.queue.turnAway(linesOf(data), byteLength(data), done)
+    if (this.queue.turnsAway && data.length <= PART_BYTES && endsLine(data))
+      this.queue.turnAway(linesOf(data), byteLength(data), done)
     // Given to us for now; the caller may fill its buffer anew.
     else this.queueUp(typeof data === 'string' ? Buffer.from(data) : new Uint8Array(data), done)
     if (this.queue.lost > lost) {

@@ -14,7 +14,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { kindOf } from '../admission/fair-shares.ts'
+import { KINDS, kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { Outstayers } from '../admission/outstayers.ts'
@@ -513,7 +513,7 @@ export class Doorkeeper {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
-    this.#outstayers?.started(exchange, kindOf(exchange.url))
+    this.#outstayers?.started(exchange, stayKind(exchange))
     // The end of an upload is no request.
     if (exchange.resume === undefined) this.counts.admitted++
   }
@@ -605,7 +605,8 @@ export class Doorkeeper {
     const { timeline } = exchange
     this.#connectionOf(exchange)?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
-    this.#outstayers?.ended(exchange)
+    if (this.#outstayers?.ended(exchange) && exchange.response?.headersSent)
+      this.#noteCost(exchange, nowMs - exchange.startedAt)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
@@ -797,18 +798,18 @@ export class Doorkeeper {
    * somebody does.
    */
   #makeRoom(nowMs: number): void {
-    if (nowMs < this.#lookAgainAt) return
     this.#releaseFlowing(nowMs)
     this.#releaseOutstayers(nowMs)
-    const tookMs = now() - nowMs
-    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
 
   #releaseFlowing(nowMs: number): void {
+    if (nowMs < this.#lookAgainAt) return
     for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
       if (exchange.response?.headersSent !== true) this.#askAgainAfterUpload(exchange)
       this.#release(exchange, nowMs, true)
     }
+    const tookMs = now() - nowMs
+    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
 
   #releaseOutstayers(nowMs: number): void {
@@ -823,9 +824,7 @@ export class Doorkeeper {
       exchange.holdsPermit = false
       this.#inService.delete(exchange)
       outstayers.goesOn(exchange)
-      const serviceMs = nowMs - exchange.startedAt
-      this.#gate.goOn(nowMs, serviceMs, exchange)
-      this.#noteCost(exchange, serviceMs)
+      this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
 
@@ -985,6 +984,11 @@ export class Doorkeeper {
     }
     this.#hooks.onFailure(error)
   }
+}
+
+/** Reading an order is another matter than placing one, though the path is the same. */
+function stayKind({ request: { method = '' }, url }: Exchange): number {
+  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
 }
 
 /** Not the stand-in of one that is over. */

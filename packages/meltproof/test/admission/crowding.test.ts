@@ -97,6 +97,21 @@ describe('crowding', () => {
     assert.equal(after(came, service).knee(SLOWER), undefined)
   })
 
+  test('a process runs for years', () => {
+    const crowding = new Crowding()
+    let at = 0
+    for (let i = 0; i < 100_000; i++) {
+      crowding.admitted(++at, 1)
+      crowding.completed(at, 0)
+    }
+    const came = Array.from({ length: 64 }, (_, i) => at + 1 + i)
+    const service = behind(4, 300, came)
+    for (const [i, time] of came.entries()) crowding.admitted(time, i + 1)
+    for (const [i, time] of came.entries()) crowding.completed(time, service[i]!)
+    const knee = crowding.knee(SLOWER)!
+    assert.ok(knee > 2 && knee < 8, `${knee}`)
+  })
+
   test('says nothing before enough have left, and nothing of what came before it was cleared', () => {
     const came = every(1, 20)
     const crowding = after(came.slice(0, 7), behind(2, 300, came.slice(0, 7)))

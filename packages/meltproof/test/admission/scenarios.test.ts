@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { KneeLaw } from '../../src/admission/knee-law.ts'
 import { goodRate, secondsToConverge, shareOfIdeal, shedShare, usualLimit } from '../../sim/figures.ts'
+import type { Workload } from '../../sim/workload.ts'
 import { cpu5, SCENARIOS, type Scenario, scenario } from '../../sim/scenarios.ts'
 import { quantile, type SimResult, simulate } from '../../sim/service.ts'
 
@@ -38,14 +39,14 @@ const LESS: Readonly<Record<string, number>> = {
   'pool of 4 at 1.2x, around 300 ms': 0.83,
   'pool of 4 at 3x, around 300 ms': 0.8,
   'pool of 4 at 10x, around 300 ms': 0.83,
-  'pool of 10 at 1.2x, around 300 ms': 0.91,
+  'pool of 10 at 1.2x, around 300 ms': 0.87,
   'pool of 10 at 3x, around 300 ms': 0.92,
   'pool of 10 at 10x, around 300 ms': 0.89,
   'pool of 40 at 1.2x, around 500 ms': 0.78,
   'pool of 40 at 3x, around 500 ms': 0.63,
-  'pool of 40 at 10x, around 500 ms': 0.75,
-  // The more there are in service the more it does, without end; a limit that lets service take 100 ms gets so far.
-  'a group commit at 2x': 0.8,
+  'pool of 40 at 10x, around 500 ms': 0.7,
+  // The more there are in service the more it does, without end; a limit that lets service take 80 to 100 ms gets so far.
+  'a group commit at 2x': 0.74,
   // Those let in before anything was known are in front of everybody when it goes on.
   'the database answers nobody from 0 to 5 s, at 600/s': 0.92,
 }
@@ -114,6 +115,34 @@ describe('more than goodput', () => {
       eachSeed(`pool at ${k}x`, result => latencies.push(...result.latencies))
       const p95 = quantile(Float64Array.from(latencies).sort(), 0.95)
       assert.ok(p95 <= 300, `${k}x: p95 ${p95.toFixed(0)} ms`)
+    }
+  })
+
+  test('seconds behind few connections: throughput stays, whatever a second is worth', () => {
+    for (const [poolSize, ms] of [
+      [8, 1000],
+      [8, 3000],
+      [20, 5000],
+    ] as const) {
+      const capacity = (poolSize * 1000) / ms
+      const workload: Workload = {
+        rate: () => 3 * capacity,
+        steps: random => [{ pool: ms * (0.5 + random.next()) }],
+        poolSize,
+      }
+      for (const seed of SEEDS) {
+        const patient = { seconds: 180, seed, sloMs: 120_000, law: (busyMs: () => number) => new KneeLaw(busyMs) }
+        const rate = goodRate(simulate(workload, patient), 90, 160)
+        assert.ok(rate >= 0.75 * capacity, `${poolSize} of ${ms} ms, seed ${seed}: ${rate} of ${capacity}/s`)
+      }
+    }
+  })
+
+  test('the core at nine tenths, and each waits 300 ms beside: room for chance', () => {
+    const workload: Workload = { rate: () => 45, steps: () => [{ cpu: 20 }, { wait: 300 }] }
+    for (const seed of SEEDS) {
+      const share = shedShare(simulate(workload, { seconds: 60, seed, law: busyMs => new KneeLaw(busyMs) }))
+      assert.ok(share <= 0.06, `seed ${seed}: ${(100 * share).toFixed(1)} % shed`)
     }
   })
 

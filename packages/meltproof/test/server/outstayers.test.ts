@@ -59,13 +59,14 @@ describe('requests that outstay', () => {
   })
 
   it('no more than may at once, however they end', async () => {
-    const there = await house(resting, 3)
+    const there = await house(resting, 2)
     for (const end of ['answer', 'abort', 'answer'] as const) {
       const clients = await overtaken(there)
       assert.equal((await there.quick.get('/').answer()).body, 'quick', end)
+      assert.equal(there.door.outstaying, 2, end)
       if (end === 'abort') for (const client of clients) client.destroy()
       for (const { response } of there.slow) response.end()
-      await eventually('every permit is back', () => there.door.inflight === 0)
+      await eventually('every permit is back', () => there.door.inflight === 0 && there.door.outstaying === 0)
       for (const client of clients) client.destroy()
     }
   })
