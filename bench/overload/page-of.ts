@@ -8,7 +8,6 @@ const WORST_LOADS = [10, 100]
 
 export function pageOf(board: Scoreboard): string {
   const { shedCost, suites } = board
-  const machine = suites[0]?.result.conditions
   return `# Scoreboard
 
 Written by \`npm run bench:overload\` (\`bench/overload/\`) from \`bench/results/overload.json\`; not by hand. The same work
@@ -20,12 +19,12 @@ once: above the capacity (1 - k r/S) / (1 - r/S), where S is the service time (1
 That cost is measured at one rate; in larger batches a shed is cheaper, so a figure can lie above its ideal. Where the
 work is done elsewhere (the pools), sheds use a core that would idle, and the ideal is all of it.
 
-${machine === undefined ? '' : `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${machine.platform}.`} ${
-    shedCost === undefined
-      ? ''
-      : `r measured on ${shedCost.measuredAt.slice(0, 10)} (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
+${
+  shedCost === undefined
+    ? ''
+    : `r measured on ${shedCost.measuredAt.slice(0, 10)} (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
 standing connections, ${shedCost.us.fresh.toFixed(1)} us with a connection per request.`
-  }
+}
 
 ## Goodput kept
 
@@ -70,7 +69,8 @@ function chapter(suite: Suite): string {
 ## ${subject.workload.title}, ${conditions.connections}
 
 ${subject.workload.story} Capacity ${formatRate(capacity!.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
-${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}.
+${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}, Node ${conditions.node}, ${conditions.cores} cores
+of ${conditions.cpu}.
 ${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
 ${tableOf(suite)}
 ${beside.length === 0 ? '' : `\nThe cheap route beside it:\n\n${besideTable(beside)}\n`}

@@ -1,5 +1,5 @@
 /** From the cells measured so far to bench/results/overload.json, docs/scoreboard.md and its pictures. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
 import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
@@ -24,6 +24,10 @@ export interface Suite {
   readonly ideal: Readonly<Record<number, number>>
 }
 
+const SUBJECTS: readonly Subject[] = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
+  MODES.map(mode => ({ name, workload, mode })),
+)
+
 export interface Scoreboard {
   readonly shedCost: ShedCost | undefined
   readonly suites: readonly Suite[]
@@ -35,17 +39,40 @@ export function suiteOf({ name, mode }: Pick<Subject, 'name' | 'mode'>): string 
 
 export function scoreboardOf(store: Store): Scoreboard {
   const shedCost = store.shedCost()
-  const suites = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
-    MODES.flatMap(mode => assemble(store, { name, workload, mode }, shedCost) ?? []),
-  )
+  const suites = SUBJECTS.flatMap(subject => assemble(store, subject, shedCost) ?? [])
   return { shedCost, suites }
 }
 
+/** What of a suite is kept in bench/results/overload.json. */
+type KeptSuite = MeltResult & Pick<Suite, 'beside' | 'ideal'>
+
+/** As last written; a suite that is not in the store, because it was measured elsewhere or long ago, stays as it was. */
+function lastWritten(file: string): Scoreboard {
+  if (!existsSync(file)) return { shedCost: undefined, suites: [] }
+  const { shedCost, suites } = JSON.parse(readFileSync(file, 'utf8')) as {
+    shedCost: ShedCost | undefined
+    suites: readonly KeptSuite[]
+  }
+  const known = suites.flatMap(({ beside, ideal, ...result }) => {
+    const subject = SUBJECTS.find(each => suiteOf(each) === result.name)
+    if (subject === undefined) return []
+    return [{ name: suiteOf(subject), subject, result, beside, ideal, idealAt: (multiple: number) => ideal[multiple]! }]
+  })
+  return { shedCost, suites: known }
+}
+
 export function writeScoreboard(root: string, store: Store): void {
-  const board = scoreboardOf(store)
+  const file = join(root, 'bench/results/overload.json')
+  const measured = scoreboardOf(store)
+  const last = lastWritten(file)
+  const all = [...measured.suites, ...last.suites]
+  const board: Scoreboard = {
+    shedCost: measured.shedCost ?? last.shedCost,
+    suites: SUBJECTS.flatMap(subject => all.find(({ name }) => name === suiteOf(subject)) ?? []),
+  }
   const images = join(root, 'docs/images')
   mkdirSync(images, { recursive: true })
-  for (const { name, subject, result, idealAt } of board.suites) {
+  for (const { name, subject, result, idealAt } of measured.suites) {
     if (new Set(result.rows.map(row => row.multiple)).size > 1) {
       const title = `${subject.workload.title}, ${result.conditions.connections}`
       writeFileSync(join(images, `overload-${name}.svg`), pictureOf(title, result, idealAt))
@@ -56,14 +83,16 @@ export function writeScoreboard(root: string, store: Store): void {
     suites: board.suites.map(({ result, beside, ideal }) => ({
       ...result,
       // Second by second is for looking into a run; here each cell keeps its figures.
-      steps: result.steps.map(({ seconds: _seconds, memory: _memory, ...step }) => step),
+      steps: result.steps.map(step => ({ ...step, seconds: undefined, memory: undefined })),
       beside,
       ideal,
     })),
   }
-  writeFileSync(join(root, 'bench/results/overload.json'), `${JSON.stringify(json, null, 1)}\n`)
+  writeFileSync(file, `${JSON.stringify(json, null, 1)}\n`)
   writeFileSync(join(root, 'docs/scoreboard.md'), pageOf(board))
-  console.log(`wrote bench/results/overload.json and docs/scoreboard.md: ${board.suites.length} suites`)
+  console.log(
+    `wrote bench/results/overload.json and docs/scoreboard.md: ${board.suites.length} suites, ${measured.suites.length} of them measured here`,
+  )
 }
 
 function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined): Suite | undefined {
