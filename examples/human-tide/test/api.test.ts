@@ -154,6 +154,7 @@ for (const [what, body, status, code] of [
 }
 
 test('numbers at the edge of what a column holds are stored, and spoil nobody else’s report', async () => {
+  const sentAt = Date.now()
   const edges = [
     { accuracy: 1e-46 },
     { accuracy: 5e-324 },
@@ -161,9 +162,10 @@ test('numbers at the edge of what a column holds are stored, and spoil nobody el
     { lat: 5e-324, lon: -5e-324 },
     { lat: -90, lon: 180 },
     { seq: Number.MAX_SAFE_INTEGER },
-    { at: Date.now() - 7 * 86_400_000 },
+    { at: sentAt - 7 * 86_400_000 },
   ]
-  const bodies = [...edges, ...Array.from({ length: 20 }, () => ({}))].map(change => report(position(1, change)))
+  const changes = [...edges, ...Array.from({ length: 20 }, () => ({}))]
+  const bodies = changes.map(change => ({ ...report(position(1, change)), sentAt }))
   const answers = await Promise.all(bodies.map(body => post(newKey(), body)))
   assert.deepEqual(
     answers.map(({ status }) => status),
