@@ -50,8 +50,8 @@ export const tide: Scenario<unknown> = scenario<TideMeasured>({
       let beyond = 0
       for (const phones of context.pick({
         brief: [50, 200],
-        quick: [100, 1000, 3000, 5000, 7000, 9000, 12_000],
-        full: [100, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 5000, 6000, 7000, 8000, 10_000, 12_000],
+        quick: [100, 1000, 3000, 5000, 7000, 9000, 12_000, 16_000],
+        full: [100, 500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 5000, 6000, 7000, 8000, 10_000, 12_000, 16_000],
       })) {
         const stepMs = phones > FEW ? durationMs : durationMs * FEW_TAKE_LONGER
         const step = await walk(context, database, { arm, app, load: newPhones(phones, stepMs) })
