@@ -23,7 +23,8 @@ ${
   shedCost === undefined
     ? ''
     : `r measured on ${shedCost.measuredAt.slice(0, 10)} (\`bench/shed-cost.ts\`, median of ${shedCost.rounds}): ${shedCost.us.standing.toFixed(1)} us with
-standing connections, ${shedCost.us.fresh.toFixed(1)} us with a connection per request.`
+standing connections, ${shedCost.us.fresh.toFixed(1)} us with a connection per request.
+Suites that were measured before keep the ideal of the r of their day.`
 }
 
 ## Goodput kept
