@@ -9,9 +9,8 @@
  * runs/overload/ as it ends, and the next start goes on from there. `--for SECONDS` stops by itself and exits with 75
  * while there is more to do. When all that was asked for is there (or with --report) it writes
  * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg; suites that are not in runs/overload/ stay
- * as they were. `--only-quiet` keeps nothing
- * that was measured while somebody else used a tenth of the server's core: start it again until all is there. `--quick`
- * measures less, and in another folder, and prints what it found instead.
+ * as they were. `--only-quiet` keeps nothing that was measured while somebody else used a tenth of the server's core: start
+ * it again until all is there. `--quick` measures less, and in another folder, and prints what it found instead.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

