@@ -10,7 +10,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from './exchange.ts'
-import { NOBODY, type Parser, type RefuseHead, standAtHead } from './parser-head.ts'
+import { ASKED_AT_HEAD, type AskedAtHead, NOBODY, type Parser, standAtHead } from './parser-head.ts'
 
 /** Returns 0, or 2 for an upgrade. */
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
@@ -19,21 +19,23 @@ export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => numbe
 export type OnHead = (connection: Connection, request: IncomingMessage, keepAlive: boolean) => number
 
 /** Answers a plain GET at its head, if it can be shed at once; true when it did. */
-export type RefuseAt = (connection: Connection, ...head: Parameters<RefuseHead>) => boolean
-
-/** Where a socket keeps its connection: with short connections a WeakMap would cost as much as all the rest. */
-const CONNECTION: unique symbol = Symbol('meltproof.connection')
+export type RefuseAt = (
+  connection: Connection,
+  rawHeaders: readonly string[],
+  url: string,
+  keepAlive: boolean,
+) => boolean
 
 /** A socket with the properties node:http gives it. */
 export interface HttpSocket extends Socket {
-  [CONNECTION]?: Connection
+  [ASKED_AT_HEAD]?: Connection
   parser?: Parser | null
   /** The response that currently writes to this socket. */
   _httpMessage?: object | null
   _paused?: boolean
 }
 
-export class Connection {
+export class Connection implements AskedAtHead {
   readonly socket: HttpSocket
   /** Node's own handling of a parsed head. */
   readonly handOn: OnIncoming
@@ -61,9 +63,11 @@ export class Connection {
   #context: AsyncResource | undefined
 
   readonly #door: OnHead
+  readonly #refuse: RefuseAt
 
-  private constructor(socket: HttpSocket, handOn: OnIncoming, door: OnHead) {
+  private constructor(socket: HttpSocket, handOn: OnIncoming, door: OnHead, refuse: RefuseAt) {
     this.#door = door
+    this.#refuse = refuse
     this.socket = socket
     this.handOn = handOn
   }
@@ -72,16 +76,20 @@ export class Connection {
   static attach(socket: HttpSocket, onIncoming: OnHead, refuse: RefuseAt): Connection | undefined {
     const parser = socket.parser
     if (typeof parser?.onIncoming !== 'function') return undefined
-    const connection = new Connection(socket, parser.onIncoming, onIncoming)
-    socket[CONNECTION] = connection
+    const connection = new Connection(socket, parser.onIncoming, onIncoming, refuse)
+    socket[ASKED_AT_HEAD] = connection
     parser.onIncoming = (request, keepAlive) => onIncoming(connection, request, keepAlive)
-    standAtHead(parser, socket, (...head) => refuse(connection, ...head))
+    standAtHead(parser)
     return connection
+  }
+
+  refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
+    return this.#refuse(this, rawHeaders, url, keepAlive)
   }
 
   /** The connection that the door with this `onIncoming` has at a socket. */
   static of(socket: HttpSocket, onIncoming: OnHead): Connection | undefined {
-    const connection = socket[CONNECTION]
+    const connection = socket[ASKED_AT_HEAD]
     return connection !== undefined && connection.#door === onIncoming ? connection : undefined
   }
 

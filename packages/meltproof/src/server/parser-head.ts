@@ -10,8 +10,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpSocket } from './connection.ts'
 
-/** Asked about a plain GET without a body to be expected of it; true when it has been answered. */
-export type RefuseHead = (rawHeaders: readonly string[], url: string, keepAlive: boolean) => boolean
+/** Who is asked about the heads that a parser reports for a socket. */
+export interface AskedAtHead {
+  /** Asked about a plain GET without a body to be expected of it; true when it has been answered. */
+  refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
+}
 
 /**
  * Where Node's parser puts the rest of a request that nobody will read. Nulling `parser.incoming` instead would leave
@@ -29,10 +32,11 @@ export const NOBODY = {
 
 /** On a parser: it is wrapped. */
 const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
-/** On a socket: whom to ask. A parser, which outlives its connections, must not hold on to one. */
-const REFUSE: unique symbol = Symbol('meltproof.refuse')
-
-type AskedSocket = HttpSocket & { [REFUSE]?: RefuseHead }
+/**
+ * On a socket: whom to ask. A parser, which outlives its connections, must not hold on to one; and with short connections
+ * a WeakMap would cost as much as all the rest.
+ */
+export const ASKED_AT_HEAD: unique symbol = Symbol('meltproof.connection')
 
 /** Node's parser as far as we rely on it. */
 export interface Parser {
@@ -60,15 +64,9 @@ type OnHeadersComplete = (
 const NAME = 'parserOnHeadersComplete'
 const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
 
-/** Asks `refuse` about the heads that `parser` reports for `socket`. False when this Node has no such place. */
-export function standAtHead(parser: Parser, socket: HttpSocket, refuse: RefuseHead): boolean {
-  if (parser[WRAPPED] !== true && !wrap(parser)) return false
-  const asked: AskedSocket = socket
-  asked[REFUSE] = refuse
-  return true
-}
-
-function wrap(parser: Parser): boolean {
+/** Has `parser` ask whoever is at its socket ({@link ASKED_AT_HEAD}). False when this Node has no such place. */
+export function standAtHead(parser: Parser): boolean {
+  if (parser[WRAPPED] === true) return true
   for (let index = 0; index < 8; index++) {
     const callback = parser[index]
     if (typeof callback !== 'function' || callback.name !== NAME) continue
@@ -96,17 +94,16 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
     upgrade,
     keepAlive,
   ) {
-    const socket: AskedSocket | null | undefined = this.socket
-    const refuse = socket?.[REFUSE]
+    const asked = this.socket?.[ASKED_AT_HEAD]
     if (
-      refuse !== undefined &&
+      asked !== undefined &&
       method === get &&
       minor === 1 &&
       major === 1 &&
       !upgrade &&
       // Missing when there were so many that Node got them in parts.
       headers !== undefined &&
-      refuse(headers, url, keepAlive)
+      asked.refuseAtHead(headers, url, keepAlive)
     ) {
       this.incoming = NOBODY
       return 0
