@@ -6,7 +6,7 @@
  * The permit comes back when the handler ends. Node does not always tell when that is, so a permit comes back as well
  *
  * - once the request has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
- * - one by one after 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
+ * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
  *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
  */
 import type { Stay, Stays } from './stays.ts'
@@ -14,7 +14,7 @@ import type { Stay, Stays } from './stays.ts'
 /** Overtaken by so many times as many as there are beside it. */
 const OVERTAKEN_BY = 2
 /** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
-const FIRST_PROBE_MS = 1000
+const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 
 export class Abandoned<S extends Stay> {

@@ -598,8 +598,18 @@ export class Doorkeeper {
   #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const emit = this.#emit()
     const tells = this.#tellsTiming(request)
-    if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
-    return observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+    let returned = false
+    try {
+      const handled =
+        !tells && !requests.hasSubscribers
+          ? emit.call(this.#server, event, request, response)
+          : observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+      returned = true
+      return handled
+    } finally {
+      // Its exception passes; nobody will end the response, and the permit ends when the client leaves.
+      if (!returned) exchange.threw = true
+    }
   }
 
   #tellsTiming(request: IncomingMessage): boolean {
@@ -961,11 +971,11 @@ export class Doorkeeper {
 }
 
 /**
- * Whether a handler has ended whose response is closed: it has ended the response, or closed the connection itself. A
+ * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
  * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
  */
-function handlerHasEnded({ request, response }: Exchange, connection: Connection | undefined): boolean {
-  if (response === undefined || response.writableEnded) return true
+function handlerHasEnded({ request, response, threw }: Exchange, connection: Connection | undefined): boolean {
+  if (response === undefined || response.writableEnded || threw) return true
   if (request.httpVersionMajor >= 2 || connection === undefined) return false
   const { socket, timedOut } = connection
   return !timedOut && !socket.readableEnded && socket.errored == null

@@ -52,6 +52,8 @@ export class Exchange implements Entry, Stay {
   holdsPermit = false
   /** Nobody waits for its answer any more, and its handler was not seen to end. */
   abandoned = false
+  /** Its handler threw. */
+  threw = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */
   ungated = false
   /** Goes on with a handler that waits for the end of an upload; of an exchange that asks for that alone. */

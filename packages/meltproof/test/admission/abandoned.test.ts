@@ -40,15 +40,15 @@ describe('work that was abandoned is presumed over', () => {
     const { abandoned, start, answer, stays } = service()
     abandoned.add(start(0, 1), 0)
     answer.call({ start, stays }, 1000, 2)
-    assert.deepEqual(abandoned.takePresumedOver(999), [])
+    assert.deepEqual(abandoned.takePresumedOver(499), [])
   })
 
-  it('one after a second, the next after two more, then four: an outage lets hardly anybody in', () => {
+  it('one after half a second, the next after one more, then two: an outage lets hardly anybody in', () => {
     const { abandoned, start } = service()
     for (let i = 0; i < 100; i++) abandoned.add(start(), 0)
     const at: number[] = []
-    for (let second = 0; second <= 64; second++) {
-      for (const _ of abandoned.takePresumedOver(second * 1000)) at.push(second)
+    for (let half = 0; half <= 64; half++) {
+      for (const _ of abandoned.takePresumedOver(half * 500)) at.push(half)
     }
     assert.deepEqual(at, [1, 3, 7, 15, 31, 63])
   })
@@ -58,8 +58,8 @@ describe('work that was abandoned is presumed over', () => {
     const stays = Array.from({ length: 100 }, () => start())
     for (const stay of stays) abandoned.add(stay, 0)
     for (let i = 0; i < 50; i++) {
-      assert.equal(abandoned.ended(stays[i]!, i * 900), true)
-      assert.deepEqual(abandoned.takePresumedOver(i * 900 + 899), [])
+      assert.equal(abandoned.ended(stays[i]!, i * 400), true)
+      assert.deepEqual(abandoned.takePresumedOver(i * 400 + 399), [])
     }
     assert.equal(abandoned.count, 50)
     assert.equal(abandoned.ended(stays[0]!, 0), false, 'it has ended before')
