@@ -4,10 +4,11 @@
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
-import { Gate, type GateTuning } from '../src/admission/gate.ts'
+import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
-import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
-import type { Waiting } from '../src/admission/queue.ts'
+import { Abandoned } from '../src/admission/abandoned.ts'
+import { Outstayers } from '../src/admission/outstayers.ts'
+import { type Stay, Stays } from '../src/admission/stays.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
@@ -63,7 +64,7 @@ export interface SimResult {
   readonly law: LimitLaw | undefined
 }
 
-export interface SimRequest extends Waiting, Stay {
+export interface SimRequest extends Entry, Stay {
   readonly createdAt: number
   readonly tries: number
   readonly user: number
@@ -71,8 +72,8 @@ export interface SimRequest extends Waiting, Stay {
   readonly kind: number
   steps: readonly Step[]
   step: number
-  /** `going on`: in service without a permit (outstayers.ts). */
-  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'over'
+  /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
+  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
 
 /** While somebody waits, the door looks this often for who outstays, ms. */
@@ -153,21 +154,24 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  const outstayers = new Outstayers<SimRequest>(options.tuning)
+  const stays = new Stays<SimRequest>()
+  const outstayers = new Outstayers(stays, options.tuning)
+  const abandoned = new Abandoned(stays)
   const serving = new Set<SimRequest>()
   let lookedAt = 0
   let watching = false
   function lookForOutstayers(): void {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
+    for (const request of abandoned.takePresumedOver(loop.nowMs)) drop(request)
     if (!outstayers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
       if (outstayers.full || outstayers.tooShort(request)) return
-      if (!outstayers.has(request)) continue
+      if (request.state === 'left' || !outstayers.has(request)) continue
       serving.delete(request)
       outstayers.goesOn(request)
       request.state = 'going on'
-      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
+      gate.drop(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
   }
 
@@ -187,6 +191,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       createdAt,
       arrivedAt: 0,
       left: false,
+      startBy: Number.POSITIVE_INFINITY,
+      again: false,
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
@@ -232,18 +238,25 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function giveUp(request: SimRequest, nowMs: number): void {
     if (request.state === 'over') return
     gaveUp++
-    if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
-    // As in Node, the handler of a client that left runs on; its permit returns with the closed response.
-    leave(request, false)
-    request.state = 'over'
+    if (request.state === 'serving') {
+      // As in Node, its handler runs on.
+      request.state = 'left'
+      abandoned.add(request, loop.nowMs)
+    } else {
+      if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
+      outstayers.ended(request)
+      request.state = 'over'
+    }
     again(request, nowMs)
   }
 
-  function leave(request: SimRequest, answered: boolean): void {
-    outstayers.ended(request)
+  /** Its permit is free, though it was not answered. */
+  function drop(request: SimRequest): void {
     if (!serving.delete(request)) return
-    outstayers.left(request, answered)
-    gate?.release(loop.nowMs, loop.nowMs - request.startedAt, answered, answered ? request : undefined)
+    request.state = 'over'
+    stays.gone(request)
+    gate?.drop(loop.nowMs, loop.nowMs - request.startedAt)
+    if (gate === undefined) unguarded--
   }
 
   function again(request: SimRequest, nowMs: number): void {
@@ -264,7 +277,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
-    outstayers.started(request, request.kind)
+    stays.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
     started++
@@ -307,8 +320,16 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function finish(request: SimRequest): void {
+    if (request.state === 'left') {
+      abandoned.ended(request, loop.nowMs)
+      drop(request)
+    }
     if (request.state === 'over') return
-    leave(request, true)
+    outstayers.ended(request)
+    if (serving.delete(request)) {
+      stays.answered(request, loop.nowMs)
+      gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
+    }
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)

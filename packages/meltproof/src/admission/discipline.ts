@@ -19,11 +19,22 @@ export type ShedReason =
   | 'closing'
   /** Live objects nearly fill the heap. Decided before the gate is asked. */
   | 'memory'
+  /** It could not have been served within its deadline. */
+  | 'deadline'
   /** An upgrade was pipelined behind it, which can not wait, and answers come in order. Decided at the connection. */
   | 'upgrade'
 
 /** All of them. */
-export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory', 'upgrade']
+export const SHED_REASONS: readonly ShedReason[] = [
+  'standing',
+  'stale',
+  'late',
+  'full',
+  'deadline',
+  'closing',
+  'memory',
+  'upgrade',
+]
 
 /** Never throws; `value` may be anything. */
 export function isShedReason(value: unknown): value is ShedReason {
@@ -40,6 +51,8 @@ export interface QueueDiscipline<E extends Waiting> {
   readonly size: number
   /** True while waiting is overload and not merely a burst. */
   readonly standing: boolean
+  /** How long one that came now would wait, as far as is known, ms. */
+  readonly expectedWaitMs?: number
   /** A request that can not start came: it waits from now on, or is told a reason at once. */
   push(entry: E, nowMs: number): 'wait' | ShedReason
   /**

@@ -106,6 +106,11 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return this.#standing && this.#queue.size > 0
   }
 
+  /** In a standing queue the newest is next. */
+  get expectedWaitMs(): number {
+    return this.#standing ? 0 : this.#backlogMs()
+  }
+
   push(entry: E, nowMs: number): 'wait' | ShedReason {
     const which = this.#lineFor(entry, nowMs)
     entry.line = which

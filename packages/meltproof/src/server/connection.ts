@@ -47,6 +47,8 @@ export class Connection implements AskedAtHead {
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
   closing = false
+  /** Node has closed it, or is about to, because nothing moved on it. */
+  timedOut = false
   /** Ends the time in which what still arrives is read and dropped. */
   lingering: NodeJS.Timeout | undefined
   /**

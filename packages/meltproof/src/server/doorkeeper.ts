@@ -14,10 +14,9 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { KINDS, kindOf } from '../admission/fair-shares.ts'
+import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
-import { Outstayers } from '../admission/outstayers.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
@@ -28,12 +27,13 @@ import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
-import { flows, sendsEvents, waitsForBody } from './flows.ts'
-import { InService } from './in-service.ts'
+import { sendsEvents } from './flows.ts'
 import { makeLast } from './last-answer.ts'
 import { keepEnd } from './kept-end.ts'
+import { mute } from './late-answer.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
+import { LOOK_MS, Permits } from './permits.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -58,13 +58,6 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/**
- * Permits that are not needed are looked for this often while somebody waits, ms, or less often where looking would take
- * a larger share of the time.
- */
-const LOOK_MS = 5
-const LOOK_SHARE = 0.02
-const LOOK_MAX_MS = 10
 /** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
 const LINGER_MS = 2000
 /**
@@ -79,7 +72,7 @@ export class Doorkeeper {
   readonly counts: DoorCounts = {
     admitted: 0,
     exempt: 0,
-    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
+    shed: { standing: 0, stale: 0, late: 0, full: 0, deadline: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
   /** HTTP/1 connections whose parser we stand at. */
@@ -94,7 +87,7 @@ export class Doorkeeper {
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
-  readonly #inService = new InService()
+  readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
   /** Those among them whose next in line may ask at the gate. */
@@ -109,10 +102,7 @@ export class Doorkeeper {
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
-  #lookAgainAt = 0
   #lookTimer: NodeJS.Timeout | undefined
-  /** Absent where everybody counts. */
-  readonly #outstayers: Outstayers<Exchange> | undefined
   /** Uploads that are over and wait for a permit again. */
   readonly #heldUploads = new Set<Exchange>()
   #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
@@ -131,7 +121,6 @@ export class Doorkeeper {
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
     this.#hooks = hooks
-    this.#outstayers = policy.loopBusyMs === undefined ? undefined : new Outstayers(tuning)
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
     const { level } = policy
@@ -150,22 +139,37 @@ export class Doorkeeper {
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
         kind: exchange => kindOf(exchange.url),
+        startBy:
+          hooks.deadlines === undefined
+            ? undefined
+            : exchange => exchange.answerBy - this.#permits.leastServiceMs(exchange),
       },
       tuning,
       policy.queue,
     )
+    this.#permits = new Permits(this.#gate, tuning, {
+      onAnswered: (exchange, serviceMs) => this.#noteCost(exchange, serviceMs),
+      onUploadPaused: exchange => this.#askAgainAfterUpload(exchange),
+      onGone: exchange => this.#onGone(exchange),
+      loopBusyMs: policy.loopBusyMs,
+    })
     this.#interceptEmit(own)
     this.#interceptIdleClosing()
   }
 
   get inflight(): number {
-    if (!this.#open) this.#releaseFlowing(now())
+    if (!this.#open) this.#guarded(() => this.#permits.lookAround(now()))
     return this.#gate.inflight
   }
 
   /** How many go on without a permit because they take far longer than others of their kind. */
   get outstaying(): number {
-    return this.#outstayers?.count ?? 0
+    return this.#permits.outstaying
+  }
+
+  /** How many handlers work on for clients that have left or were told that their deadline has passed. */
+  get abandoned(): number {
+    return this.#permits.abandoned
   }
 
   get queued(): number {
@@ -283,6 +287,9 @@ export class Doorkeeper {
           this.#onConnection(args[0] as HttpSocket)
           return emitted
         }
+        case 'timeout':
+          this.#onTimeout(args[0] as HttpSocket | undefined)
+          return emit().call(server, event, ...args)
         case 'upgrade':
         case 'connect':
           this.#onUpgrade(args[1] as Duplex | undefined)
@@ -330,6 +337,12 @@ export class Doorkeeper {
     }
   }
 
+  /** Node closes a connection on which nothing moves, though a handler may be at work. */
+  #onTimeout(socket: HttpSocket | undefined): void {
+    const connection = typeof socket === 'object' ? Connection.of(socket, this.#onHead) : undefined
+    if (connection !== undefined) connection.timedOut = true
+  }
+
   /** The connection becomes somebody else's. */
   #onUpgrade(socket: Duplex | undefined): void {
     // Apps emit these events themselves, with whatever they have.
@@ -348,7 +361,7 @@ export class Doorkeeper {
     connection.behind = []
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
-    if (overlapping !== undefined) for (const exchange of overlapping) this.#onGone(exchange)
+    if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
 
   // A request arrives ---------------------------------------------------------------------------------------------
@@ -370,7 +383,7 @@ export class Doorkeeper {
       connection.stopIdleTimeout(this.#server)
       const answer = connection.handOn(request, keepAlive)
       // Still true when somebody listens, whatever this Node answers its parser.
-      if (request.upgrade) this.#releaseBefore(connection)
+      if (request.upgrade) this.#guarded(() => this.#permits.dropAllOf(connection))
       return answer
     }
     const exchange = new Exchange(request, connection, keepAlive, now())
@@ -449,10 +462,10 @@ export class Doorkeeper {
       // If Node answered by itself (no Host header, a 417), no response came by.
       if (exchange.response === undefined) {
         connection.overlapping?.delete(exchange)
-        this.#ended(exchange, now())
+        this.#ended(exchange, true)
       } else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
         // With thousands of event sources that connect at once, each look for flows is one too late.
-        this.#release(exchange, now())
+        this.#guarded(() => this.#permits.answered(exchange, now()))
       }
     }
   }
@@ -479,6 +492,8 @@ export class Doorkeeper {
       return 'start'
     }
     this.#pressure.offered(nowMs)
+    const { deadlines } = this.#hooks
+    if (deadlines !== undefined) exchange.answerBy = exchange.arrivedAt + deadlines.answerMs(exchange.request)
     const decision = memoryShort?.() ? 'memory' : this.#ask(exchange, nowMs)
     if (dryRun && decision !== 'start') {
       exchange.ungated = true
@@ -498,8 +513,8 @@ export class Doorkeeper {
   }
 
   #ask(exchange: Exchange, nowMs: number): Decision {
-    if (this.#gate.full) this.#makeRoom(nowMs)
-    const decision = this.#gate.offer(exchange, nowMs)
+    if (this.#gate.full) this.#permits.makeRoom(nowMs)
+    const decision = exchange.again ? this.#gate.offerAgain(exchange, nowMs) : this.#gate.offer(exchange, nowMs)
     if (decision === 'wait') this.#lookWhileWaiting()
     return decision
   }
@@ -510,12 +525,9 @@ export class Doorkeeper {
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
-    exchange.startedAt = nowMs
-    exchange.holdsPermit = true
-    this.#inService.add(exchange)
-    this.#outstayers?.started(exchange, stayKind(exchange))
+    this.#permits.take(exchange, nowMs)
     // The end of an upload is no request.
-    if (exchange.resume === undefined) this.counts.admitted++
+    if (!exchange.again) this.counts.admitted++
   }
 
   #wait(connection: Connection, exchange: Exchange): void {
@@ -572,10 +584,9 @@ export class Doorkeeper {
     if (exchange.ungated && this.#policy.answers?.(request, response) === true) return true
     const { deadlines } = this.#hooks
     if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
-    let budget: Budget | undefined
+    let budget: Budget
     try {
-      budget = deadlines.open(exchange.arrivedAt, request, response)
-      if (budget === undefined) return true
+      budget = deadlines.open(exchange, request, response, () => this.#abandonWork(exchange))
     } catch (error) {
       this.#fail(error)
       return this.#enterUnhurried(exchange, event, request, response)
@@ -587,8 +598,18 @@ export class Doorkeeper {
   #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const emit = this.#emit()
     const tells = this.#tellsTiming(request)
-    if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
-    return observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+    let returned = false
+    try {
+      const handled =
+        !tells && !requests.hasSubscribers
+          ? emit.call(this.#server, event, request, response)
+          : observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+      returned = true
+      return handled
+    } finally {
+      // Its exception passes; nobody will end the response, and the permit ends when the client leaves.
+      if (!returned) exchange.threw = true
+    }
   }
 
   #tellsTiming(request: IncomingMessage): boolean {
@@ -599,20 +620,30 @@ export class Doorkeeper {
     }
   }
 
+  /** Its response is closed. */
   #onGone(exchange: Exchange): void {
     const nowMs = now()
     this.#activeAt = nowMs
     const { timeline } = exchange
-    this.#connectionOf(exchange)?.overlapping?.delete(exchange)
+    const connection = this.#connectionOf(exchange)
+    connection?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
-    if (this.#outstayers?.ended(exchange) && exchange.response?.headersSent)
-      this.#noteCost(exchange, nowMs - exchange.startedAt)
-    if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
-    else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+    if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
       this.#abandon(exchange)
-      exchange.resume!() // its handler may still wait for the end
-    }
+      // Its handler may still wait for the end; without a permit it gets that only when it has answered.
+      if (exchange.response!.writableEnded) exchange.resume!()
+      else exchange.request.destroy()
+    } else if (exchange.abandoned) return
+    else if (handlerHasEnded(exchange, connection)) this.#ended(exchange, exchange.response?.headersSent === true)
+    else this.#abandonWork(exchange)
+  }
+
+  /** Nobody waits for its answer any more, but its handler works on. */
+  #abandonWork(exchange: Exchange): void {
+    const working = exchange.resumedAs ?? exchange
+    if (working.abandoned || (!working.holdsPermit && !working.ghost)) return
+    this.#guarded(() => this.#permits.abandon(working, now(), () => this.#ended(working, false)))
   }
 
   #connectionOf({ connection, request }: Exchange): Connection | undefined {
@@ -627,7 +658,7 @@ export class Doorkeeper {
     if (this.#open) return
     try {
       const nowMs = now()
-      if (this.#gate.queued > 0) this.#makeRoom(nowMs)
+      if (this.#gate.queued > 0) this.#permits.makeRoom(nowMs)
       this.#gate[occasion](now())
     } catch (error) {
       this.#fail(error)
@@ -674,7 +705,7 @@ export class Doorkeeper {
   /** It holds its permit for as long as the handler took: had it waited, that would have begun only then. */
   #endGhost(exchange: Exchange): void {
     const leftMs = exchange.startedAt + exchange.tookMs - now()
-    setTimeout(() => this.#release(exchange, now()), Math.max(0, leftMs)).unref()
+    setTimeout(() => this.#guarded(() => this.#permits.answered(exchange, now())), Math.max(0, leftMs)).unref()
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
@@ -682,16 +713,15 @@ export class Doorkeeper {
       this.#countShed(reason, now())
       return
     }
-    if (this.#heldUploads.delete(exchange)) {
-      this.#resumeUnasked(exchange)
-      return
-    }
-    this.#leaveWaiting(exchange)
+    const isUpload = this.#heldUploads.delete(exchange)
+    if (!isUpload) this.#leaveWaiting(exchange)
     try {
-      this.#shed(exchange, reason)
+      if (isUpload) this.#shedUpload(exchange, reason)
+      else this.#shed(exchange, reason)
     } catch (error) {
       this.#fail(error)
-      this.#handOnLater(exchange)
+      if (isUpload) exchange.resume!()
+      else this.#handOnLater(exchange)
     }
   }
 
@@ -741,24 +771,22 @@ export class Doorkeeper {
 
   // Leaving -------------------------------------------------------------------------------------------------------
 
-  /** Its response is closed. */
-  #ended(exchange: Exchange, nowMs: number): void {
-    if (!exchange.ghost) this.#release(exchange, nowMs)
-    else if (exchange.tookMs < 0) {
+  /** Its handler has ended. `answered`: with an answer of its own. */
+  #ended(exchange: Exchange, answered: boolean): void {
+    const nowMs = now()
+    exchange.budget?.settle()
+    if (exchange.ghost && exchange.tookMs < 0) {
       exchange.tookMs = nowMs - exchange.arrivedAt
       if (exchange.holdsPermit) this.#endGhost(exchange)
+    } else if (!exchange.ghost) {
+      this.#guarded(() => (answered ? this.#permits.answered(exchange, nowMs) : this.#permits.drop(exchange, nowMs)))
     }
   }
 
-  #release(exchange: Exchange, nowMs: number, answered = exchange.response?.headersSent ?? true): void {
-    if (!exchange.holdsPermit) return
-    exchange.holdsPermit = false
-    this.#inService.delete(exchange)
-    this.#outstayers?.left(exchange, answered)
+  /** What fails inside opens the door. */
+  #guarded(act: () => void): void {
     try {
-      const serviceMs = nowMs - exchange.startedAt
-      this.#gate.release(nowMs, serviceMs, answered, exchange)
-      if (answered) this.#noteCost(exchange, serviceMs)
+      act()
     } catch (error) {
       this.#fail(error)
     }
@@ -769,62 +797,12 @@ export class Doorkeeper {
     if (route !== undefined) this.routeCosts.spent(route, serviceMs)
   }
 
-  /**
-   * The connection becomes somebody else's, and with it the news that its client has gone, which may never come: Node
-   * leaves a socket unread for ever that a body had stopped in the packet of the upgrade. Requests that were in service
-   * on it must not hold their permits that long.
-   */
-  #releaseBefore(connection: Connection): void {
-    const nowMs = now()
-    for (const exchange of this.#inService.find(each => each.connection === connection)) {
-      this.#release(exchange, nowMs, false)
-    }
-    for (const exchange of this.#outstayers?.going ?? []) {
-      if (exchange.connection === connection) this.#outstayers?.ended(exchange)
-    }
-  }
-
   /** Its client has gone, or the door is open. */
   #abandon(exchange: Exchange): void {
     try {
       this.#gate.abandon(exchange, now())
     } catch (error) {
       this.#fail(error)
-    }
-  }
-
-  /**
-   * Permits of what merely flows (flows.ts) or outstays (outstayers.ts) are for those who wait; looked for only while
-   * somebody does.
-   */
-  #makeRoom(nowMs: number): void {
-    this.#releaseFlowing(nowMs)
-    this.#releaseOutstayers(nowMs)
-  }
-
-  #releaseFlowing(nowMs: number): void {
-    if (nowMs < this.#lookAgainAt) return
-    for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
-      if (exchange.response?.headersSent !== true) this.#askAgainAfterUpload(exchange)
-      this.#release(exchange, nowMs, true)
-    }
-    const tookMs = now() - nowMs
-    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
-  }
-
-  #releaseOutstayers(nowMs: number): void {
-    const { loopBusyMs } = this.#policy
-    const outstayers = this.#outstayers
-    if (loopBusyMs === undefined || outstayers?.look(nowMs, loopBusyMs()) !== true) return
-    for (const exchange of this.#inService.find(isReal, each => outstayers.tooShort(each))) {
-      // What its handler does with the body is still to come (flows.ts).
-      if (waitsForBody(exchange.request)) outstayers.again(exchange, nowMs)
-      if (!outstayers.has(exchange)) continue
-      if (outstayers.full) return
-      exchange.holdsPermit = false
-      this.#inService.delete(exchange)
-      outstayers.goesOn(exchange)
-      this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
 
@@ -842,41 +820,46 @@ export class Doorkeeper {
    * What a handler does with a body comes after its last byte, and that needs a permit like any other work: the end of
    * the body is kept until there is one. Otherwise everybody who uploads slowly would get past the limit.
    */
-  #askAgainAfterUpload({ request, response, connection, keepAlive, url }: Exchange): void {
+  #askAgainAfterUpload(upload: Exchange): void {
+    const { request, response, connection, keepAlive, url } = upload
     if (this.#policy.dryRun || response === undefined) return
     keepEnd(request, release => {
-      if (this.#open || response.headersSent || response.destroyed) release()
-      else this.#askAgain(new Exchange(request, connection, keepAlive, now(), url), response, release)
+      if (this.#open || response.headersSent || response.destroyed) return release()
+      const exchange = new Exchange(request, connection, keepAlive, now(), url)
+      exchange.response = response
+      exchange.resume = release
+      exchange.budget = upload.budget
+      upload.resumedAs = exchange
+      this.#askAgain(exchange)
     })
   }
 
-  #askAgain(exchange: Exchange, response: ServerResponse, resume: () => void): void {
-    exchange.response = response
-    exchange.resume = resume
+  #askAgain(exchange: Exchange): void {
     let decision: Decision = 'start'
     try {
-      response.on('close', () => this.#onGone(exchange))
+      exchange.response!.on('close', () => this.#onGone(exchange))
       this.#noteOverlap(this.#connectionOf(exchange), exchange)
       decision = this.#ask(exchange, exchange.arrivedAt)
       if (decision === 'wait') this.#heldUploads.add(exchange)
       else if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
+      else this.#shedUpload(exchange, decision)
     } catch (error) {
       this.#fail(error)
+      decision = 'start'
     }
-    if (decision === 'start') resume()
-    else if (decision !== 'wait') this.#resumeUnasked(exchange)
+    if (decision === 'start') exchange.resume!()
   }
 
-  /** Its handler has begun: too late to turn it away. It counts as in service, so that fewer others get in. */
-  #resumeUnasked(exchange: Exchange): void {
-    const nowMs = now()
-    try {
-      this.#gate.enter(nowMs)
-      this.#permit(exchange, nowMs)
-    } catch (error) {
-      this.#fail(error)
-    }
-    exchange.resume!()
+  /** There is no room for what its handler would do with the body: it is told as if its client had gone. */
+  #shedUpload(exchange: Exchange, reason: ShedReason): void {
+    const { request } = exchange
+    const response = exchange.response!
+    this.#countShed(reason, now())
+    if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
+    const bytes = this.#answerThroughNode(exchange, response)
+    mute(response)
+    response.on('close', () => request.destroy())
+    this.#publishShed(exchange, reason, bytes)
   }
 
   // Shedding ------------------------------------------------------------------------------------------------------
@@ -950,12 +933,13 @@ export class Doorkeeper {
   #countShed(reason: ShedReason, nowMs: number): void {
     this.counts.shed[reason]++
     this.#pressure.shed()
-    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, limit: 0, queued: 0 }
+    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, abandoned: 0, limit: 0, queued: 0 }
     const last = this.#lastShed
     last.reason = reason
     last.atMs = nowMs
     last.inflight = this.#gate.inflight
     last.outstaying = this.outstaying
+    last.abandoned = this.abandoned
     last.limit = this.#gate.limit
     last.queued = this.#gate.queued
   }
@@ -986,13 +970,16 @@ export class Doorkeeper {
   }
 }
 
-/** Reading an order is another matter than placing one, though the path is the same. */
-function stayKind({ request: { method = '' }, url }: Exchange): number {
-  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
+/**
+ * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
+ * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
+ */
+function handlerHasEnded({ request, response, threw }: Exchange, connection: Connection | undefined): boolean {
+  if (response === undefined || response.writableEnded || threw) return true
+  if (request.httpVersionMajor >= 2 || connection === undefined) return false
+  const { socket, timedOut } = connection
+  return !timedOut && !socket.readableEnded && socket.errored == null
 }
-
-/** Not the stand-in of one that is over. */
-const isReal = ({ tookMs }: Exchange): boolean => tookMs < 0
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

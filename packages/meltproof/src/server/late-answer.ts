@@ -39,6 +39,11 @@ export function answerLate(request: IncomingMessage, response: ServerResponse, p
   response.statusMessage = ''
   response.writeHead(504, { 'content-type': type, 'content-length': body.length, 'cache-control': 'no-store' })
   response.end(body)
+  mute(response)
+}
+
+/** Has everything a handler still does with a response that has been answered in its place come to nothing. */
+export function mute(response: ServerResponse): void {
   Object.assign(response, MUTED)
 }
 

@@ -111,7 +111,9 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         `meltproof failed and has stepped aside; the server runs unprotected. ${showThrown(error, { stack: true })}`,
       ),
     ...(tellsTiming === undefined ? {} : { tellsTiming }),
-    ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
+    ...(deadline === undefined
+      ? {}
+      : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers, deadline.trusts) }),
   }
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
   const sessions = sessionsOf(server)
@@ -121,6 +123,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     stats: () => ({
       inflight: door.inflight,
       outstaying: door.outstaying,
+      abandoned: door.abandoned,
       queued: door.queued,
       limit: door.limit,
       admitted: door.counts.admitted,
