@@ -32,6 +32,11 @@ export interface ShedMessage {
 
 /** One a request that got past the gate, when it is over. */
 export const requests: Seam<RequestMessage> = seam('meltproof:request')
+/**
+ * The same, for our own figures: whoever listens reads the record and keeps nothing of it, for the next request is written
+ * into it; and how many bytes the answer had is not counted for it. That is half of what observing a short request costs.
+ */
+export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-request')
 /** One a request turned away. At 100x capacity that is most of what a server does: subscribers must be quick. */
 export const sheds: Seam<ShedMessage> = seam('meltproof:shed')
 /** One a call to somebody else, when it is over. */
@@ -40,6 +45,11 @@ export const calls: Seam<OutboundRecord> = seam('meltproof:outbound')
 export const stalls: Seam<StallRecord> = seam('meltproof:stall')
 /** At most one a second and stream while log lines are being given up. */
 export const logLosses: Seam<LogLossRecord> = seam('meltproof:log-loss')
+
+/** Whether anybody wants to know of requests. */
+export function requestsAreObserved(): boolean {
+  return passingRequests.hasSubscribers || requests.hasSubscribers
+}
 
 function seam<T>(name: string): Seam<T> {
   return channel(name) as Seam<T>

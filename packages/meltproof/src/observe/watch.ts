@@ -1,5 +1,5 @@
 /** Subscribes to what happens at one guard and in its process, for whoever turns it into metrics or spans. */
-import { logLosses, type RequestMessage, requests, stalls } from '../channels.ts'
+import { logLosses, passingRequests, type RequestMessage, stalls } from '../channels.ts'
 import type { LogLossRecord, StallRecord } from '../record.ts'
 import { type CallWatcher, watchCalls } from '../timing/keeper.ts'
 
@@ -19,6 +19,7 @@ export interface GuardLike {
 }
 
 export interface Watcher {
+  /** The record is another's afterwards. */
   request(message: RequestMessage): void
   call: CallWatcher
   stall(record: StallRecord): void
@@ -35,12 +36,12 @@ export function watch(guard: GuardLike, watcher: Watcher): () => void {
   }
   const onStall = (record: StallRecord): void => watcher.stall(record)
   const onLogLoss = (record: LogLossRecord): void => watcher.logLoss(record)
-  requests.subscribe(onRequest)
+  passingRequests.subscribe(onRequest)
   stalls.subscribe(onStall)
   logLosses.subscribe(onLogLoss)
   const unwatchCalls = watchCalls(watcher.call)
   return () => {
-    requests.unsubscribe(onRequest)
+    passingRequests.unsubscribe(onRequest)
     stalls.unsubscribe(onStall)
     logLosses.unsubscribe(onLogLoss)
     unwatchCalls()

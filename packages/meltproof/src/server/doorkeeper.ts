@@ -18,7 +18,7 @@ import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
-import { requests, sheds } from '../channels.ts'
+import { requestsAreObserved, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
@@ -506,7 +506,7 @@ export class Doorkeeper {
     if (decision === 'start') this.#permit(exchange, nowMs)
     else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
-    if (requests.hasSubscribers && (decision === 'start' || decision === 'wait')) {
+    if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
     }
     return decision
@@ -601,7 +601,7 @@ export class Doorkeeper {
     let returned = false
     try {
       const handled =
-        !tells && !requests.hasSubscribers
+        !tells && !requestsAreObserved()
           ? emit.call(this.#server, event, request, response)
           : observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
       returned = true
@@ -624,10 +624,10 @@ export class Doorkeeper {
   #onGone(exchange: Exchange): void {
     const nowMs = now()
     this.#activeAt = nowMs
-    const { timeline } = exchange
+    const { times } = exchange
     const connection = this.#connectionOf(exchange)
     connection?.overlapping?.delete(exchange)
-    if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
+    if (times !== undefined) publishRecord(this.#server, exchange, times, nowMs)
     if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
       this.#abandon(exchange)

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../admission/gate.ts'
 import type { Stay } from '../admission/stays.ts'
 import type { Budget } from '../deadline/budget.ts'
-import type { RequestTimeline } from '../timing/request-timeline.ts'
+import type { RequestTimes } from '../timing/request-times.ts'
 import type { Connection } from './connection.ts'
 
 export class Exchange implements Entry, Stay {
@@ -42,7 +42,7 @@ export class Exchange implements Entry, Stay {
   /** How long it may have lain in its socket before it was parsed; only noted while somebody observes. */
   lateMs = 0
   /** What is noted of it while somebody observes, until it is over. */
-  timeline: RequestTimeline | undefined
+  times: RequestTimes | undefined
   /** While somebody observes: how body-bytes.ts counts. Bytes; -1 when nothing is known. */
   byteCount = -1
   /** Its neighbours among those in service (in-service.ts). */

@@ -3,13 +3,13 @@
  * here is called, and nothing is allocated, while nobody does.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { requests } from '../channels.ts'
+import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'
 import { routeOf } from '../route.ts'
 import { leaveScope, runInScope } from '../scope.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../timing/keeper.ts'
-import type { RequestTimeline } from '../timing/request-timeline.ts'
+import type { RequestTimes } from '../timing/request-times.ts'
 import { serverTimingHeader } from '../timing/server-timing.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from './exchange.ts'
@@ -26,47 +26,50 @@ export function observed(
   tells: boolean,
   handle: () => boolean,
 ): boolean {
-  const timeline = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
-  exchange.timeline = timeline
-  beginCount(exchange, request, response)
+  const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
+  exchange.times = times
+  if (requests.hasSubscribers) beginCount(exchange, request, response)
   // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.
-      if (!response.writableEnded) timeline.received(now())
+      if (!response.writableEnded) times.receivedAtMs = now()
     })
   }
   if (tells) sayServerTiming(exchange, response)
   try {
-    return runInScope(timeline, handle)
+    return runInScope(times, handle)
   } finally {
     const nowMs = now()
-    timeline.returned(nowMs)
+    times.returnedAtMs = nowMs
     // Most cheap handlers have answered by now, and need no listener for it.
-    if (response.writableEnded) noteAnswered(exchange, timeline, nowMs)
-    else response.on('prefinish', () => noteAnswered(exchange, timeline, now()))
+    if (response.writableEnded) noteAnswered(exchange, times, nowMs)
+    else response.on('prefinish', () => noteAnswered(exchange, times, now()))
   }
 }
 
-function noteAnswered({ connection }: Exchange, timeline: RequestTimeline, atMs: number): void {
-  timeline.answered(atMs)
+function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: number): void {
+  times.answeredAtMs = atMs
   if (connection !== undefined) connection.answeredAtMs = atMs
 }
 
 /** The response of an observed request has closed, at `atMs`. */
-export function publishRecord(server: Server, exchange: Exchange, timeline: RequestTimeline, atMs: number): void {
-  exchange.timeline = undefined
-  leaveScope(timeline)
-  endRequest(timeline, atMs)
+export function publishRecord(server: Server, exchange: Exchange, times: RequestTimes, atMs: number): void {
+  exchange.times = undefined
+  leaveScope(times)
+  const kept = requests.hasSubscribers
+  const record = endRequest(times, atMs, kept)
   const { request, response } = exchange
-  if (response === undefined || !requests.hasSubscribers) return
-  timeline.method = request.method ?? ''
-  timeline.url = request.url ?? ''
-  timeline.route = routeOf(request)
-  timeline.status = response.headersSent ? response.statusCode : 0
-  timeline.outcome = response.writableFinished ? 'answered' : 'aborted'
-  timeline.bytes = bodyBytes(exchange, request, response)
-  requests.publish({ record: timeline, server, request, response })
+  if (response === undefined || !(kept || passingRequests.hasSubscribers)) return
+  record.method = request.method ?? ''
+  record.url = request.url ?? ''
+  record.route = routeOf(request)
+  record.status = response.headersSent ? response.statusCode : 0
+  record.outcome = response.writableFinished ? 'answered' : 'aborted'
+  record.bytes = kept ? bodyBytes(exchange, request, response) : undefined
+  const message = { record, server, request, response }
+  if (passingRequests.hasSubscribers) passingRequests.publish(message)
+  if (kept) requests.publish(message)
 }
 
 /**

@@ -3,7 +3,7 @@
  * Works only while somebody asks; by itself it has the stall ledger's heartbeat run only while a request is pending.
  */
 import { performance } from 'node:perf_hooks'
-import { calls, requests, stalls } from '../channels.ts'
+import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import type { OutboundRecord, StallRecord } from '../record.ts'
 import { certify } from '../signals/events-waiting.ts'
 import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
@@ -12,6 +12,7 @@ import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
 import { noteHttpCalls } from './http-calls.ts'
 import { latenessMs, RequestTimeline } from './request-timeline.ts'
+import { RequestTimes } from './request-times.ts'
 import { claimedMs } from './server-timing.ts'
 import { UsualTimes } from './usual.ts'
 
@@ -41,20 +42,29 @@ export function watchCalls(watcher: CallWatcher): () => void {
 }
 
 /** A request has left the gate whose time somebody will want to know. Pair it with {@link endRequest}. */
-export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimeline {
+export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimes {
   pending++
   holdCounted()
   listen()
-  return new RequestTimeline(arrivedAtMs, startedAtMs, lateMs)
+  return new RequestTimes(arrivedAtMs, startedAtMs, lateMs)
 }
 
-/** It is over: its figures are filled in. */
-export function endRequest(timeline: RequestTimeline, endedAtMs: number): void {
+/**
+ * It is over: gives its record, in which what it was is still to be filled in. Where that is not `kept` it is the next
+ * request's as soon as whoever gets it has read it.
+ */
+export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean): RequestTimeline {
   pending--
   releaseCounted()
   unlistenIfIdle()
-  timeline.end(endedAtMs, stallsAround(timeline.arrivedAtMs, endedAtMs))
+  const timeline = times.end(kept ? newTimeline : passingTimeline)
+  timeline.end(endedAtMs, stallsAround(times.arrivedAtMs, endedAtMs))
+  return timeline
 }
+
+const passing = new RequestTimeline(0)
+const passingTimeline = (): RequestTimeline => passing
+const newTimeline = (): RequestTimeline => new RequestTimeline(0)
 
 /** How long a request that is being parsed right now may have lain in its socket, ms. Cheap when nothing stalled. */
 export function latenessNow(nowMs: number): number {
@@ -89,7 +99,7 @@ function listen(): void {
 }
 
 function unlistenIfIdle(): void {
-  if (pending > 0 || watchers.size > 0 || requests.hasSubscribers) return
+  if (pending > 0 || watchers.size > 0 || requests.hasSubscribers || passingRequests.hasSubscribers) return
   unlisten?.()
   unlisten = undefined
 }
@@ -99,7 +109,7 @@ function onStall(_: StallRecord): void {
 }
 
 function onCall(record: OutboundRecord): void {
-  if (record.scope instanceof RequestTimeline) record.scope.addCall(evaluate(record, record.answerLay))
+  if (record.scope instanceof RequestTimes) record.scope.addCall(evaluate(record, record.answerLay))
   if (watchers.size === 0) return
   // The certificate is about this turn: it says something about an answer that was seen in it, and the rest is known.
   const { answerLay, firstByteAtMs, endedAtMs } = record

@@ -13,11 +13,21 @@ import { verdictOf } from './verdict.ts'
 
 /** Calls of one request that are told apart; the time of later ones is the handler's. */
 const MOST_CALLS = 256
-const NO_SHARES: Shares = { loopMs: 0, dependencyMs: 0, networkMs: 0, selfMs: 0 }
+
+/** What a timeline is told of a request at once, by request-times.ts. */
+export interface TakenTimes {
+  readonly arrivedAtMs: number
+  readonly startedAtMs: number
+  readonly lateMs: number
+  readonly returnedAtMs: number
+  readonly receivedAtMs: number
+  readonly answeredAtMs: number
+}
 
 /**
- * The record of a request while it is written. One object from its start to its subscribers: on a server of short
- * requests every further one, and every number copied into it, is a measurable part of what observing costs.
+ * The record of a request while it is written. One object up to its subscribers, written anew where nobody keeps it: on a
+ * server of short requests every further one, and every number copied into it, is a measurable part of what observing
+ * costs.
  */
 export class RequestTimeline implements RequestRecord {
   method = ''
@@ -26,7 +36,7 @@ export class RequestTimeline implements RequestRecord {
   status = 0
   outcome: RequestOutcome = 'answered'
   bytes: number | undefined = undefined
-  readonly arrivedAtMs: number
+  arrivedAtMs: number
   totalMs = 0
   queuedMs = 0
   stalledMs = 0
@@ -35,9 +45,14 @@ export class RequestTimeline implements RequestRecord {
   ownMs = 0
   lateMs: number
   calls = 0
-  shares: Shares = NO_SHARES
+  readonly shares: { -readonly [K in keyof Shares]: Shares[K] } = {
+    loopMs: 0,
+    dependencyMs: 0,
+    networkMs: 0,
+    selfMs: 0,
+  }
   verdict: Verdict = 'self'
-  readonly #startedAtMs: number
+  #startedAtMs: number
   #returnedAtMs = Number.NaN
   #receivedAtMs = Number.NaN
   #answeredAtMs = Number.NaN
@@ -53,6 +68,19 @@ export class RequestTimeline implements RequestRecord {
     this.arrivedAtMs = arrivedAtMs
     this.#startedAtMs = startedAtMs
     this.lateMs = lateMs
+  }
+
+  /** Those of another request from here on; the calls added before are its. */
+  take(times: TakenTimes): void {
+    this.arrivedAtMs = times.arrivedAtMs
+    this.#startedAtMs = times.startedAtMs
+    this.lateMs = times.lateMs
+    this.#returnedAtMs = times.returnedAtMs
+    this.#receivedAtMs = times.receivedAtMs
+    this.#answeredAtMs = times.answeredAtMs
+    if (!this.#ended) return
+    this.#ended = false
+    this.calls = 0
   }
 
   /** The handler first gave the loop back. */
@@ -97,6 +125,8 @@ export class RequestTimeline implements RequestRecord {
     const receivedAtMs = Math.min(Math.max(orElse(this.#receivedAtMs, freeAtMs), freeAtMs), endedAtMs)
     const sendingAtMs = Math.min(Math.max(orElse(this.#answeredAtMs, endedAtMs), freeAtMs), endedAtMs)
     this.queuedMs = startedAtMs - arrivedAtMs
+    this.stalledMs = 0
+    this.dependencyMs = 0
     this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
     this.#conclude(endedAtMs)
   }
@@ -144,8 +174,12 @@ export class RequestTimeline implements RequestRecord {
     this.#ended = true
     this.#dependency = undefined
     this.#network = undefined
-    this.shares = { loopMs: stalledMs + lateMs, dependencyMs, networkMs, selfMs: queuedMs + ownMs }
-    this.verdict = verdictOf(this.shares)
+    const { shares } = this
+    shares.loopMs = stalledMs + lateMs
+    shares.dependencyMs = dependencyMs
+    shares.networkMs = networkMs
+    shares.selfMs = queuedMs + ownMs
+    this.verdict = verdictOf(shares)
   }
 }
 
