@@ -84,7 +84,7 @@ export class Gate<E extends Entry> {
   #closed = false
   // The turn budget: which turn it was in which a handler was last started on arrival, and when the first one was.
   #turn = Number.NaN
-  #turnStartedAt = 0
+  #turnStartedAt = Number.NEGATIVE_INFINITY
 
   constructor(
     law: LimitLaw,
@@ -164,6 +164,11 @@ export class Gate<E extends Entry> {
     this.#wakeWhenDue(nowMs)
     if (this.full) this.#setBound(nowMs)
     else this.#wakeAtTurnEnd()
+  }
+
+  /** Nobody who comes now is refused ({@link refuses}), whoever it is. */
+  get refusesNobody(): boolean {
+    return this.#queue.size === 0 && !this.#closed
   }
 
   /**
@@ -284,13 +289,15 @@ export class Gate<E extends Entry> {
    * of every turn would cost each quiet one a system call, so that is asked for only when the budget runs low.
    */
   #turnSpent(nowMs: number): boolean {
+    const ranFor = nowMs - this.#turnStartedAt
+    // Whichever turn this is. If it is another, its start will be noted as much later as this at the most.
+    if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false
     const turn = this.#hooks.turn()
     if (turn !== this.#turn) {
       this.#turn = turn
       this.#turnStartedAt = nowMs
       return false
     }
-    const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs / 4) return false
     this.#wakeAtTurnEnd()
     return ranFor >= this.#turnBudgetMs
@@ -328,3 +335,5 @@ export class Gate<E extends Entry> {
 
 /** A wake-up later than this by the loop's fault is a stall, not a busy turn; ms. */
 const STALL_MS = 50
+/** Which turn it is costs as much as the clock; so it is asked for once in this share of the turn's budget. */
+const ASK_TURN_AFTER = 0.1
