@@ -102,6 +102,6 @@ export class Outstayers<S extends Stay> {
 
   /** It is over. False where it did not go on; then nothing changes. */
   ended(stay: S): boolean {
-    return this.#going.delete(stay)
+    return this.#going.size > 0 && this.#going.delete(stay)
   }
 }

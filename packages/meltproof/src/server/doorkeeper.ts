@@ -274,29 +274,13 @@ export class Doorkeeper {
    */
   #interceptEmit(own: Emit | undefined): void {
     const server = this.#server
-    const emit = this.#emit
-    const intercepting = (event: string, ...args: unknown[]): boolean => {
-      switch (event) {
-        case 'request':
-        case 'checkContinue':
-        case 'checkExpectation':
-          return this.#onRequestEvent(event, args[0] as IncomingMessage, args[1] as ServerResponse)
-        case 'connection':
-        case 'secureConnection': {
-          const emitted = emit().call(server, event, ...args)
-          this.#onConnection(args[0] as HttpSocket)
-          return emitted
-        }
-        case 'timeout':
-          this.#onTimeout(args[0] as HttpSocket | undefined)
-          return emit().call(server, event, ...args)
-        case 'upgrade':
-        case 'connect':
-          this.#onUpgrade(args[1] as Duplex | undefined)
-          return emit().call(server, event, ...args)
-        default:
-          return emit().call(server, event, ...args)
-      }
+    const onRequestEvent = this.#onRequestEvent.bind(this)
+    const onEvent = this.#onEvent.bind(this)
+    // Nothing is gathered into an array for a request, and every other event passes on with whatever it has.
+    const intercepting = function (this: Server, event: string, first?: unknown, second?: unknown): boolean {
+      if (event === 'request') return onRequestEvent(event, first as IncomingMessage, second as ServerResponse)
+      // biome-ignore lint/complexity/noArguments: rest parameters would be an array for every request.
+      return onEvent(event, arguments)
     }
     server.emit = intercepting as Server['emit']
     this.#undo.push(() => {
@@ -305,6 +289,18 @@ export class Doorkeeper {
       if (own !== undefined) server.emit = own as Server['emit']
       else delete (server as Partial<Server>).emit
     })
+  }
+
+  /** Whatever the server emits, requests aside. */
+  #onEvent(event: string, args: ArrayLike<unknown>): boolean {
+    if (event === 'checkContinue' || event === 'checkExpectation') {
+      return this.#onRequestEvent(event, args[1] as IncomingMessage, args[2] as ServerResponse)
+    }
+    if (event === 'timeout') this.#onTimeout(args[1] as HttpSocket | undefined)
+    else if (event === 'upgrade' || event === 'connect') this.#onUpgrade(args[2] as Duplex | undefined)
+    const emitted = Reflect.apply(this.#emit(), this.#server, args) as boolean
+    if (event === 'connection' || event === 'secureConnection') this.#onConnection(args[1] as HttpSocket)
+    return emitted
   }
 
   /** close() destroys idle connections; one whose request waits here looks idle to Node and must not be cut. */
@@ -409,15 +405,18 @@ export class Doorkeeper {
     url: string,
     keepAlive: boolean,
   ): boolean => {
+    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    const short = memoryShort?.() === true
+    // Asked for every request of a server that has time for all of them.
+    if (!short && this.#gate.refusesNobody) return false
     // Whoever listens to sheds gets their requests, so these are made then.
     if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
-    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
       const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
+      const reason = short ? 'memory' : this.#gate.refuses(nowMs, kind)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
@@ -613,8 +612,10 @@ export class Doorkeeper {
   }
 
   #tellsTiming(request: IncomingMessage): boolean {
+    const { tellsTiming } = this.#hooks
+    if (tellsTiming === undefined) return false
     try {
-      return this.#hooks.tellsTiming?.(request) === true
+      return tellsTiming(request)
     } catch {
       return false // the session of an HTTP/2 client that has gone has no address any more
     }
@@ -628,14 +629,16 @@ export class Doorkeeper {
     const connection = this.#connectionOf(exchange)
     connection?.overlapping?.delete(exchange)
     if (times !== undefined) publishRecord(this.#server, exchange, times, nowMs)
-    if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
-    else if (this.#heldUploads.delete(exchange)) {
+    // Only these two sorts can be in either; nearly every request is neither, and is spared the look.
+    if (exchange.connection === undefined && this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+    else if (exchange.again && this.#heldUploads.delete(exchange)) {
       this.#abandon(exchange)
       // Its handler may still wait for the end; without a permit it gets that only when it has answered.
       if (exchange.response!.writableEnded) exchange.resume!()
       else exchange.request.destroy()
     } else if (exchange.abandoned) return
-    else if (handlerHasEnded(exchange, connection)) this.#ended(exchange, exchange.response?.headersSent === true)
+    else if (handlerHasEnded(exchange, connection))
+      this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
     else this.#abandonWork(exchange)
   }
 
@@ -772,14 +775,19 @@ export class Doorkeeper {
   // Leaving -------------------------------------------------------------------------------------------------------
 
   /** Its handler has ended. `answered`: with an answer of its own. */
-  #ended(exchange: Exchange, answered: boolean): void {
-    const nowMs = now()
+  #ended(exchange: Exchange, answered: boolean, nowMs: number = now()): void {
     exchange.budget?.settle()
     if (exchange.ghost && exchange.tookMs < 0) {
       exchange.tookMs = nowMs - exchange.arrivedAt
       if (exchange.holdsPermit) this.#endGhost(exchange)
     } else if (!exchange.ghost) {
-      this.#guarded(() => (answered ? this.#permits.answered(exchange, nowMs) : this.#permits.drop(exchange, nowMs)))
+      // Once a request: not worth a closure for #guarded().
+      try {
+        if (answered) this.#permits.answered(exchange, nowMs)
+        else this.#permits.drop(exchange, nowMs)
+      } catch (error) {
+        this.#fail(error)
+      }
     }
   }
 
