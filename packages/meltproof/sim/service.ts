@@ -4,6 +4,7 @@
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
+import { kindOf } from '../src/admission/fair-shares.ts'
 import { Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
@@ -13,7 +14,7 @@ import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
 import { Random } from './random.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Kind, Step, Workload } from './workload.ts'
 
 export interface SimOptions {
   readonly seconds: number
@@ -69,6 +70,7 @@ export interface SimRequest extends Waiting, Stay {
   readonly user: number
   level: number
   readonly kind: number
+  readonly path: string
   steps: readonly Step[]
   step: number
   /** `going on`: in service without a permit (outstayers.ts). */
@@ -136,7 +138,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
               }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
-            kind: workload.kinds === undefined ? undefined : request => request.kind,
+            kind: workload.kinds === undefined ? undefined : request => kindOf(request.path),
           },
           options.tuning,
           options.queue,
@@ -183,6 +185,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function arrive(createdAt: number, tries: number, user: number): void {
+    const kind = workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt)
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
@@ -190,7 +193,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind,
+      path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
       steps: [],
       step: 0,
       startedAt: 0,
@@ -364,10 +368,10 @@ export function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** The kind on which a number from 0 to 1 falls. */
-function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+function pick(kinds: readonly Kind[], at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {
-    until += share
+    until += typeof share === 'number' ? share : share(nowMs)
     if (at < until) return kind
   }
   return kinds.length - 1
