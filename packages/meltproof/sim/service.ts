@@ -4,8 +4,8 @@
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
-import { kindOf } from '../src/admission/fair-shares.ts'
 import { Gate, type GateTuning } from '../src/admission/gate.ts'
+import { KnownKinds } from '../src/admission/known-kinds.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
 import type { Waiting } from '../src/admission/queue.ts'
@@ -71,6 +71,8 @@ export interface SimRequest extends Waiting, Stay {
   level: number
   readonly kind: number
   readonly path: string
+  /** Its kind by its path; -1: not asked yet. */
+  knownKind: number
   steps: readonly Step[]
   step: number
   /** `going on`: in service without a permit (outstayers.ts). */
@@ -138,7 +140,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
               }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
-            kind: workload.kinds === undefined ? undefined : request => kindOf(request.path),
+            kind: workload.kinds === undefined ? undefined : request => knownKind(request),
           },
           options.tuning,
           options.queue,
@@ -153,6 +155,15 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       lookForOutstayers()
       gate?.timeCame(loop.nowMs)
     })
+  }
+
+  const known = new KnownKinds(seed)
+  function knownKind(request: SimRequest): number {
+    if (request.knownKind < 0) {
+      request.knownKind = known.of(request.path)
+      known.came(request.knownKind, loop.nowMs)
+    }
+    return request.knownKind
   }
 
   const outstayers = new Outstayers<SimRequest>(options.tuning)
@@ -195,6 +206,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
       kind,
       path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
+      knownKind: -1,
       steps: [],
       step: 0,
       startedAt: 0,
@@ -268,6 +280,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
+    if (request.knownKind < 0) request.knownKind = known.of(request.path)
     outstayers.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
@@ -313,6 +326,9 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function finish(request: SimRequest): void {
     if (request.state === 'over') return
     leave(request, true)
+    if (workload.kinds?.[request.kind]?.notFound !== true) {
+      known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
+    }
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)

@@ -10,7 +10,9 @@
  * Of its kind, because kinds are dealt with by fair-shares.ts: a route that is slow as a whole, at a pool of its own, is
  * what the limit is about. What this can not tell: that the slow ones of one kind stand in each other's way only.
  */
-import { KINDS } from './fair-shares.ts'
+
+/** Kinds told apart; who hashes to the same one shares its fate. */
+export const STAY_KINDS = 256
 
 export interface OutstayTuning {
   /** Nobody outstays before, ms: shorter stays need few permits. */
@@ -38,7 +40,7 @@ export interface Stay {
   startedAt: number
   /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Outstayers.again}). */
   staysSince: number
-  /** A whole number below {@link KINDS}. */
+  /** A whole number below {@link STAY_KINDS}. */
   kindNoted: number
   /** How many of its kind had been answered when it came. */
   answeredThen: number
@@ -56,8 +58,8 @@ export const OUTSTAY_TUNING: OutstayTuning = {
 export class Outstayers<S extends Stay> {
   readonly #tuning: OutstayTuning
   /** By kind: answered so far, and in service with a permit. */
-  readonly #answered = new Float64Array(KINDS)
-  readonly #inside = new Int32Array(KINDS)
+  readonly #answered = new Float64Array(STAY_KINDS)
+  readonly #inside = new Int32Array(STAY_KINDS)
   /** Those who go on without a permit. */
   readonly #going = new Set<S>()
   #judgedAt = 0

@@ -10,8 +10,9 @@
 import { ClassQueue } from './class-queue.ts'
 import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
-import { FairShares } from './fair-shares.ts'
 import type { DisciplineParts, MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
+import { FairShares } from './fair-shares.ts'
+import { KINDS } from './known-kinds.ts'
 import type { LimitLaw } from './limit.ts'
 import type { Waiting } from './queue.ts'
 
@@ -90,7 +91,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     this.#shed = parts.shed
     this.#level = parts.level
     this.#tuning = tuning
-    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares() : undefined
+    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares(KINDS) : undefined
     this.#kind = parts.kind ?? (() => 0)
     const classes = parts.level !== undefined ? CRITICALITIES.length : this.#shares === undefined ? 1 : 2
     this.#queue = new ClassQueue(classes)
@@ -138,7 +139,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   refuses(nowMs: number, kind?: number): ShedReason | undefined {
     if (this.#level !== undefined) return undefined
-    if (this.#shares !== undefined && (kind === undefined || this.#fits(kind))) return undefined
+    if (this.#shares !== undefined && (kind === undefined || this.#fits(kind, nowMs))) return undefined
     if (!this.#enoughWait(this.#shares === undefined ? ONLY : REST, nowMs)) return undefined
     this.#expire(nowMs)
     return 'standing'
@@ -205,11 +206,13 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     if (this.#shares === undefined) return ONLY
     const kind = this.#kind(entry)
     this.#shares.arrived(kind, nowMs, this.#law.limit)
-    return this.#fits(kind) ? FITS : REST
+    if (!this.#fits(kind, nowMs)) return REST
+    this.#shares.comesFirst(kind)
+    return FITS
   }
 
-  #fits(kind: number): boolean {
-    return this.#standing && this.#shares!.within(kind)
+  #fits(kind: number, nowMs: number): boolean {
+    return this.#standing && this.#shares!.within(kind, nowMs)
   }
 
   /** Above the line, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */

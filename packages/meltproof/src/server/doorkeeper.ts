@@ -14,10 +14,10 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { KINDS, kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
+import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
-import { Outstayers } from '../admission/outstayers.ts'
+import { Outstayers, STAY_KINDS } from '../admission/outstayers.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
@@ -93,6 +93,7 @@ export class Doorkeeper {
   readonly #hooks: DoorkeeperHooks
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
+  readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
   readonly #inService = new InService()
   /** Those with a request that waits, or requests pipelined behind one that did. */
@@ -149,7 +150,7 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
-        kind: exchange => kindOf(exchange.url),
+        kind: exchange => this.#kindOf(exchange),
       },
       tuning,
       policy.queue,
@@ -403,12 +404,15 @@ export class Doorkeeper {
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
-      const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
+      const kind = this.#gate.queued > 0 ? this.#kinds.of(url) : undefined
       const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
-      if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      if (kind !== undefined) {
+        this.#kinds.came(kind, nowMs)
+        this.#gate.refused(nowMs, kind)
+      }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
@@ -513,7 +517,9 @@ export class Doorkeeper {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
-    this.#outstayers?.started(exchange, stayKind(exchange))
+    const kind = this.#kinds.of(exchange.url)
+    if (exchange.kind < 0) exchange.kind = kind
+    this.#outstayers?.started(exchange, stayKind(this.#kinds.path, exchange.request))
     // The end of an upload is no request.
     if (exchange.resume === undefined) this.counts.admitted++
   }
@@ -606,7 +612,7 @@ export class Doorkeeper {
     this.#connectionOf(exchange)?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
     if (this.#outstayers?.ended(exchange) && exchange.response?.headersSent)
-      this.#noteCost(exchange, nowMs - exchange.startedAt)
+      this.#noteCost(exchange, nowMs, nowMs - exchange.startedAt)
     if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
     else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
@@ -758,13 +764,23 @@ export class Doorkeeper {
     try {
       const serviceMs = nowMs - exchange.startedAt
       this.#gate.release(nowMs, serviceMs, answered, exchange)
-      if (answered) this.#noteCost(exchange, serviceMs)
+      if (answered) this.#noteCost(exchange, nowMs, serviceMs)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #noteCost({ request }: Exchange, serviceMs: number): void {
+  /** Asked first when it comes to wait. */
+  #kindOf(exchange: Exchange): number {
+    if (exchange.kind < 0) {
+      exchange.kind = this.#kinds.of(exchange.url)
+      this.#kinds.came(exchange.kind, exchange.arrivedAt)
+    }
+    return exchange.kind
+  }
+
+  #noteCost({ request, response, kind, url }: Exchange, nowMs: number, serviceMs: number): void {
+    if (response?.statusCode !== NOT_FOUND) this.#kinds.answered(kind, url, nowMs, this.#gate.standing)
     const route = routeOf(request)
     if (route !== undefined) this.routeCosts.spent(route, serviceMs)
   }
@@ -987,9 +1003,12 @@ export class Doorkeeper {
 }
 
 /** Reading an order is another matter than placing one, though the path is the same. */
-function stayKind({ request: { method = '' }, url }: Exchange): number {
-  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
+function stayKind(path: number, { method = '' }: IncomingMessage): number {
+  return ((path >>> 0) + 37 * method.length + method.charCodeAt(0)) % STAY_KINDS
 }
+
+/** No answer that makes a path known: who makes paths up gets it for any. */
+const NOT_FOUND = 404
 
 /** Not the stand-in of one that is over. */
 const isReal = ({ tookMs }: Exchange): boolean => tookMs < 0

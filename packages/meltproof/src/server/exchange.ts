@@ -26,6 +26,8 @@ export class Exchange implements Waiting, Stay {
   event = 'request'
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
+  /** Its kind by its path (known-kinds.ts); -1: not asked yet. */
+  kind = -1
   startedAt = 0
   /** As it was when it started (outstayers.ts). */
   staysSince = 0
