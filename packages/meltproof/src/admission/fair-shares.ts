@@ -93,7 +93,8 @@ export class FairShares {
       const rate = this.#arrivals[kind]! / elapsedMs
       const before = this.#rates[kind]!
       this.#rates[kind] = this.#drawn ? before + (rate - before) * WEIGHT : rate
-      if (this.#rates[kind]! * elapsedMs > 0.01) asking.push({ kind, permits: this.#rates[kind]! * this.#usualMs(kind) })
+      if (this.#rates[kind]! * elapsedMs > 0.01)
+        asking.push({ kind, permits: this.#rates[kind]! * this.#usualMs(kind) })
       else this.#rates[kind] = 0
     }
     this.#drawn = true
@@ -103,13 +104,16 @@ export class FairShares {
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
     let left = DEALT * limit
+    let allFit = true
     for (const [i, { kind, permits }] of asking.entries()) {
-      const among = asking.length - i
-      // Somebody must be asked to do with less, or there would be no queue.
-      if (among === 1) return
-      const share = left / among
+      const share = left / (asking.length - i)
+      // Somebody must be asked to do with less, or there would be no queue. The only one has what the others leave.
+      if (allFit && i === asking.length - 1) return
       if (permits <= share) this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
-      else this.#pace[kind] = share / this.#usualMs(kind)
+      else {
+        this.#pace[kind] = share / this.#usualMs(kind)
+        allFit = false
+      }
       left -= Math.min(permits, share)
     }
   }

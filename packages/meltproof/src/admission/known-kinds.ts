@@ -53,6 +53,8 @@ export class KnownKinds {
   readonly #most = new Float64Array(KINDS).fill(Number.POSITIVE_INFINITY)
   #windowEndsAt = 0
   #calm = true
+  /** Some kinds are known from calm times: whatever comes with an overload is none of them. */
+  #settled = false
 
   readonly #candidates = new Int32Array(CANDIDATES)
   readonly #sightings = new Int32Array(CANDIDATES)
@@ -84,7 +86,7 @@ export class KnownKinds {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false
     this.#answered[kind]!++
-    if (kind !== UNKNOWN && this.#isUnder[kind] === 0) return
+    if ((kind !== UNKNOWN && this.#isUnder[kind] === 0) || (standing && this.#settled)) return
     const { path, under } = this.#hash.read(url)
     const sight = Math.floor(nowMs / SIGHT_MS)
     if (this.#kinds.has(path)) return
@@ -125,12 +127,13 @@ export class KnownKinds {
     this.#usual[kind] = 0
     this.#calmWindows[kind] = 0
     this.#silentWindows[kind] = 0
-    this.#most[kind] = Number.POSITIVE_INFINITY
+    this.#most[kind] = this.#settled ? FEW : Number.POSITIVE_INFINITY
   }
 
   #endWindow(nowMs: number): void {
     const windows = Math.floor((nowMs - this.#windowEndsAt) / WINDOW_MS) + 1
     this.#windowEndsAt += windows * WINDOW_MS
+    this.#settled = false
     for (let kind = UNKNOWN + 1; kind < KINDS; kind++) if (this.#paths[kind] !== 0) this.#judge(kind, windows)
     this.#came.fill(0)
     this.#answered.fill(0)
@@ -149,6 +152,8 @@ export class KnownKinds {
       this.#calmWindows[kind] = calm
       this.#usual[kind]! += (this.#answered[kind]! - this.#usual[kind]!) / calm
     }
-    if (this.#calmWindows[kind]! >= WINDOWS_TO_COUNT) this.#most[kind] = FEW + GROWN * this.#usual[kind]!
+    if (this.#calmWindows[kind]! < WINDOWS_TO_COUNT) return
+    this.#settled = true
+    this.#most[kind] = FEW + GROWN * this.#usual[kind]!
   }
 }

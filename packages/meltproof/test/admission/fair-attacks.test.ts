@@ -28,11 +28,15 @@ export const CASES: Readonly<Record<string, Attack>> = {
   },
   'many paths, each asked twice': {
     honest,
-    attackers: [{ rate: 300, path: (random, now) => `/${'abcdefghij'[Math.floor(random.next() * 10)]}${spelled(now / 66)}` }],
+    attackers: [
+      { rate: 300, path: (random, now) => `/${'abcdefghij'[Math.floor(random.next() * 10)]}${spelled(now / 66)}` },
+    ],
   },
   'many paths, each asked eight times': {
     honest,
-    attackers: [{ rate: 300, path: (random, now) => `/${'abcdefghij'[Math.floor(random.next() * 10)]}${spelled(now / 266)}` }],
+    attackers: [
+      { rate: 300, path: (random, now) => `/${'abcdefghij'[Math.floor(random.next() * 10)]}${spelled(now / 266)}` },
+    ],
   },
   'a flood that moves to another path twice a second': {
     honest,
@@ -45,12 +49,14 @@ export const CASES: Readonly<Record<string, Attack>> = {
   'one path that behaves first': {
     honest,
     attackers: [{ rate: now => (now < 10_000 ? 5 : 300), path: pathOf('/other') }],
+    seconds: 22,
   },
   'ten paths that behave first': {
     honest,
     attackers: [
       { rate: now => (now < 10_000 ? 10 : 300), path: random => `/${'abcdefghij'[Math.floor(random.next() * 10)]}` },
     ],
+    seconds: 22,
   },
   'random slugs and the honest route': {
     honest,
@@ -74,7 +80,9 @@ export const CASES: Readonly<Record<string, Attack>> = {
 }
 
 function spelled(number: number): string {
-  return Math.floor(number).toString(26).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
+  return Math.floor(number)
+    .toString(26)
+    .replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 }
 
 describe('honest routes keep nine tenths of their fair share beside', () => {
