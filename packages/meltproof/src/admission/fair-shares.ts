@@ -104,16 +104,12 @@ export class FairShares {
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
     let left = DEALT * limit
-    let allFit = true
     for (const [i, { kind, permits }] of asking.entries()) {
+      // Somebody must be asked to do with less, or there would be no queue. Who asks for most has what the others leave.
+      if (i === asking.length - 1) return
       const share = left / (asking.length - i)
-      // Somebody must be asked to do with less, or there would be no queue. The only one has what the others leave.
-      if (allFit && i === asking.length - 1) return
       if (permits <= share) this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
-      else {
-        this.#pace[kind] = share / this.#usualMs(kind)
-        allFit = false
-      }
+      else this.#pace[kind] = share / this.#usualMs(kind)
       left -= Math.min(permits, share)
     }
   }
