@@ -71,6 +71,7 @@ export interface SimRequest extends Waiting, Stay {
   level: number
   readonly kind: number
   readonly path: string
+  readonly client: number
   /** Its kind by its path; -1: not asked yet. */
   knownKind: number
   steps: readonly Step[]
@@ -141,6 +142,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
             kind: workload.kinds === undefined ? undefined : request => knownKind(request),
+            client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
           options.queue,
@@ -206,6 +208,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
       kind,
       path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
+      client: workload.kinds?.[kind]?.client?.(random) ?? 0,
       knownKind: -1,
       steps: [],
       step: 0,

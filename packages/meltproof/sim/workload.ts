@@ -25,6 +25,8 @@ export interface Kind {
   readonly steps: (random: Random) => readonly Step[]
   /** What it asks for. @default a path of its own */
   readonly path?: (random: Random, nowMs: number) => string
+  /** Who asks, a whole number. @default clients are not told apart */
+  readonly client?: (random: Random) => number
   /** It is answered 404. @default false */
   readonly notFound?: boolean
 }

@@ -22,6 +22,7 @@ const NOBODY = -1
 
 export class FairShares {
   readonly #kinds: number
+  readonly #unasked: number
   readonly #arrivals: Float64Array
   /** Arrivals per ms. */
   readonly #rates: Float64Array
@@ -37,9 +38,13 @@ export class FairShares {
   #since = Number.NaN
   #drawn = false
 
-  /** @param kinds how many there are: 0 to `kinds` - 1 */
-  constructor(kinds: number) {
+  /**
+   * @param kinds how many there are: 0 to `kinds` - 1
+   * @param newcomers how many may come first in a window of a kind that nobody asked for before
+   */
+  constructor(kinds: number, newcomers = 0) {
     this.#kinds = kinds
+    this.#unasked = newcomers - 1
     this.#arrivals = new Float64Array(kinds)
     this.#rates = new Float64Array(kinds)
     this.#serviceMs = new Float64Array(kinds)
@@ -100,7 +105,8 @@ export class FairShares {
     this.#drawn = true
     this.#arrivals.fill(0)
     this.#first.fill(0)
-    this.#granted.fill(NOBODY)
+    this.#granted.fill(this.#unasked)
+    for (const { kind } of asking) this.#granted[kind] = NOBODY
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
     let left = DEALT * limit

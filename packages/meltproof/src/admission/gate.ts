@@ -42,6 +42,8 @@ export interface GateHooks<E extends Waiting> {
    * only while somebody waits.
    */
   readonly kind?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts): one client gets no more than a fair share. Asked as `kind` is. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
 /** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
@@ -83,7 +85,7 @@ export class Gate<E extends Waiting> {
     this.#law = law
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
-    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind })
+    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind, client: hooks.client })
   }
 
   /** Requests in service. */
@@ -132,14 +134,14 @@ export class Gate<E extends Waiting> {
    * The reason {@link offer} would shed anybody who came now, asked before anything was spent on the request. With
    * undefined, offer it. Without levels this answers for nearly all that are shed under heavy overload.
    */
-  refuses(nowMs: number, kind?: number): ShedReason | undefined {
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
-    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
+    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
-  /** A request of this kind was told what {@link refuses} said. */
-  refused(nowMs: number, kind: number): void {
-    this.#queue.refused?.(nowMs, kind)
+  /** A request of this kind and client was told what {@link refuses} said. */
+  refused(nowMs: number, kind: number, client?: number): void {
+    this.#queue.refused?.(nowMs, kind, client)
   }
 
   /**

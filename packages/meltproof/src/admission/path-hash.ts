@@ -1,4 +1,4 @@
-/** A path as numbers: its own, and that of whatever lies beside it. Pure. */
+/** A path as numbers: its own, and that of whatever lies beside it; and any other text. Pure. */
 
 export class PathHash {
   /** Of the path without its query. Letter case makes no difference, nor does which id a segment with a digit in it is. */
@@ -17,26 +17,29 @@ export class PathHash {
     let hash = this.#salt
     let before = hash
     let depth = 0
-    let segment = 0
+    let segment = hash
+    let isEmpty = true
     let isId = false
     const length = Math.min(url.length, LONGEST)
     for (let i = 0; i < length; i++) {
       let code = url.charCodeAt(i)
       if (code === QUESTION_MARK) break
       if (code === SLASH) {
-        if (segment === 0) continue
+        if (isEmpty) continue
         before = hash
         hash = mix(hash, isId ? ID : segment)
         depth++
-        segment = 0
+        segment = hash
+        isEmpty = true
         isId = false
       } else {
+        isEmpty = false
         if (code >= ZERO && code <= NINE) isId = true
         else if (code >= A && code <= Z) code += TO_LOWER_CASE
-        segment = (Math.imul(segment, 31) + code) | 0
+        segment = Math.imul(segment ^ code, PRIME)
       }
     }
-    if (segment !== 0) {
+    if (!isEmpty) {
       before = hash
       hash = mix(hash, isId ? ID : segment)
       depth++
@@ -59,7 +62,17 @@ const TO_LOWER_CASE = 32
 const ID = 1
 const ANY = 2
 
-function mix(hash: number, segment: number): number {
+/** Of FNV-1a, which this is but for its start: the salt. */
+const PRIME = 0x01000193
+
+/** Salted as a path is; of any text. */
+export function hashOf(text: string, salt: number): number {
+  let hash = salt
+  for (let i = 0; i < text.length && i < LONGEST; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)
+  return mix(hash, ANY)
+}
+
+export function mix(hash: number, segment: number): number {
   const mixed = Math.imul(hash ^ segment, 0x9e3779b1)
   return mixed ^ (mixed >>> 13)
 }

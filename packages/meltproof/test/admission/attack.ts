@@ -11,6 +11,7 @@ export interface Asker {
   /** CPU of one, ms. @default 5 */
   readonly ms?: number
   readonly notFound?: boolean
+  readonly client?: (random: Random) => number
 }
 
 export interface Attack {
@@ -33,6 +34,7 @@ export function served({ honest, attackers, seconds = 20 }: Attack, seed: number
       steps: () => burns(each.ms ?? 5),
       path: each.path,
       notFound: each.notFound ?? false,
+      ...(each.client === undefined ? {} : { client: each.client }),
     })),
   }
   const { kinds } = simulate(workload, { seconds, seed, law: busyMs => new KneeLaw(busyMs) })
