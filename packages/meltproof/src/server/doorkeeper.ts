@@ -135,7 +135,7 @@ export class Doorkeeper {
     this.#outstayers = policy.loopBusyMs === undefined ? undefined : new Outstayers(tuning)
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    const { level } = policy
+    const { level, clients } = policy
     this.#gate = new Gate<Exchange>(
       law,
       {
@@ -151,6 +151,7 @@ export class Doorkeeper {
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
         kind: exchange => this.#kindOf(exchange),
+        client: clients === undefined ? undefined : exchange => (exchange.client ??= clients.of(exchange.request)),
       },
       tuning,
       policy.queue,
@@ -399,19 +400,20 @@ export class Doorkeeper {
   ): boolean => {
     // Whoever listens to sheds gets their requests, so these are made then.
     if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
-    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
       const kind = this.#gate.queued > 0 ? this.#kinds.of(url) : undefined
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
+      const client = kind === undefined ? undefined : clients?.ofHead?.(connection.socket.remoteAddress, rawHeaders)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind, client)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
       if (kind !== undefined) {
         this.#kinds.came(kind, nowMs)
-        this.#gate.refused(nowMs, kind)
+        this.#gate.refused(nowMs, kind, client)
       }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)

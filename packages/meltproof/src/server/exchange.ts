@@ -28,6 +28,8 @@ export class Exchange implements Waiting, Stay {
   context: AsyncResource | undefined
   /** Its kind by its path (known-kinds.ts); -1: not asked yet. */
   kind = -1
+  /** The hash of its client, once it was asked for. */
+  client: number | undefined
   startedAt = 0
   /** As it was when it started (outstayers.ts). */
   staysSince = 0

@@ -6,6 +6,7 @@ import type { LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkClientKey, type ClientKey } from './client-key.ts'
 import type { CriticalityOf } from './criticality-of.ts'
 import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
@@ -63,6 +64,16 @@ export interface ProtectOptions {
    * @default none is trusted
    */
   readonly criticalityHeader?: string
+  /**
+   * Whose request it is. While there is not enough for all, a client that asks for more than an equal share gets no more
+   * than that: `'address'` (of the connection; of IPv6 the first 64 bits), a header field written by a proxy of yours, or
+   * a function of the request. In a field that every proxy appends to, `proxies` says how many of yours there are
+   * (1 unless given): what stands left of theirs anybody may have made up. Not together with `criticality`, which has
+   * keys of its own.
+   * @default it does not matter who asks
+   * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
+   */
+  readonly clientKey?: ClientKey
   /**
    * Requests that are never queued or shed: paths (one that ends in `*` covers all below it), or a function of the
    * request. For health checks and metrics.
@@ -127,6 +138,7 @@ export interface CheckedOptions {
   readonly deadline: { readonly limitMs: number; readonly headers: readonly DeadlineHeader[] } | undefined
   readonly criticality: CriticalityOf | undefined
   readonly criticalityHeader: string | undefined
+  readonly clientKey: ClientKey | undefined
   readonly exemptPaths: readonly string[]
   readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
   readonly readiness: ReadinessOptions | undefined
@@ -148,6 +160,7 @@ const KNOWN = [
   'deadlineHeaders',
   'criticality',
   'criticalityHeader',
+  'clientKey',
   'exempt',
   'readiness',
   'drainDelayMs',
@@ -190,6 +203,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     deadline: checkDeadline(deadlineMs, deadlineHeaders),
     criticality: checkFunction('criticality', criticality),
     criticalityHeader: checkHeader(criticalityHeader),
+    clientKey: checkFairness(options),
     ...checkExempt(exempt),
     readiness: checkReadiness(readiness),
     drainDelayMs: checkDrainDelay(options.drainDelayMs),
@@ -220,6 +234,17 @@ function checkHeader(name: unknown): string | undefined {
     invalidOption('criticalityHeader', 'the name of a header field', name)
   }
   return name.toLowerCase()
+}
+
+function checkFairness({ clientKey, criticality, criticalityHeader }: ProtectOptions): ClientKey | undefined {
+  const key = checkClientKey(clientKey)
+  if (key !== undefined && (criticality !== undefined || criticalityHeader !== undefined))
+    invalidOption(
+      'clientKey',
+      'given without criticality and criticalityHeader, which decide who goes first',
+      clientKey,
+    )
+  return key
 }
 
 function checkExempt(exempt: ProtectOptions['exempt']): Pick<CheckedOptions, 'exemptPaths' | 'exemptRequest'> {
