@@ -329,9 +329,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function finish(request: SimRequest): void {
     if (request.state === 'over') return
     leave(request, true)
-    if (workload.kinds?.[request.kind]?.notFound !== true) {
-      known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
-    }
+    if (workload.kinds?.[request.kind]?.notFound === true) known.notFound(request.knownKind, request.path)
+    else known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)

@@ -1,6 +1,6 @@
 /**
  * Which kind of request a path is. Paths are cheap to make up, so a path is a kind of its own only once it has been
- * answered again and again; all that are not known are one kind together. The more kinds there
+ * seen again and again, and found; all that are not known are one kind together. The more kinds there
  * are, the longer another must be seen. A path that is not known itself may be under one that is, with any last segment,
  * as `/users/ann` is. Pure, and bounded whatever comes.
  *
@@ -43,6 +43,8 @@ export class KnownKinds {
   readonly #paths = new Int32Array(KINDS)
   /** It is what lies under a path, with any last segment. */
   readonly #isUnder = new Uint8Array(KINDS)
+  /** Once one was answered, and not with 404. */
+  readonly #found = new Uint8Array(KINDS)
   readonly #came = new Int32Array(KINDS)
   readonly #answered = new Int32Array(KINDS)
   /** Answers in a calm window. */
@@ -75,10 +77,12 @@ export class KnownKinds {
     return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN
   }
 
-  /** One of this kind came while somebody waits. */
+  /** The one that {@link of} was asked about last came while somebody waits, and is of this kind. */
   came(kind: number, nowMs: number): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     this.#came[kind]!++
+    // In a process that is flooded from its start on, few are answered of whom few come.
+    if (kind === UNKNOWN && !this.#settled) this.#seen(nowMs)
   }
 
   /** One that was of this kind when it came was answered. `standing`: the service is overloaded. */
@@ -86,10 +90,30 @@ export class KnownKinds {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false
     this.#answered[kind]!++
+    this.#found[kind] = 1
     if ((kind !== UNKNOWN && this.#isUnder[kind] === 0) || (standing && this.#settled)) return
+    this.#hash.read(url)
+    this.#seen(nowMs)
+  }
+
+  /** One that was of this kind when it came was answered with 404: nothing is there, unless something was before. */
+  notFound(kind: number, url: string): void {
+    if (kind !== UNKNOWN) {
+      if (this.#found[kind] === 0) this.#forget(kind)
+      else this.#answered[kind]!++
+      return
+    }
     const { path, under } = this.#hash.read(url)
-    const sight = Math.floor(nowMs / SIGHT_MS)
+    for (const hash of [path, under]) {
+      const place = hash & (CANDIDATES - 1)
+      if (this.#candidates[place] === hash) this.#sightings[place] = 0
+    }
+  }
+
+  #seen(nowMs: number): void {
+    const { path, under } = this.#hash
     if (this.#kinds.has(path)) return
+    const sight = Math.floor(nowMs / SIGHT_MS)
     this.#sight(path, sight, 0)
     if (under !== 0 && !this.#kinds.has(under)) this.#sight(under, sight, 1)
   }
@@ -124,10 +148,16 @@ export class KnownKinds {
     this.#kinds.set(path, kind)
     this.#paths[kind] = path
     this.#isUnder[kind] = isUnder
+    this.#found[kind] = 0
     this.#usual[kind] = 0
     this.#calmWindows[kind] = 0
     this.#silentWindows[kind] = 0
     this.#most[kind] = this.#settled ? FEW : Number.POSITIVE_INFINITY
+  }
+
+  #forget(kind: number): void {
+    this.#kinds.delete(this.#paths[kind]!)
+    this.#paths[kind] = 0
   }
 
   #endWindow(nowMs: number): void {
@@ -143,8 +173,7 @@ export class KnownKinds {
   #judge(kind: number, windows: number): void {
     this.#silentWindows[kind] = this.#answered[kind] === 0 ? this.#silentWindows[kind]! + windows : 0
     if (this.#silentWindows[kind]! >= FORGOTTEN_AFTER) {
-      this.#kinds.delete(this.#paths[kind]!)
-      this.#paths[kind] = 0
+      this.#forget(kind)
       return
     }
     if (this.#calm) {

@@ -782,7 +782,8 @@ export class Doorkeeper {
   }
 
   #noteCost({ request, response, kind, url }: Exchange, nowMs: number, serviceMs: number): void {
-    if (response?.statusCode !== NOT_FOUND) this.#kinds.answered(kind, url, nowMs, this.#gate.standing)
+    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing)
     const route = routeOf(request)
     if (route !== undefined) this.routeCosts.spent(route, serviceMs)
   }
@@ -1009,7 +1010,7 @@ function stayKind(path: number, { method = '' }: IncomingMessage): number {
   return ((path >>> 0) + 37 * method.length + method.charCodeAt(0)) % STAY_KINDS
 }
 
-/** No answer that makes a path known: who makes paths up gets it for any. */
+/** Who makes paths up gets it for any. */
 const NOT_FOUND = 404
 
 /** Not the stand-in of one that is over. */

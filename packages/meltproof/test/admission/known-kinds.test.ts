@@ -70,6 +70,30 @@ describe('a path', () => {
     assert.equal(known(), KINDS - 1)
   })
 
+  it('is known as well when it is only asked for, from the start of the process on', () => {
+    const { kinds } = new Service()
+    for (let atMs = 0; atMs < 500; atMs += 10) kinds.came(kinds.of('/a'), atMs)
+    assert.notEqual(kinds.of('/a'), UNKNOWN)
+  })
+
+  it('is not known when it is answered with 404, unless it was found before', () => {
+    const { kinds } = new Service()
+    const known = (['/made/up', '/orders'] as const).map(path => {
+      let tenths = 0
+      for (let atMs = 0; atMs < 20_000; atMs += 10) {
+        const kind = kinds.of(path)
+        kinds.came(kind, atMs)
+        if (path === '/orders' && atMs < 1000) kinds.answered(kind, path, atMs, true)
+        else if (atMs % 100 === 0) {
+          kinds.notFound(kind, path)
+          if (kinds.of(path) !== UNKNOWN) tenths++
+        }
+      }
+      return tenths
+    })
+    assert.deepEqual(known, [0, 190])
+  })
+
   it('is forgotten when it is not asked for any more', () => {
     const service = new Service()
     service.answers(1, '/a')

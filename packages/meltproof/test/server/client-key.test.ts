@@ -4,7 +4,7 @@ import http from 'node:http'
 import { describe, it } from 'node:test'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import { clientsBy } from '../../src/server/client-key.ts'
-import { listen } from './harness.ts'
+import { type Asked, servedBeside } from './flood.ts'
 
 const quiet = (): void => {}
 const byAddress = clientsBy('address', quiet, 1).ofHead!
@@ -104,40 +104,22 @@ describe('the option clientKey', () => {
 })
 
 describe('a client that floods', () => {
-  /** A server of a hundred requests a second, and a client that asks for as many as it can. */
-  async function share(clientKey: ProtectOptions['clientKey']): Promise<number> {
-    const server = http.createServer((_, response) => setTimeout(() => response.end(), 20))
-    protect(server, { lanes: 1, limit: 2, ...(clientKey === undefined ? {} : { clientKey }) })
-    const { port } = await listen(server)
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 300 })
-    const ask = (client: string): Promise<number> =>
-      new Promise(resolve => {
-        const options = { port, agent, path: '/', headers: { 'x-forwarded-for': `forged, ${client}` } }
-        http
-          .get(options, response => response.resume().on('end', () => resolve(response.statusCode!)))
-          .on('error', () => resolve(0))
-      })
-    const light: Promise<number>[] = []
-    for (let tick = 0; tick < 300; tick++) {
-      for (let i = 0; i < 6; i++) void ask('203.0.113.9')
-      // Ten others come four times a second each.
-      if (tick >= 150 && tick % 3 === 0) light.push(ask(`203.0.113.${100 + (tick % 10)}`))
-      await new Promise(resolve => setTimeout(resolve, 10))
-    }
-    const statuses = await Promise.all(light)
-    agent.destroy()
-    return statuses.filter(status => status === 200).length / statuses.length
-  }
+  const flood = (): Asked => ({ headers: forwardedFor('203.0.113.9') })
+  const others = (n: number): Asked => ({ headers: forwardedFor(`203.0.113.${100 + (n % 10)}`) })
 
   it('leaves the others what they ask for', async () => {
-    const held = await share({ header: 'x-forwarded-for' })
-    const free = await share(undefined)
+    const held = await servedBeside(flood, others, { clientKey: { header: 'x-forwarded-for' } })
+    const free = await servedBeside(flood, others, {})
     assert.ok(held > 0.8, `${(100 * held).toFixed(0)} % of the others are served`)
     assert.ok(free < 0.5, `without it ${(100 * free).toFixed(0)} %`)
   })
 
   it('the same by a function of the request', async () => {
-    const held = await share(request => String(request.headers['x-forwarded-for']))
+    const held = await servedBeside(flood, others, { clientKey: req => String(req.headers['x-forwarded-for']) })
     assert.ok(held > 0.8, `${(100 * held).toFixed(0)} % of the others are served`)
   })
 })
+
+function forwardedFor(client: string): http.OutgoingHttpHeaders {
+  return { 'x-forwarded-for': `forged, ${client}` }
+}
