@@ -71,7 +71,7 @@ export interface DisciplineParts<E extends Waiting> {
    * at once.
    */
   readonly level?: ((entry: E) => number) | undefined
-  /** The kind of a request (fair-shares.ts); absent where nobody is to be fair between kinds. */
+  /** The kind of a request, a small whole number (known-kinds.ts); absent where nobody is to be fair between kinds. */
   readonly kind?: ((entry: E) => number) | undefined
   /** Whose request it is, as a hash (client-shares.ts); absent where nobody is to be fair between clients. */
   readonly client?: ((entry: E) => number) | undefined

@@ -4,8 +4,9 @@
  * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
  *
  * Where requests have levels (criticality.ts), the best class goes first, and while the queue stands only levels above
- * a line are let in (cutoff.ts). Without levels neither costs anything; then kinds of requests that ask for little go
- * first (fair-shares.ts), so that a flood of heavy ones does not take them down.
+ * a line are let in (cutoff.ts). Without levels neither costs anything; then clients that ask for little go first
+ * (client-shares.ts), where they are told apart, and among them kinds of requests that do (fair-shares.ts), so that a flood
+ * does not take them down.
  */
 import { ClassQueue } from './class-queue.ts'
 import { ClientShares } from './client-shares.ts'
