@@ -1,8 +1,8 @@
 /**
  * Which kind of request a path is. Paths are cheap to make up, so a path is a kind of its own only once it has been
  * seen again and again, and found; all that are not known are one kind together. The more kinds there
- * are, the longer another must be seen. A path that is not known itself may be under one that is, with any last segment,
- * as `/users/ann` is. Pure, and bounded whatever comes.
+ * are, the longer another must be seen. A path that is not known itself may be under one that is: `/users/ann` is, with any last
+ * segment, or where a framework names the route `/users/:name`. Pure, and bounded whatever comes.
  *
  * Who behaves until he is known gains no more by it than he had: what a kind asks for beyond what it was answered in calm
  * times counts as unknown.
@@ -55,6 +55,7 @@ export class KnownKinds {
   readonly #most = new Float64Array(KINDS).fill(Number.POSITIVE_INFINITY)
   #windowEndsAt = 0
   #calm = true
+  #learntIn = Number.NaN
   /** Some kinds are known from calm times: whatever comes with an overload is none of them. */
   #settled = false
 
@@ -82,18 +83,26 @@ export class KnownKinds {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     this.#came[kind]!++
     // In a process that is flooded from its start on, few are answered of whom few come.
-    if (kind === UNKNOWN && !this.#settled) this.#seen(nowMs)
+    if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
 
-  /** One that was of this kind when it came was answered. `standing`: the service is overloaded. */
-  answered(kind: number, url: string, nowMs: number, standing: boolean): void {
+  /**
+   * One that was of this kind when it came was answered. `standing`: the service is overloaded. `route`: what the framework
+   * calls it, where it is known.
+   */
+  answered(kind: number, url: string, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false
     this.#answered[kind]!++
     this.#found[kind] = 1
     if ((kind !== UNKNOWN && this.#isUnder[kind] === 0) || (standing && this.#settled)) return
+    const sight = Math.floor(nowMs / SIGHT_MS)
+    if (typeof route === 'string' && this.#learntIn !== sight) {
+      this.#learntIn = sight
+      this.#hash.learn(url, route)
+    }
     this.#hash.read(url)
-    this.#seen(nowMs)
+    this.#seen(sight)
   }
 
   /** One that was of this kind when it came was answered with 404: nothing is there, unless something was before. */
@@ -110,10 +119,9 @@ export class KnownKinds {
     }
   }
 
-  #seen(nowMs: number): void {
+  #seen(sight: number): void {
     const { path, under } = this.#hash
     if (this.#kinds.has(path)) return
-    const sight = Math.floor(nowMs / SIGHT_MS)
     this.#sight(path, sight, 0)
     if (under !== 0 && !this.#kinds.has(under)) this.#sight(under, sight, 1)
   }

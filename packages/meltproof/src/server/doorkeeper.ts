@@ -782,9 +782,9 @@ export class Doorkeeper {
   }
 
   #noteCost({ request, response, kind, url }: Exchange, nowMs: number, serviceMs: number): void {
-    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
-    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing)
     const route = routeOf(request)
+    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, route)
     if (route !== undefined) this.routeCosts.spent(route, serviceMs)
   }
 

@@ -50,6 +50,16 @@ describe('a path', () => {
     assert.equal(service.isKnown('/users'), false)
   })
 
+  it('is known by the route that a framework names', () => {
+    const { kinds } = new Service()
+    for (let i = 0; i < 20; i++) {
+      const path = `/users/${word(i)}/orders`
+      kinds.answered(kinds.of(path), path, i * 100, false, '/users/:name/orders')
+    }
+    assert.notEqual(kinds.of('/users/whoever/orders'), UNKNOWN)
+    assert.equal(kinds.of('/users/whoever/carts'), UNKNOWN)
+  })
+
   it('is known beside thousands that are asked for once', () => {
     const service = new Service()
     let i = 0

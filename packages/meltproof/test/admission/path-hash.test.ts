@@ -28,6 +28,22 @@ describe('the hash of a path', () => {
     assert.deepEqual([underOf('/ann'), underOf('/'), underOf(''), underOf('*')], [0, 0, 0, 0])
   })
 
+  it('knows where a framework has ids', () => {
+    const taught = new PathHash(2)
+    const under = (url: string): number => taught.read(url).under
+    const [ann, bob] = ['/users/ann/orders', '/users/bob/orders?page=2']
+    assert.notEqual(under(ann!), under(bob!))
+    taught.learn('/users/cid/orders?x', '/users/:name/orders')
+    assert.equal(under(ann!), under(bob!))
+    assert.equal(under(ann!), taught.read('/users/7/orders').path)
+    assert.notEqual(under(ann!), under('/users/ann/carts'))
+    assert.notEqual(under(ann!), under('/shops/ann/orders'))
+    assert.notEqual(taught.read(ann!).path, taught.read(bob!).path)
+    taught.learn('/a/b/c', '/:one/:two')
+    taught.learn('/shops/ann/items/pen', '/shops/:shop/items/:item')
+    assert.equal(under('/shops/bob/items/cup'), under('/shops/cid/items/mug'))
+  })
+
   it('is a whole number, whatever the path, and another with another salt', () => {
     for (const url of ['', '/', '*', '?', '/é', '/'.repeat(100_000), 'http://x/y', 'a'.repeat(100_000)]) {
       assert.equal(pathOf(url), pathOf(url) | 0)

@@ -23,4 +23,14 @@ describe('an honest route is served beside a flood of', () => {
       assert.ok(share > 0.8, `${(100 * share).toFixed(0)} %`)
     })
   }
+
+  it('random slugs, where a framework says which paths are of one route', async () => {
+    const share = await servedBeside(
+      n => ({ path: `/${word(n * 7919)}` }),
+      n => ({ path: `/users/${word(n * 7919)}/orders` }),
+      {},
+      { route: path => (path.endsWith('/orders') ? '/users/:name/orders' : undefined), calmMs: 700 },
+    )
+    assert.ok(share > 0.8, `${(100 * share).toFixed(0)} %`)
+  })
 })
