@@ -5,6 +5,7 @@
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
+import { KnownKinds } from '../src/admission/known-kinds.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import { Abandoned } from '../src/admission/abandoned.ts'
 import { Outstayers } from '../src/admission/outstayers.ts'
@@ -14,7 +15,7 @@ import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
 import { Random } from './random.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Kind, Step, Workload } from './workload.ts'
 
 export interface SimOptions {
   readonly seconds: number
@@ -70,6 +71,10 @@ export interface SimRequest extends Entry, Stay {
   readonly user: number
   level: number
   readonly kind: number
+  readonly path: string
+  readonly client: number
+  /** Its kind by its path; -1: not asked yet. */
+  knownKind: number
   steps: readonly Step[]
   step: number
   /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
@@ -137,7 +142,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
               }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
-            kind: workload.kinds === undefined ? undefined : request => request.kind,
+            kind: workload.kinds === undefined ? undefined : request => knownKind(request),
+            client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
           options.queue,
@@ -152,6 +158,15 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       lookForOutstayers()
       gate?.timeCame(loop.nowMs)
     })
+  }
+
+  const known = new KnownKinds(seed)
+  function knownKind(request: SimRequest): number {
+    if (request.knownKind < 0) {
+      request.knownKind = known.of(request.path)
+      known.came(request.knownKind, loop.nowMs)
+    }
+    return request.knownKind
   }
 
   const stays = new Stays<SimRequest>()
@@ -187,6 +202,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function arrive(createdAt: number, tries: number, user: number): void {
+    const kind = workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt)
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
@@ -196,7 +212,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind,
+      path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
+      client: workload.kinds?.[kind]?.client?.(random) ?? 0,
+      knownKind: -1,
       steps: [],
       step: 0,
       startedAt: 0,
@@ -277,6 +296,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
+    if (request.knownKind < 0) request.knownKind = known.of(request.path)
     stays.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
@@ -330,6 +350,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       stays.answered(request, loop.nowMs)
       gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
+    if (workload.kinds?.[request.kind]?.notFound === true) known.notFound(request.knownKind, request.path)
+    else known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
@@ -385,10 +407,10 @@ export function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** The kind on which a number from 0 to 1 falls. */
-function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+function pick(kinds: readonly Kind[], at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {
-    until += share
+    until += typeof share === 'number' ? share : share(nowMs)
     if (at < until) return kind
   }
   return kinds.length - 1

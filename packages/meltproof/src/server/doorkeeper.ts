@@ -14,10 +14,11 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
+import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
+import { STAY_KINDS } from '../admission/stays.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
@@ -86,6 +87,7 @@ export class Doorkeeper {
   readonly #hooks: DoorkeeperHooks
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
+  readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
   readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
@@ -123,7 +125,7 @@ export class Doorkeeper {
     this.#hooks = hooks
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    const { level } = policy
+    const { level, clients } = policy
     this.#gate = new Gate<Exchange>(
       law,
       {
@@ -138,17 +140,18 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
-        kind: exchange => kindOf(exchange.url),
+        kind: exchange => this.#kindOf(exchange),
+        client: clients === undefined ? undefined : exchange => (exchange.client ??= clients.of(exchange.request)),
         startBy:
           hooks.deadlines === undefined
             ? undefined
-            : exchange => exchange.answerBy - this.#permits.leastServiceMs(exchange),
+            : exchange => exchange.answerBy - this.#permits.leastServiceMs(this.#stayKindOf(exchange)),
       },
       tuning,
       policy.queue,
     )
     this.#permits = new Permits(this.#gate, tuning, {
-      onAnswered: (exchange, serviceMs) => this.#noteCost(exchange, serviceMs),
+      onAnswered: (exchange, nowMs) => this.#noteAnswered(exchange, nowMs),
       onUploadPaused: exchange => this.#askAgainAfterUpload(exchange),
       onGone: exchange => this.#onGone(exchange),
       loopBusyMs: policy.loopBusyMs,
@@ -411,17 +414,21 @@ export class Doorkeeper {
   ): boolean => {
     // Whoever listens to sheds gets their requests, so these are made then.
     if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
-    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
-      const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
+      const kind = this.#gate.queued > 0 ? this.#kinds.of(url) : undefined
+      const client = kind === undefined ? undefined : clients?.ofHead?.(connection.socket.remoteAddress, rawHeaders)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind, client)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
-      if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      if (kind !== undefined) {
+        this.#kinds.came(kind, nowMs)
+        this.#gate.refused(nowMs, kind, client)
+      }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
@@ -525,7 +532,7 @@ export class Doorkeeper {
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
-    this.#permits.take(exchange, nowMs)
+    this.#permits.take(exchange, nowMs, this.#stayKindOf(exchange))
     // The end of an upload is no request.
     if (!exchange.again) this.counts.admitted++
   }
@@ -792,9 +799,28 @@ export class Doorkeeper {
     }
   }
 
-  #noteCost({ request }: Exchange, serviceMs: number): void {
+  /** Asked first when it comes to wait. */
+  #kindOf(exchange: Exchange): number {
+    if (exchange.kind < 0) {
+      exchange.kind = this.#kinds.of(exchange.url)
+      this.#kinds.came(exchange.kind, exchange.arrivedAt)
+    }
+    return exchange.kind
+  }
+
+  /** Reading an order is another matter than placing one, though the path is the same. */
+  #stayKindOf(exchange: Exchange): number {
+    const kind = this.#kinds.of(exchange.url)
+    if (exchange.kind < 0) exchange.kind = kind
+    const { method = '' } = exchange.request
+    return ((this.#kinds.path >>> 0) + 37 * method.length + method.charCodeAt(0)) % STAY_KINDS
+  }
+
+  #noteAnswered({ request, response, kind, url, startedAt }: Exchange, nowMs: number): void {
     const route = routeOf(request)
-    if (route !== undefined) this.routeCosts.spent(route, serviceMs)
+    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, route)
+    if (route !== undefined) this.routeCosts.spent(route, nowMs - startedAt)
   }
 
   /** Its client has gone, or the door is open. */
@@ -980,6 +1006,9 @@ function handlerHasEnded({ request, response, threw }: Exchange, connection: Con
   const { socket, timedOut } = connection
   return !timedOut && !socket.readableEnded && socket.errored == null
 }
+
+/** Who makes paths up gets it for any. */
+const NOT_FOUND = 404
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

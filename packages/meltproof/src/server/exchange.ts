@@ -33,6 +33,10 @@ export class Exchange implements Entry, Stay {
   event = 'request'
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
+  /** Its kind by its path (known-kinds.ts); -1: not asked yet. */
+  kind = -1
+  /** The hash of its client, once it was asked for. */
+  client: number | undefined
   startedAt = 0
   /** As it was when it started (admission/stays.ts). */
   staysSince = 0
