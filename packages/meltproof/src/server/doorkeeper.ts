@@ -25,6 +25,7 @@ import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
+import { cameOverConnection } from './came-over-connection.ts'
 import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
@@ -203,8 +204,7 @@ export class Doorkeeper {
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
-    // An app may emit requests whose socket is none.
-    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    if (request.httpVersionMajor >= 2) return
     const connection = Connection.of(request.socket, this.#onHead)
     makeLast(
       request,
@@ -276,11 +276,11 @@ export class Doorkeeper {
         case 'request':
         case 'checkContinue':
         case 'checkExpectation':
-          return this.#onRequestEvent(event, args[0] as IncomingMessage, args[1] as ServerResponse)
+          return this.#onRequestEvent(event, args)
         case 'connection':
         case 'secureConnection': {
           const emitted = emit().call(server, event, ...args)
-          this.#onConnection(args[0] as HttpSocket)
+          this.#onConnection(args[0] as HttpSocket | undefined)
           return emitted
         }
         case 'upgrade':
@@ -317,8 +317,9 @@ export class Doorkeeper {
     })
   }
 
-  #onConnection(socket: HttpSocket): void {
-    if (this.#open || Connection.of(socket, this.#onHead) !== undefined) return
+  #onConnection(socket: HttpSocket | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#onHead) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
@@ -332,12 +333,15 @@ export class Doorkeeper {
 
   /** The connection becomes somebody else's. */
   #onUpgrade(socket: Duplex | undefined): void {
-    // Apps emit these events themselves, with whatever they have.
-    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
+    try {
+      socket.on('close', () => this.upgraded.delete(socket))
+    } catch {
+      return // that is no socket
+    }
+    this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
     if (connection !== undefined) this.connections.delete(connection)
-    this.upgraded.add(socket)
-    socket.once('close', () => this.upgraded.delete(socket))
   }
 
   #onDisconnect(connection: Connection): void {
@@ -526,10 +530,13 @@ export class Doorkeeper {
   }
 
   /** Node hands a request to the app. */
-  #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
-    if (this.#leaving) this.#makeLast(request, response)
+  #onRequestEvent(event: string, args: unknown[]): boolean {
+    const [request, response] = args as [IncomingMessage, AskedResponse]
     const exchange = this.#handingOn
-    if (exchange !== undefined && exchange.request === request) {
+    const handedOn = exchange !== undefined && exchange.request === request
+    if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)
+    if (this.#leaving) this.#makeLast(request, response)
+    if (handedOn) {
       this.#handingOn = undefined
       exchange.response = response
       response[ASKED] = true
@@ -541,7 +548,7 @@ export class Doorkeeper {
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, request, response)
+    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, ...args)
     response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
@@ -554,6 +561,8 @@ export class Doorkeeper {
     exchange.event = event
     try {
       response.on('close', () => this.#onGone(exchange))
+      // Node closes the responses that it has made itself, and no others.
+      response.on('finish', () => process.nextTick(() => this.#onGone(exchange)))
       this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
