@@ -31,6 +31,7 @@ export interface HttpSocket extends Socket {
   /** The response that currently writes to this socket. */
   _httpMessage?: object | null
   _paused?: boolean
+  _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
 export class Connection {
@@ -193,21 +194,31 @@ export class Connection {
   }
 }
 
-/** Stands in `socket._httpMessage` for a moment. */
-const SPARED = { finished: false }
+/**
+ * Node stops reading a socket whose client gets ahead of its answers, as we do, or whose body nobody reads, and forgets to
+ * read on when it gives the socket to whoever upgrades: it would stay open and unread for ever.
+ */
+export function readOn({ _handle: handle }: HttpSocket): void {
+  if (typeof handle?.readStart !== 'function') return
+  handle.reading = true
+  handle.readStart()
+}
+
+/** Stands in `socket._httpMessage` for a moment: Node takes an answer to be under way. */
+export const STAND_IN: { finished: boolean; _last?: boolean } = { finished: false }
 
 /** While `act` runs, Node's ways to close idle connections leave these alone: one with a response is not idle. */
 export function sparing(connections: Iterable<Connection>, act: () => void): void {
   const marked: HttpSocket[] = []
   for (const { socket } of connections) {
     if (socket._httpMessage != null) continue
-    socket._httpMessage = SPARED
+    socket._httpMessage = STAND_IN
     marked.push(socket)
   }
   try {
     act()
   } finally {
-    for (const socket of marked) if (socket._httpMessage === SPARED) socket._httpMessage = null
+    for (const socket of marked) if (socket._httpMessage === STAND_IN) socket._httpMessage = null
   }
 }
 

@@ -26,7 +26,7 @@ import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { cameOverConnection } from './came-over-connection.ts'
-import { Connection, type HttpSocket, sparing } from './connection.ts'
+import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { flows, sendsEvents, waitsForBody } from './flows.ts'
@@ -338,6 +338,7 @@ export class Doorkeeper {
       socket.on('close', () => this.upgraded.delete(socket))
     } catch {
       return // that is no socket
+      readOn(socket as HttpSocket)
     }
     this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
