@@ -29,7 +29,7 @@ export interface HttpSocket extends Socket {
   [CONNECTION]?: Connection
   parser?: Parser | null
   /** The response that currently writes to this socket. */
-  _httpMessage?: object | null
+  _httpMessage?: (object & { _last?: boolean }) | null
   _paused?: boolean
   _handle?: { reading?: boolean; readStart?: () => number } | null
 }
@@ -120,8 +120,13 @@ export class Connection {
   *unanswered(): Generator<ServerResponse> {
     const { _httpMessage: current } = this.socket
     if (current instanceof ServerResponse && !current.headersSent) yield current
+    for (const response of this.queuedResponses()) if (!response.headersSent) yield response
+  }
+
+  /** Responses that Node has in line behind the one that is being written. */
+  *queuedResponses(): Generator<ServerResponse> {
     for (const { response } of this.overlapping ?? []) {
-      if (response !== undefined && response !== current && !response.headersSent) yield response
+      if (response !== undefined && response !== this.socket._httpMessage) yield response
     }
   }
 

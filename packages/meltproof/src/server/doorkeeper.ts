@@ -32,6 +32,7 @@ import type { LastShed } from './explanation.ts'
 import { flows, sendsEvents, waitsForBody } from './flows.ts'
 import { InService } from './in-service.ts'
 import { makeLast } from './last-answer.ts'
+import { answerAfterEnd } from './half-open.ts'
 import { keepEnd } from './kept-end.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
@@ -326,6 +327,7 @@ export class Doorkeeper {
       this.#activeAt = now()
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
+      answerAfterEnd(connection, this.#server)
     } catch (error) {
       this.#fail(error)
     }
@@ -336,9 +338,9 @@ export class Doorkeeper {
     if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
     try {
       socket.on('close', () => this.upgraded.delete(socket))
+      readOn(socket as HttpSocket)
     } catch {
       return // that is no socket
-      readOn(socket as HttpSocket)
     }
     this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
