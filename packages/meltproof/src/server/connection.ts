@@ -46,8 +46,6 @@ export class Connection {
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
   closing = false
-  /** Ends the time in which what still arrives is read and dropped. */
-  lingering: NodeJS.Timeout | undefined
   /**
    * Requests in service that were pipelined behind another one in service. Their responses have no socket yet, and
    * before Node 24 such a response never learns that its client went away.
@@ -197,6 +195,12 @@ export class Connection {
     socket.parser?.resume?.()
     socket.resume()
   }
+}
+
+/** Whatever else arrives at this socket is not a request to us. */
+export function takeNoMore(socket: HttpSocket): void {
+  const connection = socket[CONNECTION]
+  if (connection !== undefined) connection.closing = true
 }
 
 /**

@@ -31,9 +31,10 @@ import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { flows, sendsEvents, waitsForBody } from './flows.ts'
 import { InService } from './in-service.ts'
-import { makeLast } from './last-answer.ts'
 import { answerAfterEnd } from './half-open.ts'
 import { keepEnd } from './kept-end.ts'
+import { makeLast } from './last-answer.ts'
+import { endAfter, endConnection } from './last-of-connection.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { DoorPolicy } from './policy.ts'
@@ -67,8 +68,6 @@ export interface DoorCounts {
 const LOOK_MS = 5
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 10
-/** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
-const LINGER_MS = 2000
 /**
  * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
  * does not tell that its client has gone.
@@ -349,7 +348,6 @@ export class Doorkeeper {
 
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
-    clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
     connection.behind = []
@@ -914,13 +912,12 @@ export class Doorkeeper {
     const last = this.#leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // Without a host it is no request to shed but one to refuse, which is Node's.
-    const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
-    if (nodes || request.httpVersion !== '1.1') {
+    // And what it refuses is no shed.
+    if (socket._httpMessage != null || socket.writableNeedDrain || this.#refusedByNode(exchange, needs)) {
       this.#handingOn = exchange
       this.#handOnLater(exchange)
       this.#handingOn = undefined
-      if (request.httpVersion === '1.1') connection.closing = !keepAlive
+      if (!keepAlive) connection.closing = true
       // Node's refusal has no body, and did not come back to us.
       return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
     }
@@ -941,22 +938,13 @@ export class Doorkeeper {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /**
-   * Writes a ready answer. One that closes: what is still to come of a body is read and dropped for a moment, because
-   * closing a socket with unread data resets it, and the client would lose the answer.
-   */
+  /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) {
-      connection.startIdleTimeout(this.#server)
-      socket.write(message, 'latin1')
-      return
-    }
-    connection.closing = true
-    socket.end(message, 'latin1')
-    if (complete) socket.destroySoon?.()
-    else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
+    socket.write(message, 'latin1')
+    if (!choice.keepAlive) endConnection(socket, complete)
   }
 
   #countShed(reason: ShedReason, nowMs: number): void {
@@ -974,14 +962,14 @@ export class Doorkeeper {
 
   /** The slower way, through Node's own response. Returns the bytes of the body. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
-    const needs = describeHead(exchange.request.rawHeaders)
+    const { request } = exchange
+    const needs = describeHead(request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
-      headers.connection = 'close'
-    }
+    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
+    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
     response.writeHead(503, headers)
     response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: exchange.request.method === 'HEAD' })
+    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
   }
 
   // Failure -------------------------------------------------------------------------------------------------------

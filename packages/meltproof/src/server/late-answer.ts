@@ -4,6 +4,7 @@
  * exception ("headers already sent") in an app that has done nothing wrong.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endAfter } from './last-of-connection.ts'
 
 export const LATE_PROBLEM_JSON: string = JSON.stringify({
   type: 'about:blank',
@@ -38,7 +39,7 @@ export function answerLate(request: IncomingMessage, response: ServerResponse, p
   if (request.httpVersionMajor < 2) {
     response.statusMessage = ''
     // A client that still uploads can not reuse the connection.
-    if (!request.complete) response.setHeader('connection', 'close')
+    if (!request.complete) endAfter(request, response)
   }
   response.writeHead(504, { 'content-type': type, 'content-length': body.length, 'cache-control': 'no-store' })
   response.end(body)
