@@ -532,7 +532,8 @@ export class Doorkeeper {
 
   /** Node hands a request to the app. */
   #onRequestEvent(event: string, args: unknown[]): boolean {
-    const [request, response] = args as [IncomingMessage, AskedResponse]
+    const request = args[0] as IncomingMessage
+    const response = args[1] as AskedResponse
     const exchange = this.#handingOn
     const handedOn = exchange !== undefined && exchange.request === request
     if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)

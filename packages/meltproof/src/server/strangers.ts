@@ -5,7 +5,7 @@
  */
 import { inodeOf, listenersOn, type PortListener, processOf } from './port-listeners.ts'
 
-/** How often it is looked, ms. A look takes a fraction of a millisecond, most of it not on the event loop. */
+/** How often it is looked, ms. With 32 lanes a look takes 1.5 ms of CPU, a third of it on the event loop. */
 export const LOOK_EVERY_MS = 10_000
 
 /** What we listen with. */
