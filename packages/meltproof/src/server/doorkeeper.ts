@@ -25,12 +25,15 @@ import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
-import { Connection, type HttpSocket, sparing } from './connection.ts'
+import { cameOverConnection } from './came-over-connection.ts'
+import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { sendsEvents } from './flows.ts'
-import { makeLast } from './last-answer.ts'
+import { answerAfterEnd } from './half-open.ts'
 import { keepEnd } from './kept-end.ts'
+import { makeLast } from './last-answer.ts'
+import { endAfter, endConnection } from './last-of-connection.ts'
 import { mute } from './late-answer.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
@@ -59,8 +62,6 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
-const LINGER_MS = 2000
 /**
  * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
  * does not tell that its client has gone.
@@ -210,8 +211,7 @@ export class Doorkeeper {
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
-    // An app may emit requests whose socket is none.
-    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    if (request.httpVersionMajor >= 2) return
     const connection = Connection.of(request.socket, this.#onHead)
     makeLast(
       request,
@@ -283,11 +283,11 @@ export class Doorkeeper {
         case 'request':
         case 'checkContinue':
         case 'checkExpectation':
-          return this.#onRequestEvent(event, args[0] as IncomingMessage, args[1] as ServerResponse)
+          return this.#onRequestEvent(event, args)
         case 'connection':
         case 'secureConnection': {
           const emitted = emit().call(server, event, ...args)
-          this.#onConnection(args[0] as HttpSocket)
+          this.#onConnection(args[0] as HttpSocket | undefined)
           return emitted
         }
         case 'timeout':
@@ -327,14 +327,16 @@ export class Doorkeeper {
     })
   }
 
-  #onConnection(socket: HttpSocket): void {
-    if (this.#open || Connection.of(socket, this.#onHead) !== undefined) return
+  #onConnection(socket: HttpSocket | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#onHead) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
+      answerAfterEnd(connection, this.#server)
     } catch (error) {
       this.#fail(error)
     }
@@ -348,17 +350,20 @@ export class Doorkeeper {
 
   /** The connection becomes somebody else's. */
   #onUpgrade(socket: Duplex | undefined): void {
-    // Apps emit these events themselves, with whatever they have.
-    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
+    try {
+      socket.on('close', () => this.upgraded.delete(socket))
+      readOn(socket as HttpSocket)
+    } catch {
+      return // that is no socket
+    }
+    this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
     if (connection !== undefined) this.connections.delete(connection)
-    this.upgraded.add(socket)
-    socket.once('close', () => this.upgraded.delete(socket))
   }
 
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
-    clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
     connection.behind = []
@@ -545,10 +550,14 @@ export class Doorkeeper {
   }
 
   /** Node hands a request to the app. */
-  #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
-    if (this.#leaving) this.#makeLast(request, response)
+  #onRequestEvent(event: string, args: unknown[]): boolean {
+    const request = args[0] as IncomingMessage
+    const response = args[1] as AskedResponse
     const exchange = this.#handingOn
-    if (exchange !== undefined && exchange.request === request) {
+    const handedOn = exchange !== undefined && exchange.request === request
+    if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)
+    if (this.#leaving) this.#makeLast(request, response)
+    if (handedOn) {
       this.#handingOn = undefined
       exchange.response = response
       response[ASKED] = true
@@ -560,7 +569,7 @@ export class Doorkeeper {
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, request, response)
+    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, ...args)
     response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
@@ -573,6 +582,8 @@ export class Doorkeeper {
     exchange.event = event
     try {
       response.on('close', () => this.#onGone(exchange))
+      // Node closes the responses that it has made itself, and no others.
+      response.on('finish', () => process.nextTick(() => this.#onGone(exchange)))
       this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
@@ -812,8 +823,8 @@ export class Doorkeeper {
   #stayKindOf(exchange: Exchange): number {
     const kind = this.#kinds.of(exchange.url)
     if (exchange.kind < 0) exchange.kind = kind
-    const { method = '' } = exchange.request
-    return ((this.#kinds.path >>> 0) + 37 * method.length + method.charCodeAt(0)) % STAY_KINDS
+    const method = String(exchange.request.method ?? '')
+    return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
   }
 
   #noteAnswered({ request, response, kind, url, startedAt }: Exchange, nowMs: number): void {
@@ -911,13 +922,12 @@ export class Doorkeeper {
     const last = this.#leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // Without a host it is no request to shed but one to refuse, which is Node's.
-    const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
-    if (nodes || request.httpVersion !== '1.1') {
+    // And what it refuses is no shed.
+    if (socket._httpMessage != null || socket.writableNeedDrain || this.#refusedByNode(exchange, needs)) {
       this.#handingOn = exchange
       this.#handOnLater(exchange)
       this.#handingOn = undefined
-      if (request.httpVersion === '1.1') connection.closing = !keepAlive
+      if (!keepAlive) connection.closing = true
       // Node's refusal has no body, and did not come back to us.
       return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
     }
@@ -938,22 +948,13 @@ export class Doorkeeper {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /**
-   * Writes a ready answer. One that closes: what is still to come of a body is read and dropped for a moment, because
-   * closing a socket with unread data resets it, and the client would lose the answer.
-   */
+  /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) {
-      connection.startIdleTimeout(this.#server)
-      socket.write(message, 'latin1')
-      return
-    }
-    connection.closing = true
-    socket.end(message, 'latin1')
-    if (complete) socket.destroySoon?.()
-    else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
+    socket.write(message, 'latin1')
+    if (!choice.keepAlive) endConnection(socket, complete)
   }
 
   #countShed(reason: ShedReason, nowMs: number): void {
@@ -972,14 +973,14 @@ export class Doorkeeper {
 
   /** The slower way, through Node's own response. Returns the bytes of the body. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
-    const needs = describeHead(exchange.request.rawHeaders)
+    const { request } = exchange
+    const needs = describeHead(request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
-      headers.connection = 'close'
-    }
+    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
+    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
     response.writeHead(503, headers)
     response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: exchange.request.method === 'HEAD' })
+    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
   }
 
   // Failure -------------------------------------------------------------------------------------------------------

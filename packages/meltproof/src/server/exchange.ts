@@ -26,8 +26,8 @@ export class Exchange implements Entry, Stay {
   readonly url: string
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
   readonly connection: Connection | undefined
-  /** What llhttp says about the connection after this request. */
-  readonly keepAlive: boolean
+  /** What llhttp says about the connection after this request; false also when its client has sent its end after it. */
+  keepAlive: boolean
   response: ServerResponse | undefined
   /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
   event = 'request'

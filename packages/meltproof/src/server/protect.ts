@@ -238,7 +238,9 @@ function watchEvent<T extends net.Socket | ServerHttp2Session>(
   event: 'connection' | 'session',
 ): Watched<T> {
   const open = new Set<T>()
-  const opened = (one: T): void => {
+  const opened = (one: T | undefined): void => {
+    // Apps emit these events themselves, with whatever they have.
+    if (typeof one?.on !== 'function') return
     open.add(one)
     one.on('close', () => open.delete(one))
   }
