@@ -26,6 +26,8 @@ export interface SimOptions {
   readonly queue?: MakeDiscipline<SimRequest>
   /** Undefined: no admission at all. */
   readonly law: ((busyMs: () => number) => LimitLaw) | undefined
+  /** Everybody counts, as behind a limit that an operator gave. @default false */
+  readonly everybodyCounts?: boolean
   readonly sloMs?: number
 }
 
@@ -71,6 +73,8 @@ export interface SimRequest extends Waiting, Stay {
   readonly kind: number
   steps: readonly Step[]
   step: number
+  /** Its CPU takes so many times as long as it will later. */
+  coldness: number
   /** `going on`: in service without a permit (outstayers.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'over'
 }
@@ -158,6 +162,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   let lookedAt = 0
   let watching = false
   function lookForOutstayers(): void {
+    if (options.everybodyCounts) return
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
     if (!outstayers.look(loop.nowMs, loop.busyMs)) return
@@ -182,7 +187,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  function arrive(createdAt: number, tries: number, user: number): void {
+  function arrive(createdAt: number, tries: number, user: number, kind?: number): void {
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
@@ -190,9 +195,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind: kind ?? (workload.kinds === undefined ? 0 : pick(workload.kinds, random.next())),
       steps: [],
       step: 0,
+      coldness: 1,
       startedAt: 0,
       staysSince: 0,
       kindNoted: 0,
@@ -267,9 +273,16 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     outstayers.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
+    request.coldness = coldness()
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
+  }
+
+  /** How many times what a request costs later one costs that starts now. */
+  function coldness(): number {
+    const { times, requests } = workload.warmUp ?? { times: 1, requests: 1 }
+    return 1 + (times - 1) * Math.exp(-started / requests)
   }
 
   function proceed(request: SimRequest): void {
@@ -284,7 +297,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         return
       }
       if ('cpu' in step) {
-        loop.burn(step.cpu)
+        loop.burn(step.cpu * request.coldness)
         continue
       }
       if ('timer' in step) {
@@ -322,6 +335,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined) unguarded--
   }
 
+  const given = workload.arrivals
+  const comes = (index: number): void => {
+    const next = given?.[index]
+    if (next === undefined || next.atMs >= endMs) return
+    arrive(next.atMs, 0, 0, next.kind)
+    loop.kernelAt(next.atMs, () => comes(index + 1))
+  }
   // Arrivals: a Poisson process whose rate may change, generated one ahead.
   const generate = (fromMs: number): void => {
     const rate = workload.rate(fromMs)
@@ -332,7 +352,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (rate > 0) arrive(next, 0, workload.users === undefined ? 0 : Math.floor(random.next() * workload.users))
     loop.kernelAt(next, () => generate(next))
   }
-  generate(0)
+  if (given === undefined) generate(0)
+  else comes(0)
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]
