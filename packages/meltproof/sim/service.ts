@@ -79,6 +79,9 @@ export interface SimRequest extends Waiting, Stay {
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'over'
 }
 
+/** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
+export const HEAD_SHARE = 0.7
+
 /** While somebody waits, the door looks this often for who outstays, ms. */
 const LOOK_EVERY_MS = 5
 
@@ -224,7 +227,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       serve(request)
       return
     }
-    loop.burn(shedCostMs * 0.7)
+    loop.burn(shedCostMs * HEAD_SHARE)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
       loop.burn(parseCostMs)
@@ -259,7 +262,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function turnAway(request: SimRequest): void {
-    loop.burn(shedCostMs * 0.3)
+    loop.burn(shedCostMs * (1 - HEAD_SHARE))
     request.state = 'over'
     shed++
     count(request, 'shed')
@@ -316,7 +319,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       )
       return
     }
-    finish(request)
+    // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
+    loop.nextTick(() => finish(request))
   }
 
   function finish(request: SimRequest): void {
@@ -338,7 +342,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const given = workload.arrivals
   const comes = (index: number): void => {
     const next = given?.[index]
-    if (next === undefined || next.atMs >= endMs) return
+    if (next === undefined) return
     arrive(next.atMs, 0, 0, next.kind)
     loop.kernelAt(next.atMs, () => comes(index + 1))
   }

@@ -14,7 +14,7 @@ const MOST_SHED: Readonly<Record<string, number>> = {
   'cheap and heavy, cold, at 0.9x, alone': 3.5,
   '5 ms of CPU, cold, at 0.9x, beside a neighbour': 1.3,
   '5 ms of CPU, cold, at 1x, beside a neighbour': 4.5,
-  'cheap and heavy, cold, at 0.9x, beside a neighbour': 3.5,
+  'cheap and heavy, cold, at 0.9x, beside a neighbour': 4,
 }
 
 const runs = ({ workload, seconds }: Scenario, guarded: boolean): SimResult[] =>
