@@ -52,6 +52,19 @@ export function stolenSlices(random: Random, { everyMs, forMs, inARow = 1 }: Sli
   }
 }
 
+/**
+ * Pauses at known times, in order: in the middle of what runs then, or of what runs next. Made for one run: it remembers
+ * which are over.
+ */
+export function interrupted(pauses: readonly (readonly [atMs: number, forMs: number])[]): Core {
+  let next = 0
+  return (nowMs, cpuMs) => {
+    let wall = cpuMs
+    for (; next < pauses.length && pauses[next]![0] < nowMs + wall; next++) wall += pauses[next]![1]
+    return wall
+  }
+}
+
 /** What such others leave of the core. */
 export function leftBy({ everyMs, forMs, inARow = 1 }: Slices): number {
   const taken = inARow * forMs

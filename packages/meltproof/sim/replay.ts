@@ -3,6 +3,7 @@
  * what others took of its core; and before them the gate, the queue and the law as they are.
  */
 import { fixedLimit, type LimitLaw } from '../src/admission/limit.ts'
+import { interrupted } from './core.ts'
 import {
   type RecordedRun,
   type RecordedStep,
@@ -44,6 +45,7 @@ export function replayed(recording: Recording, run: RecordedRun, random: Random)
   const arrivals = recording.arrivals
     .flatMap((packed, kind) => unpackTimes(packed).map(atMs => ({ atMs: atMs + LATE_MS * random.next(), kind })))
     .sort((a, b) => a.atMs - b.atMs)
+  const pauses = [...unpackPauses(run.garbage), ...unpackPauses(run.stolen)].sort(([a], [b]) => a - b)
   const headMs = recording.shedMs * HEAD_SHARE
   return {
     rate: () => 0,
@@ -51,7 +53,7 @@ export function replayed(recording: Recording, run: RecordedRun, random: Random)
     steps: () => [],
     kinds: run.costs.map(packed => ({ share: 0, steps: inTurn(packed.split(' ').map(unpackSteps), headMs) })),
     ...(recording.poolSize === undefined ? {} : { poolSize: recording.poolSize }),
-    stalls: [...unpackPauses(run.garbage), ...unpackPauses(run.stolen)],
+    core: () => interrupted(pauses),
   }
 }
 
