@@ -1,7 +1,7 @@
 /**
  * The line in front of a pool, for those who have a deadline. A pool's own line is first come, first served: once it is
  * longer than the deadlines allow, every connection goes to whoever has the least time left, and no query ends in time.
- * So from the first who gave up waiting until the line is empty the newest goes first.
+ * So once a deadline has passed the newest goes first, until the line is empty.
  *
  * A connection is not asked for on behalf of anybody: who gets it is decided when it comes.
  */
@@ -56,7 +56,7 @@ export class ConnectionLine<Connection> {
     this.#length++
     budget.onEnd(reason => {
       this.#remove(waiter)
-      if (reason instanceof DeadlineExceededError && this.#length > 0) this.#newestFirst = true
+      this.ended(reason)
       called(reason)
     })
     this.#ask()
@@ -67,6 +67,11 @@ export class ConnectionLine<Connection> {
     this.#out--
     // Also when enough have been asked for: those may still be connecting, and this one is there.
     if (this.#length > 0 && this.#asked + this.#out < this.#source.limit()) this.#askOne()
+  }
+
+  /** A wait, or what was done with a connection, ended before its time. */
+  ended(reason: Error): void {
+    if (reason instanceof DeadlineExceededError && this.#length > 0) this.#newestFirst = true
   }
 
   #ask(): void {

@@ -11,6 +11,14 @@ import { Recovery } from './recovery.ts'
 import type { Replacements } from './replacements.ts'
 import { serverTimeoutFor } from './server-timeout.ts'
 
+/** Who has given a client out. */
+export interface Lender {
+  giveBack(error?: unknown): void
+  /** A query on it ended before its time. */
+  ended(reason: Error): void
+  readonly replacements: Replacements
+}
+
 interface Entry {
   readonly config: unknown
   readonly values: unknown
@@ -42,8 +50,8 @@ export class BoundClient {
   #setsServerTimeout: boolean
 
   // Of a client that a pool has given out.
-  #replacements: Replacements | undefined
-  #giveBack: Release | undefined
+  #pooled = false
+  #lender: Lender | undefined
   #released = false
   /** Why the last query since it was given out ended before its time. */
   #reason: Error | undefined
@@ -94,6 +102,7 @@ export class BoundClient {
     this.#line.push(entry)
     budget.onEnd(reason => {
       this.#reason = reason
+      this.#lender?.ended(reason)
       this.#tell(entry, reason)
       if (this.#sent.has(entry)) this.#recoverIfAllLate()
       else this.#line = this.#line.filter(other => other !== entry)
@@ -219,7 +228,7 @@ export class BoundClient {
         },
         lost: () => {
           const reason = this.#reason ?? new Error('a query was not over in time')
-          if (this.#released && this.#replacements !== undefined) this.#replace(reason)
+          if (this.#released) this.#replace(reason)
           else this.#discard(reason)
         },
       },
@@ -240,15 +249,15 @@ export class BoundClient {
     for (const entry of [...this.#sent, ...this.#line]) this.#tell(entry, discardedError('PostgreSQL', reason))
     this.#line = []
     // One of a pool is ended by its release; ended here, the pool would not know.
-    if (this.#replacements === undefined) Promise.resolve(this.#client.end()).catch(() => {})
+    if (!this.#pooled) Promise.resolve(this.#client.end()).catch(() => {})
   }
 
   // Of a pool -----------------------------------------------------------------------------------------------------
 
-  /** A pool has given it out, and wants it back by `giveBack`. Returns the release for whoever gets it. */
-  checkOut(giveBack: Release, replacements: Replacements): Release {
-    this.#giveBack = giveBack
-    this.#replacements = replacements
+  /** Returns the release for whoever gets it. */
+  checkOut(lender: Lender): Release {
+    this.#pooled = true
+    this.#lender = lender
     this.#reason = undefined
     let released = false
     return error => {
@@ -279,15 +288,15 @@ export class BoundClient {
   }
 
   #giveBackNow(error?: unknown): void {
-    const giveBack = this.#giveBack
-    this.#giveBack = undefined
+    const lender = this.#lender
+    this.#lender = undefined
     this.#released = false
-    giveBack?.(error)
+    lender?.giveBack(error)
     this.#client.removeListener('error', ignore)
   }
 
   #replace(reason: Error): void {
-    this.#stopReplacing = this.#replacements?.ask(() => {
+    this.#stopReplacing = this.#lender?.replacements.ask(() => {
       if (this.#discarded === undefined) this.#discard(reason)
       this.#giveBackNow(reason)
     })

@@ -87,10 +87,14 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
       }
       const given = boundClient(client, options)
       const giveBack = client.release
-      client.release = given.checkOut(error => {
-        giveBack?.(error)
-        line.free()
-      }, replacements)
+      client.release = given.checkOut({
+        giveBack: error => {
+          giveBack?.(error)
+          line.free()
+        },
+        ended: reason => line.ended(reason),
+        replacements,
+      })
       callback(undefined, client, client.release)
     })
   }
