@@ -38,7 +38,8 @@ export function pgCancellation(client: CancelTarget): Cancellation | undefined {
     const send = (on: Socket): void => {
       sent = true
       on.resume()
-      on.end(cancelRequest(processID, secretKey))
+      // Not ended: to a proxy that would be a reason to close our side before it has passed the request on.
+      on.write(cancelRequest(processID, secretKey))
     }
     socket.unref()
     socket.on('error', fail)

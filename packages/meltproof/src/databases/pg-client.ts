@@ -1,6 +1,7 @@
 /** One client of pg under bound(): its line of queries, what is late on it, and when it goes back to its pool. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Budget } from '../deadline/budget.ts'
+import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import type { CheckedDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
 import { discardedError } from './discarded.ts'
@@ -270,7 +271,8 @@ export class BoundClient {
   /** Whoever had it is done with it. The pool gets it when the server is, too. */
   #release(error: unknown): void {
     // pg's pool, and many a `catch`, hand on what the query said: a passed deadline is no fault of the connection.
-    if (error && error !== this.#reason && this.#discarded === undefined) return this.#giveBackNow(error)
+    const noFault = error === this.#reason || error instanceof DeadlineExceededError
+    if (error && !noFault && this.#discarded === undefined) return this.#giveBackNow(error)
     if (this.#reason === undefined) return this.#giveBackNow()
     this.#released = true
     // The pool listens again once it has it.
