@@ -1,10 +1,10 @@
 /**
- * Cancellations under way. Each is a connection of its own to a server that may be in trouble already, so only some go
- * at once. The others wait for their turn, and one whose query ends meanwhile is never made.
+ * The cancellations of one pool. Each is a connection of its own to a server that may be in trouble already, so only
+ * some go at once. The others wait for their turn, and one whose query ends meanwhile is never made.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 
-/** At once, over all pools: PostgreSQL starts a process for each. */
+/** PostgreSQL starts a process for each. */
 const MOST_AT_ONCE = 8
 /** One that takes longer is given up, ms: connecting and sending twenty bytes takes a few. */
 const CANCELLATION_MS = 2000
@@ -26,48 +26,50 @@ interface Waiting {
   readonly over: (outcome: CancellationOutcome) => void
 }
 
-let underWay = 0
-const waiting = new Set<Waiting>()
+export class Cancellations {
+  #underWay = 0
+  readonly #waiting = new Set<Waiting>()
 
-/**
- * Runs it now or when others are done, and calls `over` then. Returns a function that takes it back: true if it had not
- * begun, and `over` is not called. Never throws.
- */
-export function runCancellation(
-  cancellation: Cancellation,
-  over: (outcome: CancellationOutcome) => void,
-): () => boolean {
-  const entry: Waiting = { cancellation, over }
-  waiting.add(entry)
-  beginNext()
-  return () => waiting.delete(entry)
-}
+  /**
+   * Runs it now or when others are done, and calls `over` then. Returns a function that takes it back: true if it had
+   * not begun, and `over` is not called. Never throws.
+   */
+  run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
+    const entry: Waiting = { cancellation, over }
+    this.#waiting.add(entry)
+    this.#next()
+    return () => this.#waiting.delete(entry)
+  }
 
-function beginNext(): void {
-  for (const entry of waiting) {
-    if (underWay >= MOST_AT_ONCE) return
-    waiting.delete(entry)
-    begin(entry)
+  #next(): void {
+    for (const entry of this.#waiting) {
+      if (this.#underWay >= MOST_AT_ONCE) return
+      this.#waiting.delete(entry)
+      this.#begin(entry)
+    }
+  }
+
+  #begin({ cancellation, over }: Waiting): void {
+    this.#underWay++
+    let timer: FairTimer | undefined
+    let ended = false
+    const done = (outcome: CancellationOutcome): void => {
+      if (ended) return
+      ended = true
+      timer?.cancel()
+      this.#underWay--
+      over(outcome)
+      this.#next()
+    }
+    try {
+      const giveUp = cancellation(done)
+      if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
+    } catch {
+      // Nobody to tell: the call it belongs to has been answered already.
+      done('unsent')
+    }
   }
 }
 
-function begin({ cancellation, over }: Waiting): void {
-  underWay++
-  let timer: FairTimer | undefined
-  let ended = false
-  const done = (outcome: CancellationOutcome): void => {
-    if (ended) return
-    ended = true
-    timer?.cancel()
-    underWay--
-    over(outcome)
-    beginNext()
-  }
-  try {
-    const giveUp = cancellation(done)
-    if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
-  } catch {
-    // Nobody to tell: the call it belongs to has been answered already.
-    done('unsent')
-  }
-}
+/** Of connections that are in no pool. */
+export const loneCancellations: Cancellations = new Cancellations()

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Budget } from '../deadline/budget.ts'
 import type { CheckedDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
-import type { Cancellation } from './cancellations.ts'
+import { type Cancellations, loneCancellations } from './cancellations.ts'
 import { discardedError } from './discarded.ts'
 import { killQuery } from './mysql2-kill.ts'
 import type { Command, Connection } from './mysql2-shapes.ts'
@@ -17,6 +17,7 @@ export interface Lender {
   /** A query on it ended before its time. */
   ended(reason: Error): void
   readonly replacements: Replacements
+  readonly cancellations: Cancellations
 }
 
 interface InFlight {
@@ -123,12 +124,16 @@ export class BoundConnection {
     // One of them tells of its answer, the other of a connection that is gone.
     late.once?.('end', ended)
     late.onResult = ended
-    this.#recover(killQuery(this.#connection))
+    this.#recover(true)
   }
 
-  #recover(cancellation: Cancellation | undefined, running = true): void {
+  #recover(running: boolean): void {
     this.#recovery = new Recovery(
       {
+        cancel: over => {
+          const kill = killQuery(this.#connection)
+          return kill && (this.#lender?.cancellations ?? loneCancellations).run(kill, over)
+        },
         probe: () => this.#probe(),
         recovered: () => {
           this.#recovery = undefined
@@ -142,9 +147,9 @@ export class BoundConnection {
           else this.#stopReplacing = this.#lender.replacements.ask(() => this.#discard(reason))
         },
       },
-      cancellation,
       running,
     )
+    this.#recovery.start()
   }
 
   /** Two statements: a kill that had not struck yet hits the first, and the rollback is done all the same. */
@@ -190,7 +195,7 @@ export class BoundConnection {
     if (this.#lender === undefined || this.#released) return
     this.#released = true
     if (this.#reason === undefined || this.#discarded !== undefined) this.#giveBackNow()
-    else if (this.#recovery === undefined) this.#recover(undefined, false)
+    else if (this.#recovery === undefined) this.#recover(false)
   }
 
   #giveBackNow(): void {

@@ -10,6 +10,7 @@ import type { Budget } from '../deadline/budget.ts'
 import { show } from '../options.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
+import { Cancellations } from './cancellations.ts'
 import { ConnectionLine } from './connection-line.ts'
 import { notRecognised } from './discarded.ts'
 import { BoundConnection } from './mysql2-connection.ts'
@@ -49,6 +50,7 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
   // Who has said how long the line may be means mysql2's own.
   const ownLine = waitForConnections === false || queueLimit > 0
   const replacements = new Replacements(() => size)
+  const cancellations = new Cancellations()
   const line = new ConnectionLine<PooledConnection>({
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
     connect: original,
@@ -87,6 +89,7 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
         giveBack: () => (Object.getPrototypeOf(connection) as PooledConnection).release.call(connection),
         ended: reason => line.ended(reason),
         replacements,
+        cancellations,
       })
       connection.release = () => given.release()
       inContext(null, connection)

@@ -4,6 +4,7 @@ import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import type { CheckedDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
+import { type Cancellations, loneCancellations } from './cancellations.ts'
 import { discardedError } from './discarded.ts'
 import { type NotedCall, noteCall } from './note-call.ts'
 import { pgCancellation } from './pg-cancel.ts'
@@ -18,6 +19,7 @@ export interface Lender {
   /** A query on it ended before its time. */
   ended(reason: Error): void
   readonly replacements: Replacements
+  readonly cancellations: Cancellations
 }
 
 interface Entry {
@@ -190,8 +192,8 @@ export class BoundClient {
   }
 
   #goOn(): void {
-    if (this.#released && !this.#isBusy()) this.#handBack()
-    else this.#sendNext()
+    this.#sendNext()
+    if (this.#released && this.#sent.size === 0 && this.#recovery === undefined) this.#handBack()
   }
 
   // What is late --------------------------------------------------------------------------------------------------
@@ -201,26 +203,22 @@ export class BoundClient {
     return false
   }
 
-  /** Something late is under way, or a cancel that might hit the next query. */
-  #isBusy(): boolean {
-    return this.#recovery !== undefined || this.#anyLate()
-  }
-
   /** Only all: a cancel hits whichever of a pipeline is running. */
   #recoverIfAllLate(): void {
     if (this.#recovery !== undefined || this.#discarded !== undefined || this.#sent.size === 0) return
-    let submitted = false
-    for (const entry of this.#sent) {
-      if (!entry.told) return
-      submitted ||= entry.submitted
-    }
-    // A round trip of ours that is still under way for it ends by itself.
-    this.#recover(submitted ? pgCancellation(this.#client) : undefined)
+    for (const entry of this.#sent) if (!entry.told) return
+    this.#recover(true)
   }
 
-  #recover(cancellation: ReturnType<typeof pgCancellation>, running = true): void {
+  #recover(running: boolean): void {
     this.#recovery = new Recovery(
       {
+        cancel: over => {
+          // A round trip of ours that is still under way for it ends by itself.
+          const submitted = [...this.#sent].some(entry => entry.submitted)
+          const cancellation = submitted ? pgCancellation(this.#client) : undefined
+          return cancellation && (this.#lender?.cancellations ?? loneCancellations).run(cancellation, over)
+        },
         probe: async () => this.#query(this.#released && this.#mayBeInTransaction() ? 'ROLLBACK' : ''),
         recovered: () => {
           this.#recovery = undefined
@@ -233,9 +231,9 @@ export class BoundClient {
           else this.#discard(reason)
         },
       },
-      cancellation,
       running,
     )
+    this.#recovery.start()
   }
 
   #mayBeInTransaction(): boolean {
@@ -272,20 +270,26 @@ export class BoundClient {
   #release(error: unknown): void {
     // pg's pool, and many a `catch`, hand on what the query said: a passed deadline is no fault of the connection.
     const noFault = error === this.#reason || error instanceof DeadlineExceededError
-    if (error && !noFault && this.#discarded === undefined) return this.#giveBackNow(error)
-    if (this.#reason === undefined) return this.#giveBackNow()
+    if (error && !noFault && this.#discarded === undefined) {
+      this.#giveBackNow(error)
+      return
+    }
+    if (this.#reason === undefined) {
+      this.#giveBackNow()
+      return
+    }
     this.#released = true
     // The pool listens again once it has it.
     this.#client.on('error', ignore)
     if (this.#discarded !== undefined) this.#replace(this.#discarded)
-    else if (!this.#isBusy()) this.#handBack()
+    else this.#goOn()
   }
 
   #handBack(): void {
     if (this.#reason !== undefined && this.#mayBeInTransaction()) {
       // The app's own rollback may have been refused for want of time.
       this.#reason = undefined
-      this.#recover(undefined, false)
+      this.#recover(false)
     } else this.#giveBackNow()
   }
 

@@ -9,6 +9,7 @@ import type { Budget } from '../deadline/budget.ts'
 import { show } from '../options.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
+import { Cancellations } from './cancellations.ts'
 import { ConnectionLine } from './connection-line.ts'
 import { notRecognised } from './discarded.ts'
 import { BoundClient } from './pg-client.ts'
@@ -62,6 +63,7 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
   const original = pool.connect.bind(pool)
   const limit = (): number => pool.options.max ?? Number.POSITIVE_INFINITY
   const replacements = new Replacements(limit)
+  const cancellations = new Cancellations()
   const line = new ConnectionLine<PgClient>({
     limit,
     connect: called => original((error, client) => called(error, client as PgClient | undefined)),
@@ -94,6 +96,7 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
         },
         ended: reason => line.ended(reason),
         replacements,
+        cancellations,
       })
       callback(undefined, client, client.release)
     })

@@ -7,7 +7,7 @@
  * Where that does not come the connection is lost.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
-import { type Cancellation, type CancellationOutcome, runCancellation } from './cancellations.ts'
+import type { CancellationOutcome } from './cancellations.ts'
 
 /**
  * How long to wait for each answer, ms. A database looks for interrupts every few milliseconds; what takes longer than
@@ -16,6 +16,11 @@ import { type Cancellation, type CancellationOutcome, runCancellation } from './
 export const PATIENCE_MS = 2000
 
 export interface RecoveryHooks {
+  /**
+   * Cancels the query now or in its turn, and calls `over` then. Returns a function that takes that back, true if it had
+   * not begun; undefined when there is nothing to cancel with.
+   */
+  cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
   /** One round trip. Settles when the server has answered, with whatever, or the connection is gone. */
   probe(): Promise<unknown>
   /** It may be used again. */
@@ -33,18 +38,20 @@ export class Recovery {
   #timer: FairTimer | undefined
   #stopped = false
 
-  /**
-   * @param cancellation undefined when there is nothing to cancel with; then the query ends by itself, or is overdue
-   * @param running false when no query runs any more and a round trip is all that is missing
-   */
-  constructor(hooks: RecoveryHooks, cancellation: Cancellation | undefined, running = true) {
+  /** @param running false when no query runs any more and a round trip is all that is missing */
+  constructor(hooks: RecoveryHooks, running: boolean) {
     this.#hooks = hooks
     this.#running = running
-    if (!running) this.#probe()
-    else if (cancellation === undefined) this.#watch()
+  }
+
+  start(): void {
+    if (!this.#running) this.#probe()
     else {
       this.#cancelling = true
-      this.#takeBack = runCancellation(cancellation, outcome => this.#cancelled(outcome))
+      this.#takeBack = this.#hooks.cancel(outcome => this.#cancelled(outcome))
+      if (this.#takeBack !== undefined) return
+      this.#cancelling = false
+      this.#watch()
     }
   }
 
