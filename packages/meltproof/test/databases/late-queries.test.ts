@@ -98,11 +98,11 @@ test('a late query that ends by itself is waited for as well', () =>
 
 test('a cancel that comes after its query has ended does not hit the next one', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
-    proxy.treatment = 300
+    proxy.treatment = 700
     const pid = await pidOf(pool)
-    await isLate(within(50, () => pool.query('select pg_sleep(0.1)')))
+    await isLate(within(50, () => pool.query('select pg_sleep(0.4)')))
     // It is sent once the cancel has struck nobody.
-    const { rows } = await pool.query('select pg_sleep(0.4), pg_backend_pid() as pid')
+    const { rows } = await pool.query('select pg_sleep(0.6), pg_backend_pid() as pid')
     assert.equal(rows[0].pid, pid)
     assert.equal(proxy.cancels, 1)
   }))
