@@ -84,23 +84,25 @@ export class ConnectionLine<Connection> {
 
   #askOne(): void {
     this.#asked++
-    this.#source.connect((error, connection) => {
-      this.#asked--
-      const waiter = error || !this.#newestFirst ? this.#oldest : this.#newest
-      if (waiter === undefined) {
-        if (!error && connection !== undefined) this.#source.giveBack(connection)
-        return
-      }
-      this.#remove(waiter)
-      waiter.budget.settle()
-      if (error || connection === undefined) {
-        waiter.called(error ?? new Error('the pool gave no connection'))
-        this.#ask()
-      } else {
-        this.#out++
-        waiter.called(undefined, connection)
-      }
-    })
+    this.#source.connect(this.#arrived)
+  }
+
+  readonly #arrived = (error: Error | undefined | null, connection?: Connection): void => {
+    this.#asked--
+    const waiter = error || !this.#newestFirst ? this.#oldest : this.#newest
+    if (waiter === undefined) {
+      if (!error && connection !== undefined) this.#source.giveBack(connection)
+      return
+    }
+    this.#remove(waiter)
+    waiter.budget.settle()
+    if (error || connection === undefined) {
+      waiter.called(error ?? new Error('the pool gave no connection'))
+      this.#ask()
+    } else {
+      this.#out++
+      waiter.called(undefined, connection)
+    }
   }
 
   #remove(waiter: Waiter<Connection>): void {

@@ -4,18 +4,17 @@ import type { Budget } from '../deadline/budget.ts'
 import type { CheckedDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
 import { type Cancellations, loneCancellations } from './cancellations.ts'
+import type { ConnectionLine } from './connection-line.ts'
 import { discardedError } from './discarded.ts'
 import { killQuery } from './mysql2-kill.ts'
-import type { Command, Connection } from './mysql2-shapes.ts'
+import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
 import { noteCall } from './note-call.ts'
 import { Recovery } from './recovery.ts'
 import type { Replacements } from './replacements.ts'
 
-/** Who has given a connection out. */
+/** The pool that gives connections out, as far as they need it. */
 export interface Lender {
-  giveBack(): void
-  /** A query on it ended before its time. */
-  ended(reason: Error): void
+  readonly line: ConnectionLine<PooledConnection>
   readonly replacements: Replacements
   readonly cancellations: Cancellations
 }
@@ -38,6 +37,7 @@ export class BoundConnection {
 
   // Of a connection that a pool has given out.
   #lender: Lender | undefined
+  #giveBack: (() => void) | undefined
   #released = false
   /** Why the last query since it was given out ended before its time. */
   #reason: Error | undefined
@@ -83,7 +83,7 @@ export class BoundConnection {
     }
     budget.onEnd(reason => {
       this.#reason = reason
-      this.#lender?.ended(reason)
+      this.#lender?.line.ended(reason)
       const running = this.#connection._command === command
       // Still in line: it ends there without having been sent, and nobody else's query is touched.
       if (!running) command.start = () => null
@@ -184,24 +184,27 @@ export class BoundConnection {
 
   // Of a pool -----------------------------------------------------------------------------------------------------
 
-  checkOut(lender: Lender): void {
+  /** @param giveBack the pool's own. Returns the release for whoever gets it. */
+  checkOut(lender: Lender, giveBack: () => void): () => void {
     this.#lender = lender
+    this.#giveBack = giveBack
     this.#released = false
     this.#reason = undefined
+    return this.#release
   }
 
   /** Whoever had it is done with it. The pool gets it when the server is, too. */
-  release(): void {
-    if (this.#lender === undefined || this.#released) return
+  readonly #release = (): void => {
+    if (this.#giveBack === undefined || this.#released) return
     this.#released = true
     if (this.#reason === undefined || this.#discarded !== undefined) this.#giveBackNow()
     else if (this.#recovery === undefined) this.#recover(false)
   }
 
   #giveBackNow(): void {
-    const lender = this.#lender
-    this.#lender = undefined
+    const giveBack = this.#giveBack
+    this.#giveBack = undefined
     this.#released = false
-    lender?.giveBack()
+    giveBack?.()
   }
 }

@@ -13,7 +13,7 @@ import { openCallBudget } from './call-budget.ts'
 import { Cancellations } from './cancellations.ts'
 import { ConnectionLine } from './connection-line.ts'
 import { notRecognised } from './discarded.ts'
-import { BoundConnection } from './mysql2-connection.ts'
+import { BoundConnection, type Lender } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
 import { Replacements } from './replacements.ts'
 
@@ -49,13 +49,12 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
   // Who has said how long the line may be means mysql2's own.
   const ownLine = waitForConnections === false || queueLimit > 0
-  const replacements = new Replacements(() => size)
-  const cancellations = new Cancellations()
   const line = new ConnectionLine<PooledConnection>({
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
     connect: original,
     giveBack: connection => connection.release(),
   })
+  const lender: Lender = { line, replacements: new Replacements(() => size), cancellations: new Cancellations() }
   const out = new Set<PooledConnection>()
   const releaseConnection = pool.releaseConnection.bind(pool)
   // Whoever comes back passes here, and whoever is taken out of the pool for good.
@@ -84,14 +83,9 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
       }
       out.add(connection)
       const given = boundConnection(connection, options)
-      given.checkOut({
-        // What it inherits: its own is that of whoever has it.
-        giveBack: () => (Object.getPrototypeOf(connection) as PooledConnection).release.call(connection),
-        ended: reason => line.ended(reason),
-        replacements,
-        cancellations,
-      })
-      connection.release = () => given.release()
+      // What it inherits: its own is that of whoever had it before.
+      const { release } = Object.getPrototypeOf(connection) as PooledConnection
+      connection.release = given.checkOut(lender, () => release.call(connection))
       inContext(null, connection)
     })
   }

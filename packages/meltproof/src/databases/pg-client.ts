@@ -5,6 +5,7 @@ import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import type { CheckedDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
 import { type Cancellations, loneCancellations } from './cancellations.ts'
+import type { ConnectionLine } from './connection-line.ts'
 import { discardedError } from './discarded.ts'
 import { type NotedCall, noteCall } from './note-call.ts'
 import { pgCancellation } from './pg-cancel.ts'
@@ -13,11 +14,9 @@ import { Recovery } from './recovery.ts'
 import type { Replacements } from './replacements.ts'
 import { serverTimeoutFor } from './server-timeout.ts'
 
-/** Who has given a client out. */
+/** The pool that gives clients out, as far as they need it. */
 export interface Lender {
-  giveBack(error?: unknown): void
-  /** A query on it ended before its time. */
-  ended(reason: Error): void
+  readonly line: ConnectionLine<PgClient>
   readonly replacements: Replacements
   readonly cancellations: Cancellations
 }
@@ -53,8 +52,8 @@ export class BoundClient {
   #setsServerTimeout: boolean
 
   // Of a client that a pool has given out.
-  #pooled = false
   #lender: Lender | undefined
+  #giveBack: Release | undefined
   #released = false
   /** Why the last query since it was given out ended before its time. */
   #reason: Error | undefined
@@ -105,7 +104,7 @@ export class BoundClient {
     this.#line.push(entry)
     budget.onEnd(reason => {
       this.#reason = reason
-      this.#lender?.ended(reason)
+      this.#lender?.line.ended(reason)
       this.#tell(entry, reason)
       if (this.#sent.has(entry)) this.#recoverIfAllLate()
       else this.#line = this.#line.filter(other => other !== entry)
@@ -248,15 +247,15 @@ export class BoundClient {
     for (const entry of [...this.#sent, ...this.#line]) this.#tell(entry, discardedError('PostgreSQL', reason))
     this.#line = []
     // One of a pool is ended by its release; ended here, the pool would not know.
-    if (!this.#pooled) Promise.resolve(this.#client.end()).catch(() => {})
+    if (this.#lender === undefined) Promise.resolve(this.#client.end()).catch(() => {})
   }
 
   // Of a pool -----------------------------------------------------------------------------------------------------
 
-  /** Returns the release for whoever gets it. */
-  checkOut(lender: Lender): Release {
-    this.#pooled = true
+  /** @param giveBack the pool's own. Returns the release for whoever gets it. */
+  checkOut(lender: Lender, giveBack: Release | undefined): Release {
     this.#lender = lender
+    this.#giveBack = giveBack
     this.#reason = undefined
     let released = false
     return error => {
@@ -274,7 +273,7 @@ export class BoundClient {
       this.#giveBackNow(error)
       return
     }
-    if (this.#reason === undefined) {
+    if (this.#reason === undefined && this.#discarded === undefined) {
       this.#giveBackNow()
       return
     }
@@ -294,11 +293,13 @@ export class BoundClient {
   }
 
   #giveBackNow(error?: unknown): void {
-    const lender = this.#lender
-    this.#lender = undefined
+    const giveBack = this.#giveBack
+    if (giveBack === undefined) return
+    this.#giveBack = undefined
+    giveBack(error)
+    this.#lender?.line.free()
+    if (this.#released) this.#client.removeListener('error', ignore)
     this.#released = false
-    lender?.giveBack(error)
-    this.#client.removeListener('error', ignore)
   }
 
   #replace(reason: Error): void {

@@ -10,9 +10,9 @@ import { show } from '../options.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
 import { Cancellations } from './cancellations.ts'
-import { ConnectionLine } from './connection-line.ts'
+import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { notRecognised } from './discarded.ts'
-import { BoundClient } from './pg-client.ts'
+import { BoundClient, type Lender } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
 import { Replacements } from './replacements.ts'
 
@@ -62,13 +62,12 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
   pool.options.connectionTimeoutMillis ||= BACKSTOP * options.acquireMs
   const original = pool.connect.bind(pool)
   const limit = (): number => pool.options.max ?? Number.POSITIVE_INFINITY
-  const replacements = new Replacements(limit)
-  const cancellations = new Cancellations()
   const line = new ConnectionLine<PgClient>({
     limit,
-    connect: called => original((error, client) => called(error, client as PgClient | undefined)),
+    connect: original as ConnectionSource<PgClient>['connect'],
     giveBack: client => client.release?.(),
   })
+  const lender: Lender = { line, replacements: new Replacements(limit), cancellations: new Cancellations() }
   const own = Object.getPrototypeOf(pool) as object
   Object.defineProperty(pool, 'waitingCount', {
     configurable: true,
@@ -88,16 +87,7 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
         return
       }
       const given = boundClient(client, options)
-      const giveBack = client.release
-      client.release = given.checkOut({
-        giveBack: error => {
-          giveBack?.(error)
-          line.free()
-        },
-        ended: reason => line.ended(reason),
-        replacements,
-        cancellations,
-      })
+      client.release = given.checkOut(lender, client.release)
       callback(undefined, client, client.release)
     })
   }
