@@ -5,6 +5,7 @@
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
+import { KnownKinds } from '../src/admission/known-kinds.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
 import { Abandoned } from '../src/admission/abandoned.ts'
 import { Outstayers } from '../src/admission/outstayers.ts'
@@ -14,7 +15,7 @@ import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
 import { Random } from './random.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Kind, Step, Workload } from './workload.ts'
 
 export interface SimOptions {
   readonly seconds: number
@@ -27,6 +28,8 @@ export interface SimOptions {
   readonly queue?: MakeDiscipline<SimRequest>
   /** Undefined: no admission at all. */
   readonly law: ((busyMs: () => number) => LimitLaw) | undefined
+  /** Everybody counts, as behind a limit that an operator gave. @default false */
+  readonly everybodyCounts?: boolean
   readonly sloMs?: number
 }
 
@@ -70,11 +73,20 @@ export interface SimRequest extends Entry, Stay {
   readonly user: number
   level: number
   readonly kind: number
+  readonly path: string
+  readonly client: number
+  /** Its kind by its path; -1: not asked yet. */
+  knownKind: number
   steps: readonly Step[]
   step: number
+  /** Its CPU takes so many times as long as it will later. */
+  coldness: number
   /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
+
+/** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
+export const HEAD_SHARE = 0.7
 
 /** While somebody waits, the door looks this often for who outstays, ms. */
 const LOOK_EVERY_MS = 5
@@ -137,7 +149,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
               }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
-            kind: workload.kinds === undefined ? undefined : request => request.kind,
+            kind: workload.kinds === undefined ? undefined : request => knownKind(request),
+            client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
           options.queue,
@@ -154,6 +167,15 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
+  const known = new KnownKinds(seed)
+  function knownKind(request: SimRequest): number {
+    if (request.knownKind < 0) {
+      request.knownKind = known.of(request.path)
+      known.came(request.knownKind, loop.nowMs)
+    }
+    return request.knownKind
+  }
+
   const stays = new Stays<SimRequest>()
   const outstayers = new Outstayers(stays, options.tuning)
   const abandoned = new Abandoned(stays)
@@ -164,7 +186,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
     for (const request of abandoned.takePresumedOver(loop.nowMs)) drop(request)
-    if (!outstayers.look(loop.nowMs, loop.busyMs)) return
+    if (options.everybodyCounts || !outstayers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
       if (outstayers.full || outstayers.tooShort(request)) return
       if (request.state === 'left' || !outstayers.has(request)) continue
@@ -186,7 +208,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  function arrive(createdAt: number, tries: number, user: number): void {
+  function arrive(createdAt: number, tries: number, user: number, given?: number): void {
+    const kind = given ?? (workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt))
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
@@ -196,9 +219,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind,
+      path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
+      client: workload.kinds?.[kind]?.client?.(random) ?? 0,
+      knownKind: -1,
       steps: [],
       step: 0,
+      coldness: 1,
       startedAt: 0,
       staysSince: 0,
       kindNoted: 0,
@@ -224,7 +251,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       serve(request)
       return
     }
-    loop.burn(shedCostMs * 0.7)
+    loop.burn(shedCostMs * HEAD_SHARE)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
       loop.burn(parseCostMs)
@@ -266,7 +293,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function turnAway(request: SimRequest): void {
-    loop.burn(shedCostMs * 0.3)
+    loop.burn(shedCostMs * (1 - HEAD_SHARE))
     request.state = 'over'
     shed++
     count(request, 'shed')
@@ -277,12 +304,20 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
+    if (request.knownKind < 0) request.knownKind = known.of(request.path)
     stays.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
+    request.coldness = coldness()
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
+  }
+
+  /** How many times what a request costs later one costs that starts now. */
+  function coldness(): number {
+    const { times, requests } = workload.warmUp ?? { times: 1, requests: 1 }
+    return 1 + (times - 1) * Math.exp(-started / requests)
   }
 
   function proceed(request: SimRequest): void {
@@ -297,7 +332,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         return
       }
       if ('cpu' in step) {
-        loop.burn(step.cpu)
+        loop.burn(step.cpu * request.coldness)
         continue
       }
       if ('timer' in step) {
@@ -316,7 +351,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       )
       return
     }
-    finish(request)
+    // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
+    loop.nextTick(() => finish(request))
   }
 
   function finish(request: SimRequest): void {
@@ -330,6 +366,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       stays.answered(request, loop.nowMs)
       gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
+    if (workload.kinds?.[request.kind]?.notFound === true) known.notFound(request.knownKind, request.path)
+    else known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
@@ -343,6 +381,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined) unguarded--
   }
 
+  const given = workload.arrivals
+  const comes = (index: number): void => {
+    const next = given?.[index]
+    if (next === undefined) return
+    arrive(next.atMs, 0, 0, next.kind)
+    loop.kernelAt(next.atMs, () => comes(index + 1))
+  }
   // Arrivals: a Poisson process whose rate may change, generated one ahead.
   const generate = (fromMs: number): void => {
     const rate = workload.rate(fromMs)
@@ -353,7 +398,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (rate > 0) arrive(next, 0, workload.users === undefined ? 0 : Math.floor(random.next() * workload.users))
     loop.kernelAt(next, () => generate(next))
   }
-  generate(0)
+  if (given === undefined) generate(0)
+  else comes(0)
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]
@@ -385,10 +431,10 @@ export function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** The kind on which a number from 0 to 1 falls. */
-function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+function pick(kinds: readonly Kind[], at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {
-    until += share
+    until += typeof share === 'number' ? share : share(nowMs)
     if (at < until) return kind
   }
   return kinds.length - 1

@@ -59,9 +59,9 @@ export interface QueueDiscipline<E extends Waiting> {
    * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
    * that is not known without it.
    */
-  refuses(nowMs: number, kind?: number): ShedReason | undefined
-  /** Somebody of this kind was told what {@link refuses} said. */
-  refused?(nowMs: number, kind: number): void
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined
+  /** Somebody of this kind and client was told what {@link refuses} said. */
+  refused?(nowMs: number, kind: number, client?: number): void
   /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined
   /** Takes out one whose client went away. False when it did not wait any more. */
@@ -84,8 +84,10 @@ export interface DisciplineParts<E extends Waiting> {
    * at once.
    */
   readonly level?: ((entry: E) => number) | undefined
-  /** The kind of a request (fair-shares.ts); absent where nobody is to be fair between kinds. */
+  /** The kind of a request, a small whole number (known-kinds.ts); absent where nobody is to be fair between kinds. */
   readonly kind?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts); absent where nobody is to be fair between clients. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
 /** What a QueueDiscipline must have besides `size` and `standing`. */

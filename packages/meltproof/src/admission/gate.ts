@@ -54,6 +54,8 @@ export interface GateHooks<E extends Entry> {
    * none. Leave it out where nobody has one.
    */
   readonly startBy?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts): one client gets no more than a fair share. Asked as `kind` is. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
 /** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
@@ -96,7 +98,7 @@ export class Gate<E extends Entry> {
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
     this.#maxWaitMs = tuning.maxWaitMs
-    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind })
+    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind, client: hooks.client })
   }
 
   /** Requests in service. */
@@ -175,14 +177,14 @@ export class Gate<E extends Entry> {
    * The reason {@link offer} would shed anybody who came now, asked before anything was spent on the request. With
    * undefined, offer it. Without levels this answers for nearly all that are shed under heavy overload.
    */
-  refuses(nowMs: number, kind?: number): ShedReason | undefined {
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
-    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
+    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
-  /** A request of this kind was told what {@link refuses} said. */
-  refused(nowMs: number, kind: number): void {
-    this.#queue.refused?.(nowMs, kind)
+  /** A request of this kind and client was told what {@link refuses} said. */
+  refused(nowMs: number, kind: number, client?: number): void {
+    this.#queue.refused?.(nowMs, kind, client)
   }
 
   /** A request was answered, `serviceMs` after it started: its permit is free. */

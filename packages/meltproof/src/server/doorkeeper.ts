@@ -14,22 +14,26 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
+import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
+import { STAY_KINDS } from '../admission/stays.ts'
 import { requestsAreObserved, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { latenessNow } from '../timing/keeper.ts'
-import { Connection, type HttpSocket, sparing } from './connection.ts'
+import { cameOverConnection } from './came-over-connection.ts'
+import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { sendsEvents } from './flows.ts'
-import { makeLast } from './last-answer.ts'
+import { answerAfterEnd } from './half-open.ts'
 import { keepEnd } from './kept-end.ts'
+import { makeLast } from './last-answer.ts'
+import { endAfter, endConnection } from './last-of-connection.ts'
 import { mute } from './late-answer.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
@@ -58,8 +62,6 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
-const LINGER_MS = 2000
 /**
  * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
  * does not tell that its client has gone.
@@ -86,6 +88,7 @@ export class Doorkeeper {
   readonly #hooks: DoorkeeperHooks
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
+  readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
   readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
@@ -123,7 +126,7 @@ export class Doorkeeper {
     this.#hooks = hooks
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    const { level } = policy
+    const { level, clients } = policy
     this.#gate = new Gate<Exchange>(
       law,
       {
@@ -138,17 +141,18 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
-        kind: exchange => kindOf(exchange.url),
+        kind: exchange => this.#kindOf(exchange),
+        client: clients === undefined ? undefined : exchange => (exchange.client ??= clients.of(exchange.request)),
         startBy:
           hooks.deadlines === undefined
             ? undefined
-            : exchange => exchange.answerBy - this.#permits.leastServiceMs(exchange),
+            : exchange => exchange.answerBy - this.#permits.leastServiceMs(this.#stayKindOf(exchange)),
       },
       tuning,
       policy.queue,
     )
     this.#permits = new Permits(this.#gate, tuning, {
-      onAnswered: (exchange, serviceMs) => this.#noteCost(exchange, serviceMs),
+      onAnswered: (exchange, nowMs) => this.#noteAnswered(exchange, nowMs),
       onUploadPaused: exchange => this.#askAgainAfterUpload(exchange),
       onGone: exchange => this.#onGone(exchange),
       loopBusyMs: policy.loopBusyMs,
@@ -207,8 +211,7 @@ export class Doorkeeper {
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
-    // An app may emit requests whose socket is none.
-    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    if (request.httpVersionMajor >= 2) return
     const connection = Connection.of(request.socket, this.#onHead)
     makeLast(
       request,
@@ -274,13 +277,29 @@ export class Doorkeeper {
    */
   #interceptEmit(own: Emit | undefined): void {
     const server = this.#server
-    const onRequestEvent = this.#onRequestEvent.bind(this)
-    const onEvent = this.#onEvent.bind(this)
-    // Nothing is gathered into an array for a request, and every other event passes on with whatever it has.
-    const intercepting = function (this: Server, event: string, first?: unknown, second?: unknown): boolean {
-      if (event === 'request') return onRequestEvent(event, first as IncomingMessage, second as ServerResponse)
-      // biome-ignore lint/complexity/noArguments: rest parameters would be an array for every request.
-      return onEvent(event, arguments)
+    const emit = this.#emit
+    const intercepting = (event: string, ...args: unknown[]): boolean => {
+      switch (event) {
+        case 'request':
+        case 'checkContinue':
+        case 'checkExpectation':
+          return this.#onRequestEvent(event, args)
+        case 'connection':
+        case 'secureConnection': {
+          const emitted = emit().call(server, event, ...args)
+          this.#onConnection(args[0] as HttpSocket | undefined)
+          return emitted
+        }
+        case 'timeout':
+          this.#onTimeout(args[0] as HttpSocket | undefined)
+          return emit().call(server, event, ...args)
+        case 'upgrade':
+        case 'connect':
+          this.#onUpgrade(args[1] as Duplex | undefined)
+          return emit().call(server, event, ...args)
+        default:
+          return emit().call(server, event, ...args)
+      }
     }
     server.emit = intercepting as Server['emit']
     this.#undo.push(() => {
@@ -289,18 +308,6 @@ export class Doorkeeper {
       if (own !== undefined) server.emit = own as Server['emit']
       else delete (server as Partial<Server>).emit
     })
-  }
-
-  /** Whatever the server emits, requests aside. */
-  #onEvent(event: string, args: ArrayLike<unknown>): boolean {
-    if (event === 'checkContinue' || event === 'checkExpectation') {
-      return this.#onRequestEvent(event, args[1] as IncomingMessage, args[2] as ServerResponse)
-    }
-    if (event === 'timeout') this.#onTimeout(args[1] as HttpSocket | undefined)
-    else if (event === 'upgrade' || event === 'connect') this.#onUpgrade(args[2] as Duplex | undefined)
-    const emitted = Reflect.apply(this.#emit(), this.#server, args) as boolean
-    if (event === 'connection' || event === 'secureConnection') this.#onConnection(args[1] as HttpSocket)
-    return emitted
   }
 
   /** close() destroys idle connections; one whose request waits here looks idle to Node and must not be cut. */
@@ -320,14 +327,16 @@ export class Doorkeeper {
     })
   }
 
-  #onConnection(socket: HttpSocket): void {
-    if (this.#open || Connection.of(socket, this.#onHead) !== undefined) return
+  #onConnection(socket: HttpSocket | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#onHead) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
+      answerAfterEnd(connection, this.#server)
     } catch (error) {
       this.#fail(error)
     }
@@ -341,17 +350,20 @@ export class Doorkeeper {
 
   /** The connection becomes somebody else's. */
   #onUpgrade(socket: Duplex | undefined): void {
-    // Apps emit these events themselves, with whatever they have.
-    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
+    try {
+      socket.on('close', () => this.upgraded.delete(socket))
+      readOn(socket as HttpSocket)
+    } catch {
+      return // that is no socket
+    }
+    this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
     if (connection !== undefined) this.connections.delete(connection)
-    this.upgraded.add(socket)
-    socket.once('close', () => this.upgraded.delete(socket))
   }
 
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
-    clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
     connection.behind = []
@@ -405,7 +417,7 @@ export class Doorkeeper {
     url: string,
     keepAlive: boolean,
   ): boolean => {
-    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#policy
     const short = memoryShort?.() === true
     // Asked for every request of a server that has time for all of them.
     if (!short && this.#gate.refusesNobody) return false
@@ -415,12 +427,16 @@ export class Doorkeeper {
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
-      const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
-      const reason = short ? 'memory' : this.#gate.refuses(nowMs, kind)
+      const kind = this.#gate.queued > 0 ? this.#kinds.of(url) : undefined
+      const client = kind === undefined ? undefined : clients?.ofHead?.(connection.socket.remoteAddress, rawHeaders)
+      const reason = short ? 'memory' : this.#gate.refuses(nowMs, kind, client)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
-      if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      if (kind !== undefined) {
+        this.#kinds.came(kind, nowMs)
+        this.#gate.refused(nowMs, kind, client)
+      }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
@@ -524,7 +540,7 @@ export class Doorkeeper {
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
-    this.#permits.take(exchange, nowMs)
+    this.#permits.take(exchange, nowMs, this.#stayKindOf(exchange))
     // The end of an upload is no request.
     if (!exchange.again) this.counts.admitted++
   }
@@ -537,10 +553,14 @@ export class Doorkeeper {
   }
 
   /** Node hands a request to the app. */
-  #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
-    if (this.#leaving) this.#makeLast(request, response)
+  #onRequestEvent(event: string, args: unknown[]): boolean {
+    const request = args[0] as IncomingMessage
+    const response = args[1] as AskedResponse
     const exchange = this.#handingOn
-    if (exchange !== undefined && exchange.request === request) {
+    const handedOn = exchange !== undefined && exchange.request === request
+    if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)
+    if (this.#leaving) this.#makeLast(request, response)
+    if (handedOn) {
       this.#handingOn = undefined
       exchange.response = response
       response[ASKED] = true
@@ -552,7 +572,7 @@ export class Doorkeeper {
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, request, response)
+    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, ...args)
     response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
@@ -565,6 +585,8 @@ export class Doorkeeper {
     exchange.event = event
     try {
       response.on('close', () => this.#onGone(exchange))
+      // Node closes the responses that it has made itself, and no others.
+      response.on('finish', () => process.nextTick(() => this.#onGone(exchange)))
       this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
@@ -800,9 +822,28 @@ export class Doorkeeper {
     }
   }
 
-  #noteCost({ request }: Exchange, serviceMs: number): void {
+  /** Asked first when it comes to wait. */
+  #kindOf(exchange: Exchange): number {
+    if (exchange.kind < 0) {
+      exchange.kind = this.#kinds.of(exchange.url)
+      this.#kinds.came(exchange.kind, exchange.arrivedAt)
+    }
+    return exchange.kind
+  }
+
+  /** Reading an order is another matter than placing one, though the path is the same. */
+  #stayKindOf(exchange: Exchange): number {
+    const kind = this.#kinds.of(exchange.url)
+    if (exchange.kind < 0) exchange.kind = kind
+    const method = String(exchange.request.method ?? '')
+    return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
+  }
+
+  #noteAnswered({ request, response, kind, url, startedAt }: Exchange, nowMs: number): void {
     const route = routeOf(request)
-    if (route !== undefined) this.routeCosts.spent(route, serviceMs)
+    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, route)
+    if (route !== undefined) this.routeCosts.spent(route, nowMs - startedAt)
   }
 
   /** Its client has gone, or the door is open. */
@@ -893,13 +934,12 @@ export class Doorkeeper {
     const last = this.#leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // Without a host it is no request to shed but one to refuse, which is Node's.
-    const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
-    if (nodes || request.httpVersion !== '1.1') {
+    // And what it refuses is no shed.
+    if (socket._httpMessage != null || socket.writableNeedDrain || this.#refusedByNode(exchange, needs)) {
       this.#handingOn = exchange
       this.#handOnLater(exchange)
       this.#handingOn = undefined
-      if (request.httpVersion === '1.1') connection.closing = !keepAlive
+      if (!keepAlive) connection.closing = true
       // Node's refusal has no body, and did not come back to us.
       return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
     }
@@ -920,22 +960,13 @@ export class Doorkeeper {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /**
-   * Writes a ready answer. One that closes: what is still to come of a body is read and dropped for a moment, because
-   * closing a socket with unread data resets it, and the client would lose the answer.
-   */
+  /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) {
-      connection.startIdleTimeout(this.#server)
-      socket.write(message, 'latin1')
-      return
-    }
-    connection.closing = true
-    socket.end(message, 'latin1')
-    if (complete) socket.destroySoon?.()
-    else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
+    socket.write(message, 'latin1')
+    if (!choice.keepAlive) endConnection(socket, complete)
   }
 
   #countShed(reason: ShedReason, nowMs: number): void {
@@ -954,14 +985,14 @@ export class Doorkeeper {
 
   /** The slower way, through Node's own response. Returns the bytes of the body. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
-    const needs = describeHead(exchange.request.rawHeaders)
+    const { request } = exchange
+    const needs = describeHead(request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
-      headers.connection = 'close'
-    }
+    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
+    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
     response.writeHead(503, headers)
     response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: exchange.request.method === 'HEAD' })
+    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
   }
 
   // Failure -------------------------------------------------------------------------------------------------------
@@ -988,6 +1019,9 @@ function handlerHasEnded({ request, response, threw }: Exchange, connection: Con
   const { socket, timedOut } = connection
   return !timedOut && !socket.readableEnded && socket.errored == null
 }
+
+/** Who makes paths up gets it for any. */
+const NOT_FOUND = 404
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

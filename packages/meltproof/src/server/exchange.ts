@@ -26,13 +26,17 @@ export class Exchange implements Entry, Stay {
   readonly url: string
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
   readonly connection: Connection | undefined
-  /** What llhttp says about the connection after this request. */
-  readonly keepAlive: boolean
+  /** What llhttp says about the connection after this request; false also when its client has sent its end after it. */
+  keepAlive: boolean
   response: ServerResponse | undefined
   /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
   event = 'request'
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
+  /** Its kind by its path (known-kinds.ts); -1: not asked yet. */
+  kind = -1
+  /** The hash of its client, once it was asked for. */
+  client: number | undefined
   startedAt = 0
   /** As it was when it started (admission/stays.ts). */
   staysSince = 0

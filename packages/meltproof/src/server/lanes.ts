@@ -23,10 +23,12 @@ import {
   canShareAddresses,
   claimPort,
   DEFAULT_BACKLOG,
+  IPV6_ONLY,
   type ListenAddress,
   type ListenHandle,
   REUSE_PORT,
 } from './listen-socket.ts'
+import { watchForStrangers } from './strangers.ts'
 
 /**
  * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
@@ -41,9 +43,12 @@ export interface LaneOptions {
   readonly lanes: number
   /**
    * Called once per listen() that ends with fewer listeners than wanted although the platform could, with a sentence
-   * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so.
+   * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so. And once when another
+   * process has joined the port (strangers.ts), unless the operator asked for sharing.
    */
   readonly onNote?: (note: string) => void
+  /** How often it is looked for others on the port, ms. */
+  readonly lookEveryMs?: number
 }
 
 export interface Lanes {
@@ -127,7 +132,7 @@ export function openLanes(server: net.Server, options: LaneOptions): Lanes {
       last = undefined
       return
     }
-    last = attempt(() => addLanes(server, main, at, each, wanted)) ?? {
+    last = attempt(() => addLanes(server, main, at, each, wanted, options)) ?? {
       main,
       extra: [],
       reason: 'the extra listeners failed to open',
@@ -214,6 +219,7 @@ function addLanes(
   at: ListenAddress,
   backlog: number,
   wanted: number,
+  options: LaneOptions,
 ): Outcome | undefined {
   if (typeof main.onconnection !== 'function') return undefined
   const bound: { address?: string; port?: number; family?: string } = {}
@@ -233,12 +239,27 @@ function addLanes(
     extra.push(lane)
   }
 
+  const fds = [main, ...extra].map(({ fd = -1 }) => fd)
+  const stopWatching = watch(at, bound.port, fds, options)
   return {
     main,
     extra,
     reason: extra.length < wanted - 1 ? `only ${extra.length + 1} of ${wanted} listeners could be opened` : undefined,
-    detach: tie(server, main, extra),
+    detach: tie(server, main, extra, stopWatching),
   }
+}
+
+/** Has whoever joins the port told of, unless the operator asked for sharing. Returns what stops that. */
+function watch(at: ListenAddress, port: number, fds: number[], { onNote, lookEveryMs }: LaneOptions): () => void {
+  if (process.platform !== 'linux' || onNote === undefined || at.flags & REUSE_PORT) return () => undefined
+  const tell = (who: string): void =>
+    void attempt(() =>
+      onNote(
+        `${who} listens on port ${port} as well (SO_REUSEPORT) and takes a part of the connections. End it, or have it ` +
+          'listen elsewhere; if they are meant to share (a rolling restart), listen with reusePort: true here, too',
+      ),
+    )
+  return watchForStrangers({ port, fds, bothFamilies: (at.flags & IPV6_ONLY) === 0 }, tell, lookEveryMs)
 }
 
 function openLane(at: ListenAddress, main: ListenHandle, backlog: number): ListenHandle | undefined {
@@ -260,13 +281,14 @@ function openLane(at: ListenAddress, main: ListenHandle, backlog: number): Liste
  *
  * @returns the function that closes the extra lanes and takes the methods off again.
  */
-function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[]): () => void {
+function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[], onDetach: () => void): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
     for (const lane of extra) attempt(() => act(lane))
   }
   const untransfer = beforeTransfer(server, () => detach())
   function detach(): void {
+    onDetach()
     each(lane => lane.close())
     extra.length = 0
     for (const name of ['close', 'ref', 'unref'] as const) Reflect.deleteProperty(main, name)

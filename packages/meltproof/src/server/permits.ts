@@ -10,7 +10,6 @@
  */
 import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../admission/abandoned.ts'
-import { KINDS, kindOf } from '../admission/fair-shares.ts'
 import type { Gate } from '../admission/gate.ts'
 import { Outstayers, type OutstayTuning } from '../admission/outstayers.ts'
 import { Stays } from '../admission/stays.ts'
@@ -30,8 +29,7 @@ const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 10
 
 export interface PermitHooks {
-  /** A request was answered after so long in service. */
-  readonly onAnswered: (exchange: Exchange, serviceMs: number) => void
+  readonly onAnswered: (exchange: Exchange, nowMs: number) => void
   /** An upload whose client is slow is about to lose its permit: its handler must have one again for what comes after. */
   readonly onUploadPaused: (exchange: Exchange) => void
   /** A request is over, and nobody else will tell: what its closed response would have told. */
@@ -65,17 +63,17 @@ export class Permits {
     return this.#stragglers.count
   }
 
-  /** The least time in which a request like this one is answered, ms; 0 where nothing is known or none is in service. */
-  leastServiceMs(exchange: Exchange): number {
-    return this.#stays.leastMs(kindInService(exchange))
+  /** The least time in which a request of this kind is answered, ms; 0 where nothing is known or none is in service. */
+  leastServiceMs(kind: number): number {
+    return this.#stays.leastMs(kind)
   }
 
-  /** The gate has let it in. */
-  take(exchange: Exchange, nowMs: number): void {
+  /** The gate has let it in. `kind`: a whole number below {@link STAY_KINDS}. */
+  take(exchange: Exchange, nowMs: number, kind: number): void {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
-    this.#stays.started(exchange, kindInService(exchange))
+    this.#stays.started(exchange, kind)
     if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
   }
 
@@ -83,13 +81,12 @@ export class Permits {
   answered(exchange: Exchange, nowMs: number): void {
     const straggler = this.#stragglers.ended(exchange)
     if (!straggler && !exchange.holdsPermit) return
-    const serviceMs = nowMs - exchange.startedAt
     if (!straggler) {
       this.#giveBack(exchange)
       this.#stays.answered(exchange, nowMs)
-      this.#gate.release(nowMs, serviceMs, exchange)
+      this.#gate.release(nowMs, nowMs - exchange.startedAt, exchange)
     }
-    this.#hooks.onAnswered(exchange, serviceMs)
+    this.#hooks.onAnswered(exchange, nowMs)
   }
 
   /** It is over without an answer of its handler's. Does nothing when it holds no permit. */
@@ -159,11 +156,6 @@ export class Permits {
     exchange.holdsPermit = false
     this.#inService.delete(exchange)
   }
-}
-
-/** Reading an order is another matter than placing one, though the path is the same. */
-function kindInService({ request: { method = '' }, url }: Exchange): number {
-  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
 }
 
 /** Not the stand-in of one that is over. */

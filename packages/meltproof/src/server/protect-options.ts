@@ -6,6 +6,7 @@ import type { LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkClientKey, type ClientKey } from './client-key.ts'
 import type { CriticalityOf } from './criticality-of.ts'
 import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
@@ -73,6 +74,16 @@ export interface ProtectOptions {
    */
   readonly criticalityHeader?: string
   /**
+   * Whose request it is. While there is not enough for all, a client that asks for more than an equal share gets no more
+   * than that: `'address'` (of the connection; of IPv6 the first 64 bits), a header field written by a proxy of yours, or
+   * a function of the request. In a field that every proxy appends to, `proxies` says how many of yours there are
+   * (1 unless given): what stands left of theirs anybody may have made up. Not together with `criticality`, which has
+   * keys of its own.
+   * @default it does not matter who asks
+   * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
+   */
+  readonly clientKey?: ClientKey
+  /**
    * Requests that are never queued or shed: paths (one that ends in `*` covers all below it), or a function of the
    * request. For health checks and metrics.
    * @default none
@@ -138,6 +149,7 @@ export interface CheckedOptions {
     | undefined
   readonly criticality: CriticalityOf | undefined
   readonly criticalityHeader: string | undefined
+  readonly clientKey: ClientKey | undefined
   readonly exemptPaths: readonly string[]
   readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
   readonly readiness: ReadinessOptions | undefined
@@ -160,6 +172,7 @@ const KNOWN = [
   'trustDeadlinesFrom',
   'criticality',
   'criticalityHeader',
+  'clientKey',
   'exempt',
   'readiness',
   'drainDelayMs',
@@ -202,6 +215,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     deadline: checkDeadline(deadlineMs, deadlineHeaders, trustDeadlinesFrom),
     criticality: checkFunction('criticality', criticality),
     criticalityHeader: checkHeader(criticalityHeader),
+    clientKey: checkFairness(options),
     ...checkExempt(exempt),
     readiness: checkReadiness(readiness),
     drainDelayMs: checkDrainDelay(options.drainDelayMs),
@@ -234,6 +248,17 @@ function checkHeader(name: unknown): string | undefined {
     invalidOption('criticalityHeader', 'the name of a header field', name)
   }
   return name.toLowerCase()
+}
+
+function checkFairness({ clientKey, criticality, criticalityHeader }: ProtectOptions): ClientKey | undefined {
+  const key = checkClientKey(clientKey)
+  if (key !== undefined && (criticality !== undefined || criticalityHeader !== undefined))
+    invalidOption(
+      'clientKey',
+      'given without criticality and criticalityHeader, which decide who goes first',
+      clientKey,
+    )
+  return key
 }
 
 function checkExempt(exempt: ProtectOptions['exempt']): Pick<CheckedOptions, 'exemptPaths' | 'exemptRequest'> {
