@@ -1,32 +1,46 @@
 /**
  * What protection costs when nothing is wrong: the server's own CPU per request, bare and protected, far below capacity.
- * Both run at once and take turns of a second (lib/measured-server.ts); the figure is the median over rounds, each with
- * servers of its own, of the median of its turns' ratios.
+ * One process has both (lib/both-servers.ts), and the load goes from one to the other in turns; the figure is the median
+ * over rounds, each with a process of its own, of the median of the ratios of neighbouring turns.
  *
- *   node bench/overhead.ts [--rounds 5] [--pairs 10]
+ *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
  *
- * Bar (DESIGN.md): <= 1.05x bare on hello world. Writes bench/results/overhead.json.
+ * Bars: <= 1.05x bare on hello world, 1.08x where connections are short. Writes bench/results/overhead.json, unless --dry.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LoadPlan, Phase } from '../packages/lab/src/load/plan.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import type { Stretch, Used } from './lib/both-servers.ts'
 import { conditions } from './lib/conditions.ts'
-import { median, sideBySide } from './lib/measured-server.ts'
+import { type MeasuredServer, median, plan, startServer } from './lib/measured-server.ts'
 
 const options = scriptOptions(import.meta.filename, {
   rounds: { type: 'string', default: '5' },
-  pairs: { type: 'string', default: '10' },
+  seconds: { type: 'string', default: '30' },
+  only: { type: 'string' },
+  dry: { type: 'boolean', default: false },
 })
 const rounds = options.whole('rounds')
-const pairs = options.whole('pairs')
+const seconds = options.whole('seconds', 4)
+const chosen = options.chosen('only', ['hello', 'clients', 'fresh'])
 const where = conditions()
-const script = join(import.meta.dirname, 'lib/servers.ts')
+const script = join(import.meta.dirname, 'lib/both-servers.ts')
+/** One turn of a load that is handed back and forth. */
+const TURN_MS = 200
+/** V8 has compiled both by then. */
+const WARM_UP_S = 3
 
-export interface OverheadCase {
+interface Workload {
+  readonly id: 'hello' | 'clients' | 'fresh'
   readonly name: string
-  readonly server: string
+  readonly server: 'hello' | 'soon'
   readonly rate: number
   readonly connections: number | 'fresh'
+}
+
+export interface OverheadCase extends Omit<Workload, 'id'> {
   readonly bareUs: number
   readonly protectedUs: number
   readonly ratio: number
@@ -34,36 +48,88 @@ export interface OverheadCase {
   readonly ratios: readonly number[]
 }
 
-const cases: OverheadCase[] = []
-for (const { name, server, rate, connections } of [
-  { name: 'hello world', server: 'hello', rate: 10_000, connections: 50 },
+const WORKLOADS: readonly Workload[] = [
+  { id: 'hello', name: 'hello world', server: 'hello', rate: 10_000, connections: 50 },
   {
+    id: 'clients',
     name: 'an answer after 5 ms, 3,000 clients who connect every second',
     server: 'soon',
     rate: 6000,
     connections: 3000,
   },
-  { name: 'hello world, a connection per request', server: 'hello', rate: 2000, connections: 'fresh' },
-] as const) {
-  const all: [bare: number, guarded: number, ratio: number][] = []
-  for (let round = 0; round < rounds; round++) {
-    const turns = await sideBySide(script, [[server], [`${server}-protected`]], { rate, pairs, connections })
-    const of = (pick: (turn: readonly [number, number]) => number): number => median(turns.map(pick))
-    all.push([of(([bare]) => bare), of(([, guarded]) => guarded), of(([bare, guarded]) => guarded / bare)])
-    console.log(
-      `${name}, round ${round + 1}: ${all
-        .at(-1)!
-        .map(value => value.toFixed(3))
-        .join(' us, ')}`,
-    )
-  }
-  const [bareUs, protectedUs, ratio] = [0, 1, 2].map(at => median(all.map(each => each[at as 0 | 1 | 2])))
-  const ratios = all.map(each => each[2])
-  cases.push({ name, server, rate, connections, bareUs: bareUs!, protectedUs: protectedUs!, ratio: ratio!, ratios })
+  { id: 'fresh', name: 'hello world, a connection per request', server: 'hello', rate: 2000, connections: 'fresh' },
+]
+
+/** CPU per request of a turn, us. */
+type TurnUs = Pick<Stretch, 'guarded' | 'us'>
+
+/** Both loads run all the time and rest in turns. */
+async function inTurns(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
+  const on: Phase = { kind: 'constant', rate: load.rate, durationMs: TURN_MS }
+  const off: Phase = { ...on, rate: 0 }
+  const turns = Math.ceil((seconds * 1000) / (2 * TURN_MS))
+  const phased = (url: string, ...phases: Phase[]): LoadPlan => ({
+    ...plan(url, { ...load, seconds }),
+    arrival: {
+      kind: 'open',
+      schedule: { phases: Array.from({ length: turns }, () => phases).flat(), spacing: 'poisson', seed: 1 },
+    },
+  })
+  await servers.ask()
+  await Promise.all([runLoad(phased(urls[0], on, off)), runLoad(phased(urls[1], off, on))])
+  const stretches = await servers.ask<Stretch[]>()
+  // The load has begun or ended in those with few.
+  const full = stretches.filter(({ requests }) => requests > (load.rate * TURN_MS) / 2500)
+  return full.map(({ guarded, us, requests }) => ({ guarded, us: us / requests }))
 }
-writeFileSync(
-  join(import.meta.dirname, 'results/overhead.json'),
-  `${JSON.stringify({ ...where, rounds, pairs, cases }, null, 2)}\n`,
-)
+
+/** One load after the other, each with its connecting; whoever goes first changes. */
+async function oneByOne(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
+  const turns: TurnUs[] = []
+  for (let i = 0; i < seconds / 2; i++) {
+    for (const guarded of i % 2 === 0 ? [false, true] : [true, false]) {
+      const before = await servers.ask<Used>('used')
+      await runLoad(plan(urls[guarded ? 1 : 0], { ...load, seconds: 1 }))
+      const after = await servers.ask<Used>('used')
+      turns.push({ guarded, us: (after.us - before.us) / (after.requests - before.requests) })
+    }
+  }
+  return turns
+}
+
+async function measureRound(load: Workload): Promise<readonly [bare: number, guarded: number, ratio: number]> {
+  const servers = await startServer(script, [load.server])
+  const urls = [servers.url, servers.urlOf('protectedPort')] as const
+  for (const url of urls) await runLoad(plan(url, { ...load, seconds: WARM_UP_S }))
+  const turns = await (load.connections === 3000 ? oneByOne : inTurns)(servers, urls, load)
+  await servers.stop()
+  const ratios: number[] = []
+  for (const [i, turn] of turns.entries()) {
+    const before = turns[i - 1]
+    if (before === undefined || before.guarded === turn.guarded) continue
+    ratios.push(turn.guarded ? turn.us / before.us : before.us / turn.us)
+  }
+  const usOf = (wanted: boolean): number => median(turns.filter(turn => turn.guarded === wanted).map(({ us }) => us))
+  return [usOf(false), usOf(true), median(ratios)]
+}
+
+const cases: OverheadCase[] = []
+for (const { id, ...load } of WORKLOADS) {
+  if (!chosen.includes(id)) continue
+  const all: (readonly [number, number, number])[] = []
+  for (let round = 0; round < rounds; round++) {
+    const figures = await measureRound({ id, ...load })
+    all.push(figures)
+    console.log(`${load.name}, round ${round + 1}: ${figures.map(value => value.toFixed(3)).join(' us, ')}`)
+  }
+  const of = (at: 0 | 1 | 2): number => median(all.map(each => each[at]))
+  cases.push({ ...load, bareUs: of(0), protectedUs: of(1), ratio: of(2), ratios: all.map(each => each[2]) })
+}
+if (!options.values.dry) {
+  writeFileSync(
+    join(import.meta.dirname, 'results/overhead.json'),
+    `${JSON.stringify({ ...where, rounds, seconds, cases }, null, 2)}\n`,
+  )
+}
 for (const { name, ratio } of cases) console.log(`${name}: ${ratio.toFixed(3)}`)
 process.exit()

@@ -8,7 +8,7 @@ import type { OverheadCase } from './overhead.ts'
 
 interface Overhead extends Conditions {
   readonly rounds: number
-  readonly pairs: number
+  readonly seconds: number
   readonly cases: readonly OverheadCase[]
 }
 
@@ -73,8 +73,8 @@ ${ideal(10, cost.costUs.standing['shed'])} at 10x and ${ideal(100, cost.costUs.s
 
 ## What it costs when nothing is wrong
 
-\`node bench/overhead.ts\`. The server's own CPU per request, bare and protected taking turns of a second, ${overhead.pairs} turns in
-each of ${overhead.rounds} rounds; medians. ${where(overhead)}
+\`node bench/overhead.ts\`. The server's own CPU per request, bare and protected in one process, the load going from
+one to the other for ${overhead.seconds} s in each of ${overhead.rounds} rounds; medians. ${where(overhead)}
 
 | | offered | connections | bare | protected | ratio | ratio of each round |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |

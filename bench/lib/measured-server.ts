@@ -17,7 +17,9 @@ export interface MeasuredServer {
   /** CPU used since the start, user and system, without the slices of a busy server (lib/servers.ts); microseconds. */
   cpuUs(): Promise<number>
   /** What it answers to a message. */
-  ask<T>(): Promise<T>
+  ask<T>(message?: string): Promise<T>
+  /** Of another port that it named when it began to listen. */
+  urlOf(port: string): string
   stop(): Promise<void>
 }
 
@@ -29,14 +31,16 @@ export async function startServer(
 ): Promise<MeasuredServer> {
   const [command, ...rest] = pinned([process.execPath, ...node, script, ...args], pinning?.server)
   const child: ChildProcess = spawn(command!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  const ask = async <T>(): Promise<T> => {
-    child.send('tell')
+  const [ports] = (await once(child, 'message')) as [Record<string, number>]
+  const urlOf = (port: string): string => `http://127.0.0.1:${ports[port]}/`
+  const ask = async <T>(message = 'tell'): Promise<T> => {
+    child.send(message)
     const [answer] = (await once(child, 'message')) as [T]
     return answer
   }
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: urlOf('port'),
+    urlOf,
     cpuUs: () => ask<number>(),
     ask,
     async stop() {
@@ -66,34 +70,6 @@ async function slice(
   const answered = Object.values(outcome.answered).reduce((sum, n) => sum + n, 0)
   return { us: used / answered, outcome }
 }
-
-/**
- * CPU per answered request of two arms of `script`, us, pair by pair. Both run at once, each idle while the other is
- * loaded, and take turns of a second: whatever the machine does to one it does to the other a second later. Whoever goes
- * first changes from pair to pair.
- */
-export async function sideBySide(
-  script: string,
-  arms: readonly [readonly string[], readonly string[]],
-  options: { readonly rate: number; readonly pairs: number; readonly connections: number | 'fresh' },
-): Promise<(readonly [first: number, second: number])[]> {
-  const servers = await Promise.all(arms.map(args => startServer(script, args)))
-  const used = async (arm: 0 | 1, seconds: number): Promise<number> =>
-    (await slice(servers[arm]!, { ...options, seconds })).us
-  await used(0, WARM_UP_S)
-  await used(1, WARM_UP_S)
-  const pairs: [number, number][] = []
-  for (let i = 0; i < options.pairs; i++) {
-    const pair: [number, number] = [0, 0]
-    for (const arm of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) pair[arm] = await used(arm, 1)
-    pairs.push(pair)
-  }
-  for (const server of servers) await server.stop()
-  return pairs
-}
-
-/** V8 has compiled the path by then. */
-const WARM_UP_S = 3
 
 export function plan(
   url: string,

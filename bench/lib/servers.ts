@@ -1,10 +1,6 @@
 /**
- * The servers that bench/overhead.ts and bench/shed-cost.ts measure, one a name:
+ * The servers that bench/shed-cost.ts measures, one a name:
  *
- *   hello            node:http answering at once
- *   hello-protected  the same under protect()
- *   soon             answering after 5 ms, as one does who asks a database
- *   soon-protected   the same under protect()
  *   shed             the door with a limit of one and 20 ms for each: all but 50 a second are turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
@@ -14,7 +10,6 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { protect } from '../../packages/meltproof/dist/index.js'
 import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
 import { Doorkeeper } from '../../packages/meltproof/dist/server/doorkeeper.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
@@ -22,27 +17,7 @@ import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js
 
 const { answer } = checkProtectOptions({})
 const answers = new ShedAnswers(answer)
-const hello: http.RequestListener = (_, response) => {
-  response.end('hello world\n')
-}
-
-const soon: http.RequestListener = (_, response) => {
-  setTimeout(() => response.end('hello world\n'), 5)
-}
-
 const servers: Record<string, () => net.Server> = {
-  soon: () => http.createServer(soon),
-  'soon-protected': () => {
-    const server = http.createServer(soon)
-    protect(server)
-    return server
-  },
-  hello: () => http.createServer(hello),
-  'hello-protected': () => {
-    const server = http.createServer(hello)
-    protect(server)
-    return server
-  },
   shed: () => {
     const server = http.createServer((_, response) => {
       setTimeout(() => response.end('ok\n'), 20)
