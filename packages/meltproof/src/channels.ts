@@ -34,7 +34,7 @@ export interface ShedMessage {
 export const requests: Seam<RequestMessage> = seam('meltproof:request')
 /**
  * The same, for our own figures: whoever listens reads the record and keeps nothing of it, for the next request is written
- * into it; and how many bytes the answer had is not counted for it. That is half of what observing a short request costs.
+ * into it; and how many bytes the answer had is not counted for it.
  */
 export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-request')
 /** One a request turned away. At 100x capacity that is most of what a server does: subscribers must be quick. */
