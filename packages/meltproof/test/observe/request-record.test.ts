@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, test } from 'node:test'
-import { calls, type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
+import { calls, passingRequests, type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
 import { now } from '../../src/clock.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { nameRoute } from '../../src/route.ts'
@@ -50,6 +50,25 @@ test('a record for each request: status, route, times that add up', async () => 
   )
   const { queuedMs, stalledMs, dependencyMs, networkMs, ownMs, totalMs } = record
   assert.ok(Math.abs(queuedMs + stalledMs + dependencyMs + networkMs + ownMs - totalMs) < 1e-6)
+})
+
+test('a subscriber keeps its records, also where others read theirs in passing', async () => {
+  const read: string[] = []
+  const inPassing = ({ record }: RequestMessage): void => {
+    read.push(record.url)
+  }
+  passingRequests.subscribe(inPassing)
+  const { connect } = await openDoor((_, response) => response.end('four'))
+  const connection = await connect()
+  await connection.get('/kept').answer()
+  const { record } = await recordOf('/kept')
+  const asPublished = structuredClone(record)
+  await connection.get('/next').answer()
+  await recordOf('/next')
+  passingRequests.unsubscribe(inPassing)
+  assert.deepEqual(structuredClone(record), asPublished)
+  assert.equal(record.bytes, 4)
+  assert.deepEqual(read, ['/kept', '/next'])
 })
 
 test('a client that goes away first is an abort, without a status when none was sent', async () => {
