@@ -1,4 +1,5 @@
 /** Measures one app: its capacity, one cell of the table, and the cost of a shed. Reuses the lab from start to end. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -83,6 +84,7 @@ async function withApp<T>(
   }
   const command = [process.execPath, '--no-warnings', join(import.meta.dirname, 'app.mjs'), subject.name, arm]
   const app = await launch({ command: pinned(command, bench.pinning?.server), env })
+  const neighbour = subject.workload.neighbour === true ? startNeighbour(bench.pinning?.server) : undefined
   try {
     const { origin } = await waitUntilListening(app, {
       url: new URL(`http://127.0.0.1:${port}`),
@@ -94,8 +96,15 @@ async function withApp<T>(
     await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 5000)
     return await use(app, origin)
   } finally {
+    neighbour?.kill('SIGKILL')
     await app.stop()
   }
+}
+
+/** A process that never rests. Without cores to choose from it has all of them to share. */
+function startNeighbour(core: number | undefined): ChildProcess {
+  const [command, ...args] = pinned([process.execPath, '-e', 'for (;;);'], core)
+  return spawn(command!, args, { stdio: 'ignore' })
 }
 
 /** Share of the server's core that neither the app nor an idle core accounts for; null where unknown. */
