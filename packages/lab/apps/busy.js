@@ -10,13 +10,17 @@
 let sink = 1
 
 /**
- * Adds and shifts only: V8 compiles a loop over `Math.imul` once while it runs and once more from its beginning, and the
- * second took up to six times as long, which short work then did and the calibration did not.
+ * Xorshift, whose every step is a 32-bit operation. With a sum or a product in it V8 compiles the loop now with integers
+ * and now with floating point, up to six times apart, and short work is not as long as the calibration says.
  * @param {number} iterations
  */
 export function spin(iterations) {
-  let x = sink | 1
-  for (let i = 0; i < iterations; i++) x = (x + (x << 5)) ^ (x >> 3)
+  let x = sink
+  for (let i = 0; i < iterations; i++) {
+    x ^= x << 13
+    x ^= x >> 17
+    x ^= x << 5
+  }
   sink = x
 }
 

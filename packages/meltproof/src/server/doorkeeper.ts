@@ -19,15 +19,18 @@ import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admissio
 import type { LimitLaw } from '../admission/limit.ts'
 import { Outstayers } from '../admission/outstayers.ts'
 import { PressureMeter } from '../admission/pressure.ts'
+import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
+import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { Connection, type HttpSocket, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
+import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 import { flows, sendsEvents, waitsForBody } from './flows.ts'
 import { InService } from './in-service.ts'
 import { makeLast } from './last-answer.ts'
@@ -94,6 +97,8 @@ export class Doorkeeper {
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
   readonly #pressure = new PressureMeter()
+  readonly #turningAway: TurningAwayTime
+  readonly #heldAnswers: HeldAnswers
   readonly #inService = new InService()
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
@@ -127,6 +132,8 @@ export class Doorkeeper {
   ) {
     this.#server = server
     this.#policy = policy
+    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs)
+    this.#heldAnswers = new HeldAnswers(this.#turningAway, connection => this.#answerOwed(connection))
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
@@ -174,6 +181,11 @@ export class Doorkeeper {
 
   pressure(): number {
     return this.#pressure.value(now())
+  }
+
+  /** False while turning away takes more than its share of the loop's time. */
+  get hasTimeToTurnAway(): boolean {
+    return this.#turningAway.hasTime(now())
   }
 
   /** How many may be in service at once; 0 when the law does not know what it says. */
@@ -241,6 +253,7 @@ export class Doorkeeper {
   }
 
   #startEverybody(): void {
+    this.#heldAnswers.end()
     for (const connection of [...this.#linedConnections]) {
       const line = connection.waiting === undefined ? connection.behind : [connection.waiting, ...connection.behind]
       if (connection.waiting !== undefined) this.#abandon(connection.waiting)
@@ -323,6 +336,7 @@ export class Doorkeeper {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
+      this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
     } catch (error) {
@@ -345,6 +359,7 @@ export class Doorkeeper {
     clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
+    connection.owed = undefined
     connection.behind = []
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
@@ -441,6 +456,7 @@ export class Doorkeeper {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     }
     this.#noteOverlap(connection, exchange)
+    this.#turningAway.interrupted()
     this.#handingOn = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -712,7 +728,7 @@ export class Doorkeeper {
     const moved = this.#movedLines
     this.#movedLines = []
     for (const connection of moved) {
-      while (connection.waiting === undefined && connection.behind.length > 0) {
+      while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
         const exchange = connection.behind.shift()!
         exchange.arrivedAt = now()
         if (connection.closing) continue
@@ -725,6 +741,7 @@ export class Doorkeeper {
 
   /** Answers everybody in line, in order, because something came that can not wait. */
   #shedLine(connection: Connection): void {
+    this.#answerOwed(connection)
     const { waiting, behind } = connection
     const line = waiting === undefined ? behind : [waiting, ...behind]
     connection.waiting = undefined
@@ -934,6 +951,31 @@ export class Doorkeeper {
    * closing a socket with unread data resets it, and the client would lose the answer.
    */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
+    this.#turningAway.spent(nowMs, loopTurn())
+    if (choice.keepAlive && !this.#open && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
+    else this.#writeNow(connection, choice, nowMs, complete)
+  }
+
+  /** A client that closes after its answer is gone however late it gets it; one that stays does not ask again before. */
+  #owe(connection: Connection, choice: AnswerChoice, nowMs: number): void {
+    connection.owed = choice
+    this.#linedConnections.add(connection)
+    if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
+    this.#heldAnswers.hold(connection, nowMs)
+  }
+
+  #answerOwed(connection: Connection): void {
+    const { owed, socket, behind } = connection
+    if (owed === undefined) return
+    connection.owed = undefined
+    if (behind.length === 0) this.#linedConnections.delete(connection)
+    else if (this.#movedLines.push(connection) === 1) setImmediate(this.#moveLines)
+    if (socket.destroyed || !socket.writable) return
+    const last = this.#leaving && behind.length === 0
+    this.#writeNow(connection, last ? { ...owed, keepAlive: false } : owed, now(), false)
+  }
+
+  #writeNow(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
     if (choice.keepAlive) {

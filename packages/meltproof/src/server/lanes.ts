@@ -17,6 +17,7 @@
  */
 import cluster from 'node:cluster'
 import net from 'node:net'
+import { LaneGrowth } from './lane-growth.ts'
 import {
   addressIsFree,
   bindSocket,
@@ -44,6 +45,11 @@ export interface LaneOptions {
    * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so.
    */
   readonly onNote?: (note: string) => void
+  /**
+   * Whether there is time to turn more away, asked when the lanes do not keep up: then there are up to four times as many.
+   * Absent: never.
+   */
+  readonly mayGrow?: () => boolean
 }
 
 export interface Lanes {
@@ -83,6 +89,7 @@ interface Outcome {
   readonly detach: () => void
 }
 
+const never = (): boolean => false
 const NO_LANES = '(one listener accepts one connection per turn of the event loop)'
 
 /** Makes every later listen() of this server open lanes. Call before listen(). */
@@ -127,7 +134,7 @@ export function openLanes(server: net.Server, options: LaneOptions): Lanes {
       last = undefined
       return
     }
-    last = attempt(() => addLanes(server, main, at, each, wanted)) ?? {
+    last = attempt(() => addLanes(server, main, at, each, wanted, options.mayGrow ?? never)) ?? {
       main,
       extra: [],
       reason: 'the extra listeners failed to open',
@@ -214,6 +221,7 @@ function addLanes(
   at: ListenAddress,
   backlog: number,
   wanted: number,
+  mayGrow: () => boolean,
 ): Outcome | undefined {
   if (typeof main.onconnection !== 'function') return undefined
   const bound: { address?: string; port?: number; family?: string } = {}
@@ -227,11 +235,16 @@ function addLanes(
   }
 
   const extra: ListenHandle[] = []
+  const open = (): ListenHandle | undefined => attempt(() => openLane(beside, main, backlog, accepted))
+  let growth: LaneGrowth | undefined
+  const follow = (): void => growth?.accepted()
+  const accepted = (): void => attempt(follow)
   while (extra.length < wanted - 1) {
-    const lane = attempt(() => openLane(beside, main, backlog))
+    const lane = open()
     if (!lane) break
     extra.push(lane)
   }
+  growth = new LaneGrowth({ lanes: extra, main, backlog, open, mayGrow })
 
   return {
     main,
@@ -241,11 +254,19 @@ function addLanes(
   }
 }
 
-function openLane(at: ListenAddress, main: ListenHandle, backlog: number): ListenHandle | undefined {
+function openLane(
+  at: ListenAddress,
+  main: ListenHandle,
+  backlog: number,
+  accepted: () => void,
+): ListenHandle | undefined {
   const lane = bindSocket(at)
   if (!lane) return undefined
   // Looked up at each call: node:cluster's primary, for one, replaces onconnection after listen().
-  lane.onconnection = (status, client) => main.onconnection?.call(main, status, client)
+  lane.onconnection = (status, client) => {
+    accepted()
+    main.onconnection?.call(main, status, client)
+  }
   if (lane.listen(backlog) !== 0) {
     lane.close()
     return undefined
