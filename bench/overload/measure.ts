@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import type { LoadOutcome } from '../../packages/lab/src/load/plan.ts'
+import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import { type App, launch } from '../../packages/lab/src/melt/app.ts'
 import { type MeasuredCapacity, remeasureCapacity, searchCapacity } from '../../packages/lab/src/melt/capacity.ts'
@@ -165,7 +165,7 @@ export async function measureCell(
       if (!ending) died = { afterMs: Math.round(performance.now() - startedMs), how: signal ?? `code ${code}` }
     })
     const ask = (path: string, per: number): Promise<LoadOutcome> =>
-      runLoad(offer(targetOf(subject, origin, path), per, durationMs))
+      runLoad(asCrowd(offer(targetOf(subject, origin, path), per, durationMs)))
     const [outcome, besideOutcome] = await Promise.all([
       ask(workload.path, rate),
       workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),
@@ -179,6 +179,12 @@ export async function measureCell(
     const step = summarise(outcome)
     return besideOutcome === undefined ? { step } : { step, beside: summarise(besideOutcome) }
   })
+}
+
+/** At three hundred times the capacity there are more clients than this machine has ports for. */
+function asCrowd(plan: LoadPlan): LoadPlan {
+  const { connections } = plan
+  return connections.kind === 'fresh' ? plan : { ...plan, connections: { ...connections, newestFirst: true } }
 }
 
 /** r: the CPU cost of one shed by meltproof on this machine now, microseconds; the median of `rounds`. */

@@ -1,20 +1,25 @@
 /**
  * How much of the loop's time goes into turning away, and how much may. A shed costs little, but three hundred times the
- * capacity of sheds is more than a core; so turning away gets a third of the time that is worked, and all of the time in
- * which nobody else would work. What it needs beyond that has to wait. Pure: it is told the time.
+ * capacity of sheds is more than a core; so turning away gets two fifths of the time of a loop that never rests, and
+ * whatever it needs of one that does. What it needs beyond that has to wait. Pure: it is told the time.
  *
  * What one costs is not known beforehand (reading from the socket and parsing come before we are asked) and belongs to the
  * machine. But under overload they come one after the other within a turn of the loop, so the time between two of them is
  * the cost of one, whatever is in it.
  */
 
-/** Of the time the loop works. Below some thirty times the capacity turning away needs less, and nothing waits. */
-const SHARE = 1 / 3
+/**
+ * Of the time the loop works. At some thirty times the capacity of a service of 5 ms turning away needs half of this or
+ * less, and nothing waits.
+ */
+const SHARE = 0.4
 /** Time that was not used is good for a burst later, ms; and no more is owed than this. */
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
 /** Idle time is asked for no more often than this, ms: that costs as much as a tenth of a shed. */
 const REFILL_MS = 2
+/** A loop that works less than this share of the time rests: nobody else wants it. */
+const BUSY = 0.95
 /** What takes longer is something else that ran in between, ms. */
 const LONGEST_MS = 1
 
@@ -68,7 +73,7 @@ export class TurningAway {
     const workedMs = Math.min(elapsedMs, busy - this.#busyThen)
     this.#refilledAt = nowMs
     this.#busyThen = busy
-    const restedMs = elapsedMs - workedMs
-    this.#creditMs = Math.min(MOST_CREDIT_MS, this.#creditMs + restedMs + workedMs * SHARE)
+    const rests = workedMs < BUSY * elapsedMs
+    this.#creditMs = rests ? MOST_CREDIT_MS : Math.min(MOST_CREDIT_MS, this.#creditMs + elapsedMs * SHARE)
   }
 }
