@@ -1,6 +1,6 @@
 /**
  * How much of the loop's time goes into turning away, and how much may. A shed costs little, but three hundred times the
- * capacity of sheds is more than a core; so turning away gets two fifths of the time of a loop that never rests, and
+ * capacity of sheds is more than a core; so turning away gets less than half of the time of a loop that never rests, and
  * whatever it needs of one that does. What it needs beyond that has to wait. Pure: it is told the time.
  *
  * What one costs is not known beforehand (reading from the socket and parsing come before we are asked) and belongs to the
@@ -9,10 +9,10 @@
  */
 
 /**
- * Of the time the loop works. At some thirty times the capacity of a service of 5 ms turning away needs half of this or
+ * Of the time the loop works. At fifty times the capacity of a service of 5 ms turning away needs half of this or
  * less, and nothing waits.
  */
-const SHARE = 0.4
+const SHARE = 0.45
 /** Time that was not used is good for a burst later, ms; and no more is owed than this. */
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50

@@ -31,12 +31,13 @@ export interface GrowingLanes {
 export class LaneGrowth {
   readonly #growing: GrowingLanes
   readonly #most: number
-  readonly #pace = new LanePace()
+  readonly #pace: Pick<LanePace, 'accepted'>
   #backlog: number
   #windowsKeptUp = 0
 
-  constructor(growing: GrowingLanes) {
+  constructor(growing: GrowingLanes, pace: Pick<LanePace, 'accepted'> = new LanePace()) {
     this.#growing = growing
+    this.#pace = pace
     this.#most = growing.lanes.length * MOST_TIMES
     this.#backlog = growing.backlog
   }
