@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { WORD } from '../../packages/lab/src/load/numbered-request.ts'
 import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import { type App, launch } from '../../packages/lab/src/melt/app.ts'
@@ -165,7 +166,12 @@ export async function measureCell(
       if (!ending) died = { afterMs: Math.round(performance.now() - startedMs), how: signal ?? `code ${code}` }
     })
     const ask = (path: string, per: number): Promise<LoadOutcome> =>
-      runLoad(asCrowd(offer(targetOf(subject, origin, path), per, durationMs)))
+      runLoad(
+        asCrowd({
+          ...offer(targetOf(subject, origin, path), per, durationMs),
+          ...(path.includes(WORD) ? { numbered: { senders: 1 } } : {}),
+        }),
+      )
     const [outcome, besideOutcome] = await Promise.all([
       ask(workload.path, rate),
       workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),

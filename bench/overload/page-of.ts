@@ -74,7 +74,7 @@ ${conditions.durationMs / 1000} s, the first second not counted. ${result.starte
 of ${conditions.cpu}.
 ${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
 ${tableOf(suite)}
-${beside.length === 0 ? '' : `\nThe cheap route beside it:\n\n${besideTable(beside)}\n`}
+${beside.length === 0 ? '' : `\nThe route beside it:\n\n${besideTable(beside)}\n`}
 ${doubts(suite)}
 `
 }

@@ -74,6 +74,7 @@ const WORK = {
     }
     return 'heavy\n'
   },
+  'random-paths': () => steps,
   tail: oneInTenSlow,
   render: () => async () => renderPage(),
   stalls: withStalls,

@@ -1,9 +1,11 @@
 /** What the apps of the scoreboard do, and how much of it is asked. Plain data; the work itself is in work.mjs. */
+import { WORD } from '../../packages/lab/src/load/numbered-request.ts'
 
 export interface Workload {
   readonly title: string
   /** One sentence: what a request costs and where. */
   readonly story: string
+  /** May hold a `WORD`: then every request has another one. */
   readonly path: string
   /** Asked instead of `path` when the capacity is measured. */
   readonly capacityPath?: string
@@ -75,6 +77,16 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     path: '/heavy',
     bound: 'cpu',
     beside: { path: '/cheap', rate: 200 },
+  },
+  'random-paths': {
+    title: 'random paths beside an honest route',
+    story:
+      'As 5 ms of CPU in five steps, whatever the path. The load asks for a path of its own in every request; beside it ' +
+      '`/orders` is asked 80 times a second, which is less than half of the core.',
+    path: `/${WORD}`,
+    capacityPath: '/orders',
+    bound: 'cpu',
+    beside: { path: '/orders', rate: 80 },
   },
   tail: {
     title: 'one request in ten takes 10 s',

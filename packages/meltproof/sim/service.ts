@@ -4,16 +4,18 @@
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import type { MakeDiscipline } from '../src/admission/discipline.ts'
-import { Gate, type GateTuning } from '../src/admission/gate.ts'
+import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
+import { KnownKinds } from '../src/admission/known-kinds.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
-import { Outstayers, type Stay } from '../src/admission/outstayers.ts'
-import type { Waiting } from '../src/admission/queue.ts'
+import { Abandoned } from '../src/admission/abandoned.ts'
+import { Outstayers } from '../src/admission/outstayers.ts'
+import { type Stay, Stays } from '../src/admission/stays.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Pool } from './pool.ts'
 import { Random } from './random.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Kind, Step, Workload } from './workload.ts'
 
 export interface SimOptions {
   readonly seconds: number
@@ -63,16 +65,20 @@ export interface SimResult {
   readonly law: LimitLaw | undefined
 }
 
-export interface SimRequest extends Waiting, Stay {
+export interface SimRequest extends Entry, Stay {
   readonly createdAt: number
   readonly tries: number
   readonly user: number
   level: number
   readonly kind: number
+  readonly path: string
+  readonly client: number
+  /** Its kind by its path; -1: not asked yet. */
+  knownKind: number
   steps: readonly Step[]
   step: number
-  /** `going on`: in service without a permit (outstayers.ts). */
-  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'over'
+  /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
+  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
 
 /** While somebody waits, the door looks this often for who outstays, ms. */
@@ -136,7 +142,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
               }),
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
-            kind: workload.kinds === undefined ? undefined : request => request.kind,
+            kind: workload.kinds === undefined ? undefined : request => knownKind(request),
+            client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
           options.queue,
@@ -153,21 +160,33 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  const outstayers = new Outstayers<SimRequest>(options.tuning)
+  const known = new KnownKinds(seed)
+  function knownKind(request: SimRequest): number {
+    if (request.knownKind < 0) {
+      request.knownKind = known.of(request.path)
+      known.came(request.knownKind, loop.nowMs)
+    }
+    return request.knownKind
+  }
+
+  const stays = new Stays<SimRequest>()
+  const outstayers = new Outstayers(stays, options.tuning)
+  const abandoned = new Abandoned(stays)
   const serving = new Set<SimRequest>()
   let lookedAt = 0
   let watching = false
   function lookForOutstayers(): void {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
+    for (const request of abandoned.takePresumedOver(loop.nowMs)) drop(request)
     if (!outstayers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
       if (outstayers.full || outstayers.tooShort(request)) return
-      if (!outstayers.has(request)) continue
+      if (request.state === 'left' || !outstayers.has(request)) continue
       serving.delete(request)
       outstayers.goesOn(request)
       request.state = 'going on'
-      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
+      gate.drop(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
   }
 
@@ -183,14 +202,20 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function arrive(createdAt: number, tries: number, user: number): void {
+    const kind = workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt)
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
       left: false,
+      startBy: Number.POSITIVE_INFINITY,
+      again: false,
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind,
+      path: workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`,
+      client: workload.kinds?.[kind]?.client?.(random) ?? 0,
+      knownKind: -1,
       steps: [],
       step: 0,
       startedAt: 0,
@@ -232,18 +257,25 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function giveUp(request: SimRequest, nowMs: number): void {
     if (request.state === 'over') return
     gaveUp++
-    if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
-    // As in Node, the handler of a client that left runs on; its permit returns with the closed response.
-    leave(request, false)
-    request.state = 'over'
+    if (request.state === 'serving') {
+      // As in Node, its handler runs on.
+      request.state = 'left'
+      abandoned.add(request, loop.nowMs)
+    } else {
+      if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
+      outstayers.ended(request)
+      request.state = 'over'
+    }
     again(request, nowMs)
   }
 
-  function leave(request: SimRequest, answered: boolean): void {
-    outstayers.ended(request)
+  /** Its permit is free, though it was not answered. */
+  function drop(request: SimRequest): void {
     if (!serving.delete(request)) return
-    outstayers.left(request, answered)
-    gate?.release(loop.nowMs, loop.nowMs - request.startedAt, answered, answered ? request : undefined)
+    request.state = 'over'
+    stays.gone(request)
+    gate?.drop(loop.nowMs, loop.nowMs - request.startedAt)
+    if (gate === undefined) unguarded--
   }
 
   function again(request: SimRequest, nowMs: number): void {
@@ -264,7 +296,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function serve(request: SimRequest): void {
     request.state = 'serving'
     request.startedAt = loop.nowMs
-    outstayers.started(request, request.kind)
+    if (request.knownKind < 0) request.knownKind = known.of(request.path)
+    stays.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
     started++
@@ -307,8 +340,18 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function finish(request: SimRequest): void {
+    if (request.state === 'left') {
+      abandoned.ended(request, loop.nowMs)
+      drop(request)
+    }
     if (request.state === 'over') return
-    leave(request, true)
+    outstayers.ended(request)
+    if (serving.delete(request)) {
+      stays.answered(request, loop.nowMs)
+      gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
+    }
+    if (workload.kinds?.[request.kind]?.notFound === true) known.notFound(request.knownKind, request.path)
+    else known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
     request.state = 'over'
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
@@ -364,10 +407,10 @@ export function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** The kind on which a number from 0 to 1 falls. */
-function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+function pick(kinds: readonly Kind[], at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {
-    until += share
+    until += typeof share === 'number' ? share : share(nowMs)
     if (at < until) return kind
   }
   return kinds.length - 1

@@ -18,13 +18,26 @@ export type Step =
   /** Is part of the next write of the one group commit there is, and waits for its end. */
   | 'write'
 
+export interface Kind {
+  /** Its share of the requests. */
+  readonly share: number | ((nowMs: number) => number)
+  /** What it does. */
+  readonly steps: (random: Random) => readonly Step[]
+  /** What it asks for. @default a path of its own */
+  readonly path?: (random: Random, nowMs: number) => string
+  /** Who asks, a whole number. @default clients are not told apart */
+  readonly client?: (random: Random) => number
+  /** It is answered 404. @default false */
+  readonly notFound?: boolean
+}
+
 export interface Workload {
   /** Arrivals per second at a time. */
   readonly rate: (nowMs: number) => number
   /** What one request does. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
-  /** Kinds of requests, told apart at the gate, instead of `steps`: the share of each, and what it does. */
-  readonly kinds?: readonly { readonly share: number; readonly steps: (random: Random) => readonly Step[] }[]
+  /** Kinds of requests, instead of `steps`. */
+  readonly kinds?: readonly Kind[]
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
   /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */

@@ -10,6 +10,8 @@ export const SENDER = '@SENDER@@'
 export const TURN = '@@@TURN@@'
 /** Thirteen digits: milliseconds since 1970 when it is sent. */
 export const NOW = '@@@@@NOW@@@@@'
+/** Nine letters: another word for each request, as far apart as if they were random. */
+export const WORD = '@@@WORD@@'
 
 export class NumberedRequest {
   readonly #template: Buffer
@@ -19,7 +21,7 @@ export class NumberedRequest {
   constructor(template: Uint8Array, senders: number) {
     this.#template = Buffer.from(template)
     this.#senders = senders
-    this.#places = [SENDER, TURN, NOW].flatMap(mark =>
+    this.#places = [SENDER, TURN, NOW, WORD].flatMap(mark =>
       offsetsOf(this.#template, mark).map(offset => ({ mark, offset })),
     )
   }
@@ -28,6 +30,10 @@ export class NumberedRequest {
   bytes(number: number, nowMs: number): Uint8Array {
     const bytes = Buffer.from(this.#template)
     for (const { mark, offset } of this.#places) {
+      if (mark === WORD) {
+        writeWord(bytes, offset, mark.length, number)
+        continue
+      }
       const value = mark === NOW ? nowMs : mark === SENDER ? number % this.#senders : Math.floor(number / this.#senders)
       writeDigits(bytes, offset, mark.length, value)
     }
@@ -46,5 +52,17 @@ function writeDigits(bytes: Buffer, offset: number, count: number, value: number
   for (let at = offset + count - 1; at >= offset; at--) {
     bytes[at] = 48 + (left % 10)
     left = Math.floor(left / 10)
+  }
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+/** Coprime to the number of letters, so that no two numbers share a word; about the golden ratio of all there are. */
+const SPREAD = 3_355_617_900_001n
+
+function writeWord(bytes: Buffer, offset: number, length: number, number: number): void {
+  let left = (BigInt(number) * SPREAD) % BigInt(LETTERS.length) ** BigInt(length)
+  for (let at = offset; at < offset + length; at++) {
+    bytes[at] = LETTERS.charCodeAt(Number(left % 26n))
+    left /= 26n
   }
 }

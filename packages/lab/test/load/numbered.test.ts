@@ -1,7 +1,7 @@
 /** Requests that differ: what arrives at a server, and which of them the outcome says were acknowledged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOW, NumberedRequest, SENDER, TURN } from '../../src/load/numbered-request.ts'
+import { NOW, NumberedRequest, SENDER, TURN, WORD } from '../../src/load/numbered-request.ts'
 import { runLoad } from '../../src/load/run.ts'
 import { constant, httpServer, planFor } from './servers.ts'
 
@@ -10,6 +10,13 @@ test('every mark is replaced, in place', () => {
   const text = (number: number) => Buffer.from(request.bytes(number, 1_795_272_424_612)).toString()
   assert.equal(text(0), '<000000000|000000000|1795272424612|000000000>')
   assert.equal(text(7 * 12 + 3), '<000000003|000000012|1795272424612|000000003>')
+})
+
+test('each request has a word of its own', () => {
+  const request = new NumberedRequest(Buffer.from(`/${WORD}`), 1)
+  const words = Array.from({ length: 10_000 }, (_, number) => Buffer.from(request.bytes(number, 0)).toString())
+  assert.equal(new Set(words).size, words.length)
+  for (const word of words) assert.match(word, /^\/[a-z]{9}$/)
 })
 
 for (const threads of [1, 2]) {

@@ -76,18 +76,18 @@ class CheckedDiscipline<E extends Waiting> implements QueueDiscipline<E> {
     return ours.push(entry, nowMs)
   }
 
-  refuses(nowMs: number, kind?: number): ShedReason | undefined {
-    if (this.#ours !== undefined) return this.#ours.refuses(nowMs, kind)
-    const answer = this.#ask('refuses', nowMs, theirs => theirs.refuses(nowMs, kind))
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
+    if (this.#ours !== undefined) return this.#ours.refuses(nowMs, kind, client)
+    const answer = this.#ask('refuses', nowMs, theirs => theirs.refuses(nowMs, kind, client))
     if (answer !== undefined && !isShedReason(answer)) {
       this.#blame(`refuses() must answer undefined or ${A_REASON}`, answer)
     }
-    return this.#makesSense() ? (answer as ShedReason | undefined) : this.#takeOver(nowMs).refuses(nowMs, kind)
+    return this.#makesSense() ? (answer as ShedReason | undefined) : this.#takeOver(nowMs).refuses(nowMs, kind, client)
   }
 
-  refused(nowMs: number, kind: number): void {
-    if (this.#ours !== undefined) this.#ours.refused?.(nowMs, kind)
-    else this.#tell('refused', nowMs, theirs => theirs.refused?.(nowMs, kind))
+  refused(nowMs: number, kind: number, client?: number): void {
+    if (this.#ours !== undefined) this.#ours.refused?.(nowMs, kind, client)
+    else this.#tell('refused', nowMs, theirs => theirs.refused?.(nowMs, kind, client))
   }
 
   next(nowMs: number): E | undefined {

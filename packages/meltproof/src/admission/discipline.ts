@@ -19,11 +19,22 @@ export type ShedReason =
   | 'closing'
   /** Live objects nearly fill the heap. Decided before the gate is asked. */
   | 'memory'
+  /** It could not have been served within its deadline. */
+  | 'deadline'
   /** An upgrade was pipelined behind it, which can not wait, and answers come in order. Decided at the connection. */
   | 'upgrade'
 
 /** All of them. */
-export const SHED_REASONS: readonly ShedReason[] = ['standing', 'stale', 'late', 'full', 'closing', 'memory', 'upgrade']
+export const SHED_REASONS: readonly ShedReason[] = [
+  'standing',
+  'stale',
+  'late',
+  'full',
+  'deadline',
+  'closing',
+  'memory',
+  'upgrade',
+]
 
 /** Never throws; `value` may be anything. */
 export function isShedReason(value: unknown): value is ShedReason {
@@ -40,15 +51,17 @@ export interface QueueDiscipline<E extends Waiting> {
   readonly size: number
   /** True while waiting is overload and not merely a burst. */
   readonly standing: boolean
+  /** How long one that came now would wait, as far as is known, ms. */
+  readonly expectedWaitMs?: number
   /** A request that can not start came: it waits from now on, or is told a reason at once. */
   push(entry: E, nowMs: number): 'wait' | ShedReason
   /**
    * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
    * that is not known without it.
    */
-  refuses(nowMs: number, kind?: number): ShedReason | undefined
-  /** Somebody of this kind was told what {@link refuses} said. */
-  refused?(nowMs: number, kind: number): void
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined
+  /** Somebody of this kind and client was told what {@link refuses} said. */
+  refused?(nowMs: number, kind: number, client?: number): void
   /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined
   /** Takes out one whose client went away. False when it did not wait any more. */
@@ -71,8 +84,10 @@ export interface DisciplineParts<E extends Waiting> {
    * at once.
    */
   readonly level?: ((entry: E) => number) | undefined
-  /** The kind of a request (fair-shares.ts); absent where nobody is to be fair between kinds. */
+  /** The kind of a request, a small whole number (known-kinds.ts); absent where nobody is to be fair between kinds. */
   readonly kind?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts); absent where nobody is to be fair between clients. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
 /** What a QueueDiscipline must have besides `size` and `standing`. */

@@ -1,14 +1,12 @@
 /**
  * Max-min fairness between kinds of requests while there is not enough for all: a kind that asks for less than an equal
- * share of the permits gets all it asks for, and the others share what is left. So a flood of heavy requests does not
- * take the cheap ones down with it, and nobody had to say which is which. (Bertsekas and Gallager, Data Networks, 1992;
- * by hashed kinds as in stochastic fairness queueing, McKenney 1990.) Pure.
+ * share of the permits gets all it asks for, and the others share what is left, equally. So a flood of heavy requests
+ * does not take the cheap ones down with it, and nobody had to say which is which. (Bertsekas and Gallager, Data
+ * Networks, 1992.) Pure.
  *
  * What a kind asks for is how many permits it would hold if nobody were shed: arrivals times mean time in service.
  */
 
-/** Kinds told apart; who hashes to the same one shares its fate. */
-export const KINDS = 256
 /** Demand is counted over windows of this, ms. */
 const WINDOW_MS = 200
 /** Weight of the last window in what is known. */
@@ -23,19 +21,36 @@ const FEW = 4
 const NOBODY = -1
 
 export class FairShares {
-  readonly #arrivals = new Float64Array(KINDS)
+  readonly #kinds: number
+  readonly #unasked: number
+  readonly #arrivals: Float64Array
   /** Arrivals per ms. */
-  readonly #rates = new Float64Array(KINDS)
+  readonly #rates: Float64Array
   /** Mean time in service, ms; 0: not known yet. */
-  readonly #serviceMs = new Float64Array(KINDS)
-  /** How many of a kind may come first until the next draw: what it usually asks for, and some. */
-  readonly #granted = new Float64Array(KINDS)
+  readonly #serviceMs: Float64Array
+  /** How many of a kind have come first since the last draw. */
+  readonly #first: Float64Array
+  /** How many may, at once; */
+  readonly #granted: Float64Array
+  /** and so many more for each ms since. */
+  readonly #pace: Float64Array
   #meanServiceMs = 0
   #since = Number.NaN
   #drawn = false
 
-  constructor() {
-    this.#granted.fill(NOBODY)
+  /**
+   * @param kinds how many there are: 0 to `kinds` - 1
+   * @param newcomers how many may come first in a window of a kind that nobody asked for before
+   */
+  constructor(kinds: number, newcomers = 0) {
+    this.#kinds = kinds
+    this.#unasked = newcomers - 1
+    this.#arrivals = new Float64Array(kinds)
+    this.#rates = new Float64Array(kinds)
+    this.#serviceMs = new Float64Array(kinds)
+    this.#first = new Float64Array(kinds)
+    this.#granted = new Float64Array(kinds).fill(NOBODY)
+    this.#pace = new Float64Array(kinds)
   }
 
   /** A request of this kind came while others wait. */
@@ -53,17 +68,24 @@ export class FairShares {
   }
 
   /**
-   * True when all of this kind can be had, whatever the others ask for. False before anything is known, and for a kind
-   * of which suddenly far more come than did: whoever floods one small kind after another must not come first.
+   * True when one more of this kind can be had, whatever the others ask for. False before anything is known, and for a
+   * kind of which suddenly far more come than did: whoever floods one small kind after another must not come first.
    */
-  within(kind: number): boolean {
-    return this.#arrivals[kind]! <= this.#granted[kind]!
+  within(kind: number, nowMs: number): boolean {
+    return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
+  }
+
+  /** One that is {@link within} comes first. */
+  comesFirst(kind: number): void {
+    this.#first[kind]!++
   }
 
   /** A queue begins: what was asked for before is another traffic's. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
+    this.#first.fill(0)
     this.#granted.fill(NOBODY)
+    this.#pace.fill(0)
     this.#since = nowMs
     this.#drawn = false
   }
@@ -72,62 +94,33 @@ export class FairShares {
     const elapsedMs = nowMs - this.#since
     this.#since = nowMs
     const asking: { kind: number; permits: number }[] = []
-    for (let kind = 0; kind < KINDS; kind++) {
+    for (let kind = 0; kind < this.#kinds; kind++) {
       const rate = this.#arrivals[kind]! / elapsedMs
-      this.#arrivals[kind] = 0
       const before = this.#rates[kind]!
       this.#rates[kind] = this.#drawn ? before + (rate - before) * WEIGHT : rate
-      this.#granted[kind] = NOBODY
-      const serviceMs = this.#serviceMs[kind]! || this.#meanServiceMs
-      if (this.#rates[kind]! * elapsedMs > 0.01) asking.push({ kind, permits: this.#rates[kind]! * serviceMs })
+      if (this.#rates[kind]! * elapsedMs > 0.01)
+        asking.push({ kind, permits: this.#rates[kind]! * this.#usualMs(kind) })
       else this.#rates[kind] = 0
     }
     this.#drawn = true
+    this.#arrivals.fill(0)
+    this.#first.fill(0)
+    this.#granted.fill(this.#unasked)
+    for (const { kind } of asking) this.#granted[kind] = NOBODY
+    this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
     let left = DEALT * limit
     for (const [i, { kind, permits }] of asking.entries()) {
-      // Somebody must be asked to do with less, or there would be no queue.
-      if (permits > left / (asking.length - i) || i === asking.length - 1) return
-      this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
-      left -= permits
+      // Somebody must be asked to do with less, or there would be no queue. Who asks for most has what the others leave.
+      if (i === asking.length - 1) return
+      const share = left / (asking.length - i)
+      if (permits <= share) this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
+      else this.#pace[kind] = share / this.#usualMs(kind)
+      left -= Math.min(permits, share)
     }
   }
-}
 
-/**
- * The kind of a request by its path: 0 to {@link KINDS} - 1. Segments with a digit in them are taken for ids, so that
- * `/users/7` and `/users/8` are of one kind. Looks at no more than the first {@link LONGEST} characters.
- */
-export function kindOf(url: string, salt: number = SALT): number {
-  let hash = salt
-  let segment = 0
-  let isId = false
-  const length = Math.min(url.length, LONGEST)
-  for (let i = 0; i < length; i++) {
-    const code = url.charCodeAt(i)
-    if (code === QUESTION_MARK) break
-    if (code === SLASH) {
-      hash = mix(hash, isId ? 1 : segment)
-      segment = 0
-      isId = false
-    } else {
-      if (code >= ZERO && code <= NINE) isId = true
-      segment = (Math.imul(segment, 31) + code) | 0
-    }
+  #usualMs(kind: number): number {
+    return this.#serviceMs[kind]! || this.#meanServiceMs
   }
-  hash = mix(hash, isId ? 1 : segment)
-  return ((hash ^ (hash >>> 15)) >>> 0) % KINDS
-}
-
-const LONGEST = 128
-/** Another one in each process, so that nobody outside knows which paths are of one kind. */
-const SALT = (Math.random() * 2 ** 32) | 0
-const SLASH = 47
-const QUESTION_MARK = 63
-const ZERO = 48
-const NINE = 57
-
-function mix(hash: number, segment: number): number {
-  const mixed = Math.imul(hash ^ segment, 0x9e3779b1)
-  return mixed ^ (mixed >>> 13)
 }

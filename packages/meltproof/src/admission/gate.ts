@@ -12,15 +12,22 @@
  * 3. **The queue discipline** (discipline.ts) alone sheds: it tells a burst from overload.
  */
 import type { MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
+import { type DueStart, DueStarts } from './due-starts.ts'
 import type { LimitLaw } from './limit.ts'
 import { OUTSTAY_TUNING, type OutstayTuning } from './outstayers.ts'
-import type { Waiting } from './queue.ts'
+import { WaitQueue } from './queue.ts'
 import { STANDING_TUNING, type StandingTuning, standingQueue } from './standing-queue.ts'
 
 export type { ShedReason } from './discipline.ts'
 
+/** A request at the gate. */
+export interface Entry extends DueStart {
+  /** It has been let in before (see {@link Gate.offerAgain}). */
+  readonly again: boolean
+}
+
 /** What the gate does to the outside. */
-export interface GateHooks<E extends Waiting> {
+export interface GateHooks<E extends Entry> {
   /** Start this request's handler now. */
   readonly start: (entry: E) => void
   /** Answer this request that it is shed. */
@@ -42,6 +49,13 @@ export interface GateHooks<E extends Waiting> {
    * only while somebody waits.
    */
   readonly kind?: ((entry: E) => number) | undefined
+  /**
+   * The time by which a request must start to be answered within its deadline, on the gate's clock; Infinity when it has
+   * none. Leave it out where nobody has one.
+   */
+  readonly startBy?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts): one client gets no more than a fair share. Asked as `kind` is. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
 /** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
@@ -55,21 +69,21 @@ export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING, .
 /** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
 export type Decision = 'start' | 'wait' | ShedReason
 
-export class Gate<E extends Waiting> {
+export class Gate<E extends Entry> {
   readonly #law: LimitLaw
   readonly #hooks: GateHooks<E>
   readonly #turnBudgetMs: number
+  readonly #maxWaitMs: number
   readonly #queue: QueueDiscipline<E>
+  /** Those let in before, first come, first served. */
+  readonly #again = new WaitQueue<E>()
+  #againIsNext = true
+  readonly #dueStarts = new DueStarts<E>()
   #inflight = 0
   #bound = false
   #pumpAtTurnEnd = false
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
-  /** Mean time in service of those who were answered; 0 before the first. */
-  #usualServiceMs = 0
-  /** When permits whose clients went away are given back. */
-  readonly #keptUntil: number[] = []
-
   // The turn budget: which turn it was in which a handler was last started on arrival, and when the first one was.
   #turn = Number.NaN
   #turnStartedAt = 0
@@ -83,7 +97,8 @@ export class Gate<E extends Waiting> {
     this.#law = law
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
-    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind })
+    this.#maxWaitMs = tuning.maxWaitMs
+    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind, client: hooks.client })
   }
 
   /** Requests in service. */
@@ -93,7 +108,7 @@ export class Gate<E extends Waiting> {
 
   /** Requests waiting. */
   get queued(): number {
-    return this.#queue.size
+    return this.#queue.size + this.#again.size
   }
 
   get limit(): number {
@@ -116,80 +131,81 @@ export class Gate<E extends Waiting> {
    */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
-    if (this.#queue.size === 0 && this.#inflight < this.#law.limit && !this.#turnSpent(nowMs)) {
-      this.enter(nowMs)
-      return 'start'
-    }
+    entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
+    if (entry.startBy < nowMs) return 'deadline'
+    if (this.queued === 0 && this.#startsNow(nowMs)) return 'start'
+    if (entry.startBy < nowMs + (this.#queue.expectedWaitMs ?? 0)) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
-    this.#wakeWhenDue(nowMs)
-    if (this.#inflight < this.#law.limit) this.#wakeAtTurnEnd()
-    else this.#setBound(nowMs)
+    if (entry.startBy < nowMs + this.#maxWaitMs) this.#dueStarts.add(entry, this.#queue.size)
+    this.#beginWaiting(nowMs)
     return 'wait'
+  }
+
+  /**
+   * A request that was let in and has given its permit back (its client took long to send it) needs one again. What it
+   * waits for now has been paid for, so it is not weighed against those who come: it waits as long as anybody may, and
+   * every second permit is for such requests.
+   */
+  offerAgain(entry: E, nowMs: number): Decision {
+    if (this.#closed) return 'closing'
+    if (this.queued === 0 && this.#startsNow(nowMs)) return 'start'
+    entry.arrivedAt = nowMs
+    this.#again.push(entry)
+    this.#beginWaiting(nowMs)
+    return 'wait'
+  }
+
+  #startsNow(nowMs: number): boolean {
+    if (this.full || this.#turnSpent(nowMs)) return false
+    this.enter(nowMs)
+    return true
+  }
+
+  #beginWaiting(nowMs: number): void {
+    this.#wakeWhenDue(nowMs)
+    if (this.full) this.#setBound(nowMs)
+    else this.#wakeAtTurnEnd()
   }
 
   /**
    * The reason {@link offer} would shed anybody who came now, asked before anything was spent on the request. With
    * undefined, offer it. Without levels this answers for nearly all that are shed under heavy overload.
    */
-  refuses(nowMs: number, kind?: number): ShedReason | undefined {
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
-    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind)
+    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
-  /** A request of this kind was told what {@link refuses} said. */
-  refused(nowMs: number, kind: number): void {
-    this.#queue.refused?.(nowMs, kind)
+  /** A request of this kind and client was told what {@link refuses} said. */
+  refused(nowMs: number, kind: number, client?: number): void {
+    this.#queue.refused?.(nowMs, kind, client)
   }
 
-  /**
-   * A request that was in service has left it, `serviceMs` after it started. Not answered: its client went away
-   * before. The handler most likely works on, so the permit is kept for as long as service usually takes: clients that
-   * lose patience must not look like fast service, or more and more of it is let in behind them.
-   */
-  release(nowMs: number, serviceMs: number, answered = true, entry?: E): void {
-    if (answered) {
-      this.#usualServiceMs += (serviceMs - this.#usualServiceMs) * (this.#usualServiceMs === 0 ? 1 : USUAL_WEIGHT)
-      this.#inflight--
-      this.#law.completed(nowMs, serviceMs)
-    } else if (serviceMs < this.#usualServiceMs) {
-      this.#keptUntil.push(nowMs + this.#usualServiceMs - serviceMs)
-      this.#wakeWhenDue(nowMs)
-      return
-    } else this.#desert(nowMs, serviceMs)
-    this.#left(nowMs, answered ? entry : undefined, serviceMs)
-  }
-
-  /** A request in service goes on without its permit (outstayers.ts); it is not released any more. */
-  goOn(nowMs: number, serviceMs: number, entry?: E): void {
-    this.#desert(nowMs, serviceMs)
+  /** A request was answered, `serviceMs` after it started: its permit is free. */
+  release(nowMs: number, serviceMs: number, entry?: E): void {
+    this.#inflight--
+    this.#law.completed(nowMs, serviceMs)
     this.#left(nowMs, entry, serviceMs)
   }
 
-  #desert(nowMs: number, serviceMs?: number): void {
+  /** The permit of a request is free though it was not answered, so what it took says nothing about the limit. */
+  drop(nowMs: number, serviceMs: number, entry?: E): void {
     this.#inflight--
     this.#law.deserted(nowMs, serviceMs)
+    this.#left(nowMs, entry, serviceMs)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
-    if (this.#queue.size === 0) return
-    this.#queue.departed(nowMs, entry, serviceMs)
+    if (this.queued === 0) return
+    if (this.#queue.size > 0) this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
-  }
-
-  /** Gives back the permits that were kept long enough. Roughly in order: one behind a later one waits for it. */
-  #giveBackKept(nowMs: number): void {
-    while (this.#keptUntil.length > 0 && this.#keptUntil[0]! <= nowMs) {
-      this.#keptUntil.shift()
-      this.#desert(nowMs)
-      if (this.#queue.size > 0) this.#queue.departed(nowMs)
-    }
   }
 
   /** Its client went away while it waited. False when it was not waiting any more. */
   abandon(entry: E, nowMs: number): boolean {
-    if (!this.#queue.remove(entry, nowMs)) return false
-    if (this.#queue.size === 0) this.#setUnbound(nowMs)
+    if (!(entry.again ? this.#again.remove(entry) : this.#queue.remove(entry, nowMs))) return false
+    if (this.queued === 0) this.#setUnbound(nowMs)
     return true
   }
 
@@ -204,36 +220,56 @@ export class Gate<E extends Waiting> {
     // A timer that fires this late: the loop did not turn, and whatever is being measured holds the pause.
     if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#law.disturbed(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
-    if (this.#keptUntil.length > 0) this.#giveBackKept(nowMs)
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)
   }
 
   /** Starts whoever may start, sheds whoever waited too long. */
   #pump(nowMs: number): void {
-    if (this.#queue.size === 0) return
+    if (this.queued === 0) return
     this.#law.tick(nowMs)
-    this.#queue.expire(nowMs)
+    this.#shedTooLate(nowMs)
     const until = nowMs + this.#turnBudgetMs
     let now = nowMs
-    while (this.#inflight < this.#law.limit && now < until) {
-      const entry = this.#queue.next(now)
+    while (!this.full && now < until) {
+      const entry = this.#next(now)
       if (entry === undefined) break
+      if (entry.startBy < now) {
+        this.#hooks.shed(entry, 'deadline')
+        continue
+      }
       this.enter(now)
       this.#hooks.start(entry)
       now = this.#hooks.now()
     }
-    if (this.#queue.size === 0) this.#setUnbound(now)
-    else if (this.#inflight < this.#law.limit) this.#wakeAtTurnEnd()
-    else this.#setBound(now)
+    if (this.queued === 0) this.#setUnbound(now)
+    else if (this.full) this.#setBound(now)
+    else this.#wakeAtTurnEnd()
     this.#wakeWhenDue(now)
+  }
+
+  #next(nowMs: number): E | undefined {
+    this.#againIsNext = !this.#againIsNext
+    const again = this.#againIsNext || this.#queue.size === 0 ? this.#again.takeOldest() : undefined
+    return again ?? this.#queue.next(nowMs) ?? this.#again.takeOldest()
+  }
+
+  #shedTooLate(nowMs: number): void {
+    for (let late = this.#dueStarts.takePassed(nowMs); late !== undefined; late = this.#dueStarts.takePassed(nowMs)) {
+      if (this.#queue.remove(late, nowMs)) this.#hooks.shed(late, 'deadline')
+    }
+    for (let oldest = this.#again.oldest(); oldest !== undefined; oldest = this.#again.oldest()) {
+      if (nowMs - oldest.arrivedAt < this.#maxWaitMs) break
+      this.#hooks.shed(this.#again.takeOldest()!, 'late')
+    }
+    if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
   /** Shed everybody who waits, and everybody who comes from now on. */
   close(): void {
     this.#closed = true
     const nowMs = this.#hooks.now()
-    for (let entry = this.#queue.next(nowMs); entry !== undefined; entry = this.#queue.next(nowMs)) {
+    for (let entry = this.#next(nowMs); entry !== undefined; entry = this.#next(nowMs)) {
       this.#hooks.shed(entry, 'closing')
     }
     this.#setUnbound(nowMs)
@@ -283,7 +319,9 @@ export class Gate<E extends Waiting> {
   /** Somebody must be shed in time even when nothing else happens. */
   #wakeWhenDue(nowMs: number): void {
     let due = this.#queue.dueInMs(nowMs)
-    if (this.#keptUntil.length > 0) due = Math.min(due, Math.max(1, this.#keptUntil[0]! - nowMs))
+    const firstAgain = this.#again.oldest()
+    if (firstAgain !== undefined) due = Math.min(due, Math.max(1, firstAgain.arrivedAt + this.#maxWaitMs - nowMs))
+    due = Math.min(due, Math.max(1, this.#dueStarts.nextAt - nowMs))
     if (this.#wakeAt <= nowMs + due) return
     this.#wakeAt = nowMs + due
     this.#hooks.wakeAfter(due)
@@ -292,5 +330,3 @@ export class Gate<E extends Waiting> {
 
 /** A wake-up later than this by the loop's fault is a stall, not a busy turn; ms. */
 const STALL_MS = 50
-/** Weight of one more service time in the usual one: the last twenty or so count. */
-const USUAL_WEIGHT = 0.1

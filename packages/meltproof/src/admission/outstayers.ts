@@ -10,7 +10,7 @@
  * Of its kind, because kinds are dealt with by fair-shares.ts: a route that is slow as a whole, at a pool of its own, is
  * what the limit is about. What this can not tell: that the slow ones of one kind stand in each other's way only.
  */
-import { KINDS } from './fair-shares.ts'
+import type { Stay, Stays } from './stays.ts'
 
 export interface OutstayTuning {
   /** Nobody outstays before, ms: shorter stays need few permits. */
@@ -33,19 +33,6 @@ export interface OutstayTuning {
 /** Whether the loop rests is judged over no less and no more, ms: a moment is chance, and before it nobody waited. */
 const JUDGED_MS = [20, 100] as const
 
-/** What is noted of a request in service; of no meaning to anybody else. */
-export interface Stay {
-  startedAt: number
-  /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Outstayers.again}). */
-  staysSince: number
-  /** A whole number below {@link KINDS}. */
-  kindNoted: number
-  /** How many of its kind had been answered when it came. */
-  answeredThen: number
-  /** How many of them were in service then, itself included. */
-  besideThen: number
-}
-
 export const OUTSTAY_TUNING: OutstayTuning = {
   outstayMs: 300,
   overtakenBy: 2,
@@ -54,38 +41,17 @@ export const OUTSTAY_TUNING: OutstayTuning = {
 }
 
 export class Outstayers<S extends Stay> {
+  readonly #stays: Stays<S>
   readonly #tuning: OutstayTuning
-  /** By kind: answered so far, and in service with a permit. */
-  readonly #answered = new Float64Array(KINDS)
-  readonly #inside = new Int32Array(KINDS)
   /** Those who go on without a permit. */
   readonly #going = new Set<S>()
   #judgedAt = 0
   #busyThen = 0
   #startedBefore = 0
 
-  constructor(tuning: OutstayTuning = OUTSTAY_TUNING) {
+  constructor(stays: Stays<S>, tuning: OutstayTuning = OUTSTAY_TUNING) {
+    this.#stays = stays
     this.#tuning = tuning
-  }
-
-  /** A request starts with a permit. */
-  started(stay: S, kind: number): void {
-    stay.kindNoted = kind
-    this.#inside[kind]!++
-    this.again(stay, stay.startedAt)
-  }
-
-  /** What it took so far was its client's doing: its stay begins now. */
-  again(stay: S, nowMs: number): void {
-    stay.staysSince = nowMs
-    stay.answeredThen = this.#answered[stay.kindNoted]!
-    stay.besideThen = this.#inside[stay.kindNoted]!
-  }
-
-  /** It gives its permit back. Not answered: its client has gone, and nobody has been overtaken. */
-  left({ kindNoted }: S, answered: boolean): void {
-    this.#inside[kindNoted]!--
-    if (answered) this.#answered[kindNoted]!++
   }
 
   /**
@@ -104,11 +70,8 @@ export class Outstayers<S extends Stay> {
   }
 
   /** Whether a request in service outstays, at the time of the last look. */
-  has({ staysSince, kindNoted, answeredThen, besideThen }: S): boolean {
-    if (staysSince > this.#startedBefore) return false
-    // Where there were more when it came, they may well have been before it.
-    const beside = Math.max(besideThen, this.#inside[kindNoted]!)
-    return this.#answered[kindNoted]! - answeredThen >= this.#tuning.overtakenBy * beside
+  has(stay: S): boolean {
+    return stay.staysSince <= this.#startedBefore && this.#stays.overtaken(stay, this.#tuning.overtakenBy)
   }
 
   /** It has not been in service for long enough, nor have those that came after it. */
@@ -123,7 +86,7 @@ export class Outstayers<S extends Stay> {
 
   /** A request in service goes on without its permit, until {@link ended}. */
   goesOn(stay: S): void {
-    this.#inside[stay.kindNoted]!--
+    this.#stays.gone(stay)
     this.#going.add(stay)
   }
 

@@ -4,14 +4,17 @@
  * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
  *
  * Where requests have levels (criticality.ts), the best class goes first, and while the queue stands only levels above
- * a line are let in (cutoff.ts). Without levels neither costs anything; then kinds of requests that ask for little go
- * first (fair-shares.ts), so that a flood of heavy ones does not take them down.
+ * a line are let in (cutoff.ts). Without levels neither costs anything; then clients that ask for little go first
+ * (client-shares.ts), where they are told apart, and among them kinds of requests that do (fair-shares.ts), so that a flood
+ * does not take them down.
  */
 import { ClassQueue } from './class-queue.ts'
+import { ClientShares } from './client-shares.ts'
 import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
-import { FairShares } from './fair-shares.ts'
 import type { DisciplineParts, MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
+import { FairShares } from './fair-shares.ts'
+import { KINDS } from './known-kinds.ts'
 import type { LimitLaw } from './limit.ts'
 import type { Waiting } from './queue.ts'
 
@@ -68,6 +71,11 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   /** Undefined when there are levels, or no kinds. */
   readonly #shares: FairShares | undefined
   readonly #kind: (entry: E) => number
+  /** Undefined when there are levels, or clients are not told apart. */
+  readonly #clients: ClientShares | undefined
+  readonly #client: (entry: E) => number
+  /** Who is in one of the first so many can be served, and waiting is chance. */
+  readonly #wantedLines: number
   /** When somebody of this class or a better one was last kept. */
   readonly #lastKeptAt: number[]
 
@@ -90,9 +98,13 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     this.#shed = parts.shed
     this.#level = parts.level
     this.#tuning = tuning
-    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares() : undefined
+    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares(KINDS) : undefined
     this.#kind = parts.kind ?? (() => 0)
-    const classes = parts.level !== undefined ? CRITICALITIES.length : this.#shares === undefined ? 1 : 2
+    this.#clients = parts.level === undefined && parts.client !== undefined ? new ClientShares() : undefined
+    this.#client = parts.client ?? (() => 0)
+    const lines = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
+    const classes = parts.level !== undefined ? CRITICALITIES.length : lines
+    this.#wantedLines = this.#clients === undefined && this.#shares === undefined ? 0 : lines / 2
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
     this.#cutoff = parts.level === undefined ? undefined : new Cutoff()
@@ -104,6 +116,11 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   get standing(): boolean {
     return this.#standing && this.#queue.size > 0
+  }
+
+  /** In a standing queue the newest is next. */
+  get expectedWaitMs(): number {
+    return this.#standing ? 0 : this.#backlogMs()
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
@@ -136,16 +153,18 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return 'wait'
   }
 
-  refuses(nowMs: number, kind?: number): ShedReason | undefined {
+  refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#level !== undefined) return undefined
-    if (this.#shares !== undefined && (kind === undefined || this.#fits(kind))) return undefined
-    if (!this.#enoughWait(this.#shares === undefined ? ONLY : REST, nowMs)) return undefined
+    if (this.#shares !== undefined && kind === undefined) return undefined
+    if (this.#clients !== undefined && client === undefined) return undefined
+    const line = this.#lineOf(kind!, client!, nowMs)
+    if (line < this.#wantedLines || !this.#enoughWait(line, nowMs)) return undefined
     this.#expire(nowMs)
     return 'standing'
   }
 
-  refused(nowMs: number, kind: number): void {
-    this.#shares?.arrived(kind, nowMs, this.#law.limit)
+  refused(nowMs: number, kind: number, client = 0): void {
+    this.#arrived(nowMs, kind, client)
   }
 
   next(nowMs: number): E | undefined {
@@ -163,7 +182,10 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   /** Counts a departure; from enough of them comes the time between two. */
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
-    if (entry !== undefined) this.#shares?.served(this.#kind(entry), serviceMs)
+    if (entry !== undefined) {
+      this.#shares?.served(this.#kind(entry), serviceMs)
+      this.#clients?.served(this.#client(entry), serviceMs)
+    }
     const gapMs = nowMs - this.#lastDepartureAt
     this.#lastDepartureAt = nowMs
     // One long gap is a stall of the loop and says nothing of the pace. Several are the pace: of a pool that became
@@ -193,6 +215,11 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return Math.max(1, Math.min(this.#longestWait(oldest) - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
   }
 
+  #arrived(nowMs: number, kind: number, client: number): void {
+    this.#shares?.arrived(kind, nowMs, this.#law.limit)
+    this.#clients?.arrived(client, nowMs, this.#law.limit)
+  }
+
   #levelOf(entry: E): number {
     const level = this.#level!(entry)
     // A level that is none is a default one: a discipline has nobody to complain to.
@@ -202,19 +229,25 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   #lineFor(entry: E, nowMs: number): number {
     if (this.#level !== undefined) return classOf(this.#levelOf(entry))
-    if (this.#shares === undefined) return ONLY
-    const kind = this.#kind(entry)
-    this.#shares.arrived(kind, nowMs, this.#law.limit)
-    return this.#fits(kind) ? FITS : REST
+    const kind = this.#shares === undefined ? 0 : this.#kind(entry)
+    const client = this.#clients === undefined ? 0 : this.#client(entry)
+    this.#arrived(nowMs, kind, client)
+    const line = this.#lineOf(kind, client, nowMs)
+    if (line === 0) this.#shares?.comesFirst(kind)
+    if (line < this.#wantedLines) this.#clients?.comesFirst(client)
+    return line
   }
 
-  #fits(kind: number): boolean {
-    return this.#standing && this.#shares!.within(kind)
+  /** The best one for those whose client and kind are within their shares; and rather the client than the kind. */
+  #lineOf(kind: number, client: number, nowMs: number): number {
+    const clientFits = this.#clients === undefined || (this.#standing && this.#clients.within(client, nowMs))
+    const kindFits = this.#shares === undefined || (this.#standing && this.#shares.within(kind, nowMs))
+    return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
   /** Above the line, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */
   #wanted(entry: E): boolean {
-    if (this.#shares !== undefined) return entry.line === FITS
+    if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
@@ -241,6 +274,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
       this.#intervalsStanding = 0
       this.#cutoff?.open(nowMs)
       this.#shares?.open(nowMs)
+      this.#clients?.open(nowMs)
     }
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
     this.#previousBacklogMs = 0
@@ -294,11 +328,6 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 }
 
-/** The line where all are alike. */
-const ONLY = 0
-/** The two lines where there are kinds: those that fit, and the rest. */
-const FITS = 0
-const REST = 1
 /** The pace of departures is taken over at least so many. */
 const DEPARTURES_COUNTED = 8
 /** A gap so many times the usual one is a stall. */

@@ -203,6 +203,11 @@ export class Figures implements Watcher {
         'Requests in service that take far longer than others of their kind, and go on without a permit.',
         () => stats().outstaying,
       ),
+      gauge(
+        'meltproof_abandoned',
+        'Requests in service whose client has left or was told 504, while the handler works on.',
+        () => stats().abandoned,
+      ),
       gauge('meltproof_queued', 'Requests waiting at the gate.', () => stats().queued),
       gauge('meltproof_limit', 'How many may be in service at once, as learned so far.', () => stats().limit),
       gauge('meltproof_pressure', '0: every request starts at once; 1: every one is shed.', () => stats().pressure),

@@ -134,6 +134,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
   const utilization = gauge('nodejs.eventloop.utilization', '1')
   const inflight = gauge('meltproof.inflight', '{request}')
   const outstaying = gauge('meltproof.outstaying', '{request}')
+  const abandoned = gauge('meltproof.abandoned', '{request}')
   const queued = gauge('meltproof.queued', '{request}')
   const limit = gauge('meltproof.limit', '{request}')
   const pressure = gauge('meltproof.pressure', '1')
@@ -151,6 +152,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
     const stats = guard.stats()
     result.observe(inflight, stats.inflight)
     result.observe(outstaying, stats.outstaying)
+    result.observe(abandoned, stats.abandoned)
     result.observe(queued, stats.queued)
     result.observe(limit, stats.limit)
     result.observe(pressure, stats.pressure)
@@ -159,7 +161,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
       result.observe(shed, count, { 'meltproof.reason': reason })
   }
   const all = [...delays.map(([, instrument]) => instrument), time, utilization]
-  const ours = [inflight, outstaying, queued, limit, pressure, admitted, shed]
+  const ours = [inflight, outstaying, abandoned, queued, limit, pressure, admitted, shed]
   meter.addBatchObservableCallback(read, [...all, ...ours])
   return () => meter.removeBatchObservableCallback(read, [...all, ...ours])
 }

@@ -8,6 +8,7 @@ export interface GuardLike {
   stats(): {
     readonly inflight: number
     readonly outstaying: number
+    readonly abandoned: number
     readonly queued: number
     readonly limit: number
     readonly admitted: number

@@ -30,8 +30,9 @@ export interface HttpSocket extends Socket {
   [CONNECTION]?: Connection
   parser?: Parser | null
   /** The response that currently writes to this socket. */
-  _httpMessage?: object | null
+  _httpMessage?: (object & { _last?: boolean }) | null
   _paused?: boolean
+  _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
 export class Connection {
@@ -48,8 +49,8 @@ export class Connection {
   owed: AnswerChoice | undefined
   /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
   closing = false
-  /** Ends the time in which what still arrives is read and dropped. */
-  lingering: NodeJS.Timeout | undefined
+  /** Node has closed it, or is about to, because nothing moved on it. */
+  timedOut = false
   /**
    * Requests in service that were pipelined behind another one in service. Their responses have no socket yet, and
    * before Node 24 such a response never learns that its client went away.
@@ -123,8 +124,13 @@ export class Connection {
   *unanswered(): Generator<ServerResponse> {
     const { _httpMessage: current } = this.socket
     if (current instanceof ServerResponse && !current.headersSent) yield current
+    for (const response of this.queuedResponses()) if (!response.headersSent) yield response
+  }
+
+  /** Responses that Node has in line behind the one that is being written. */
+  *queuedResponses(): Generator<ServerResponse> {
     for (const { response } of this.overlapping ?? []) {
-      if (response !== undefined && response !== current && !response.headersSent) yield response
+      if (response !== undefined && response !== this.socket._httpMessage) yield response
     }
   }
 
@@ -197,21 +203,37 @@ export class Connection {
   }
 }
 
-/** Stands in `socket._httpMessage` for a moment. */
-const SPARED = { finished: false }
+/** Whatever else arrives at this socket is not a request to us. */
+export function takeNoMore(socket: HttpSocket): void {
+  const connection = socket[CONNECTION]
+  if (connection !== undefined) connection.closing = true
+}
+
+/**
+ * Node stops reading a socket whose client gets ahead of its answers, as we do, or whose body nobody reads, and forgets to
+ * read on when it gives the socket to whoever upgrades: it would stay open and unread for ever.
+ */
+export function readOn({ _handle: handle }: HttpSocket): void {
+  if (typeof handle?.readStart !== 'function') return
+  handle.reading = true
+  handle.readStart()
+}
+
+/** Stands in `socket._httpMessage` for a moment: Node takes an answer to be under way. */
+export const STAND_IN: { finished: boolean; _last?: boolean } = { finished: false }
 
 /** While `act` runs, Node's ways to close idle connections leave these alone: one with a response is not idle. */
 export function sparing(connections: Iterable<Connection>, act: () => void): void {
   const marked: HttpSocket[] = []
   for (const { socket } of connections) {
     if (socket._httpMessage != null) continue
-    socket._httpMessage = SPARED
+    socket._httpMessage = STAND_IN
     marked.push(socket)
   }
   try {
     act()
   } finally {
-    for (const socket of marked) if (socket._httpMessage === SPARED) socket._httpMessage = null
+    for (const socket of marked) if (socket._httpMessage === STAND_IN) socket._httpMessage = null
   }
 }
 

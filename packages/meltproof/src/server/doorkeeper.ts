@@ -14,29 +14,33 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { KINDS, kindOf } from '../admission/fair-shares.ts'
 import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
+import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
-import { Outstayers } from '../admission/outstayers.ts'
 import { PressureMeter } from '../admission/pressure.ts'
+import { STAY_KINDS } from '../admission/stays.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requests, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
-import { loopWorkedMs } from '../signals/loop-worked.ts'
+import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/keeper.ts'
-import { Connection, type HttpSocket, sparing } from './connection.ts'
+import { cameOverConnection } from './came-over-connection.ts'
+import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
+import { sendsEvents } from './flows.ts'
+import { answerAfterEnd } from './half-open.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
-import { flows, sendsEvents, waitsForBody } from './flows.ts'
-import { InService } from './in-service.ts'
-import { makeLast } from './last-answer.ts'
 import { keepEnd } from './kept-end.ts'
+import { makeLast } from './last-answer.ts'
+import { endAfter, endConnection } from './last-of-connection.ts'
+import { mute } from './late-answer.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
+import { LOOK_MS, Permits } from './permits.ts'
 import type { DoorPolicy } from './policy.ts'
 import { describeHead, type HeadNeeds } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
@@ -62,15 +66,6 @@ export interface DoorCounts {
 }
 
 /**
- * Permits that are not needed are looked for this often while somebody waits, ms, or less often where looking would take
- * a larger share of the time.
- */
-const LOOK_MS = 5
-const LOOK_SHARE = 0.02
-const LOOK_MAX_MS = 10
-/** What a client still uploads after a shed that closes is read and dropped for so long, ms. */
-const LINGER_MS = 2000
-/**
  * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
  * does not tell that its client has gone.
  */
@@ -82,7 +77,7 @@ export class Doorkeeper {
   readonly counts: DoorCounts = {
     admitted: 0,
     exempt: 0,
-    shed: { standing: 0, stale: 0, late: 0, full: 0, closing: 0, memory: 0, upgrade: 0 },
+    shed: { standing: 0, stale: 0, late: 0, full: 0, deadline: 0, closing: 0, memory: 0, upgrade: 0 },
   }
   readonly routeCosts: RouteCosts = new RouteCosts()
   /** HTTP/1 connections whose parser we stand at. */
@@ -96,10 +91,11 @@ export class Doorkeeper {
   readonly #hooks: DoorkeeperHooks
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
+  readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
   readonly #turningAway: TurningAwayTime
   readonly #heldAnswers: HeldAnswers
-  readonly #inService = new InService()
+  readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
   /** Those among them whose next in line may ask at the gate. */
@@ -114,10 +110,7 @@ export class Doorkeeper {
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
-  #lookAgainAt = 0
   #lookTimer: NodeJS.Timeout | undefined
-  /** Absent where everybody counts. */
-  readonly #outstayers: Outstayers<Exchange> | undefined
   /** Uploads that are over and wait for a permit again. */
   readonly #heldUploads = new Set<Exchange>()
   #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
@@ -132,16 +125,15 @@ export class Doorkeeper {
   ) {
     this.#server = server
     this.#policy = policy
-    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs)
+    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
     this.#heldAnswers = new HeldAnswers(this.#turningAway, connection => this.#answerOwed(connection))
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
     this.#hooks = hooks
-    this.#outstayers = policy.loopBusyMs === undefined ? undefined : new Outstayers(tuning)
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    const { level } = policy
+    const { level, clients } = policy
     this.#gate = new Gate<Exchange>(
       law,
       {
@@ -156,23 +148,39 @@ export class Doorkeeper {
           this.#timer.unref()
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
-        kind: exchange => kindOf(exchange.url),
+        kind: exchange => this.#kindOf(exchange),
+        client: clients === undefined ? undefined : exchange => (exchange.client ??= clients.of(exchange.request)),
+        startBy:
+          hooks.deadlines === undefined
+            ? undefined
+            : exchange => exchange.answerBy - this.#permits.leastServiceMs(this.#stayKindOf(exchange)),
       },
       tuning,
       policy.queue,
     )
+    this.#permits = new Permits(this.#gate, tuning, {
+      onAnswered: (exchange, nowMs) => this.#noteAnswered(exchange, nowMs),
+      onUploadPaused: exchange => this.#askAgainAfterUpload(exchange),
+      onGone: exchange => this.#onGone(exchange),
+      loopBusyMs: policy.loopBusyMs,
+    })
     this.#interceptEmit(own)
     this.#interceptIdleClosing()
   }
 
   get inflight(): number {
-    if (!this.#open) this.#releaseFlowing(now())
+    if (!this.#open) this.#guarded(() => this.#permits.lookAround(now()))
     return this.#gate.inflight
   }
 
   /** How many go on without a permit because they take far longer than others of their kind. */
   get outstaying(): number {
-    return this.#outstayers?.count ?? 0
+    return this.#permits.outstaying
+  }
+
+  /** How many handlers work on for clients that have left or were told that their deadline has passed. */
+  get abandoned(): number {
+    return this.#permits.abandoned
   }
 
   get queued(): number {
@@ -215,8 +223,7 @@ export class Doorkeeper {
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
-    // An app may emit requests whose socket is none.
-    if (request.httpVersionMajor >= 2 || typeof request.socket?.on !== 'function') return
+    if (request.httpVersionMajor >= 2) return
     const connection = Connection.of(request.socket, this.#onHead)
     makeLast(
       request,
@@ -289,13 +296,16 @@ export class Doorkeeper {
         case 'request':
         case 'checkContinue':
         case 'checkExpectation':
-          return this.#onRequestEvent(event, args[0] as IncomingMessage, args[1] as ServerResponse)
+          return this.#onRequestEvent(event, args)
         case 'connection':
         case 'secureConnection': {
           const emitted = emit().call(server, event, ...args)
-          this.#onConnection(args[0] as HttpSocket)
+          this.#onConnection(args[0] as HttpSocket | undefined)
           return emitted
         }
+        case 'timeout':
+          this.#onTimeout(args[0] as HttpSocket | undefined)
+          return emit().call(server, event, ...args)
         case 'upgrade':
         case 'connect':
           this.#onUpgrade(args[1] as Duplex | undefined)
@@ -330,8 +340,9 @@ export class Doorkeeper {
     })
   }
 
-  #onConnection(socket: HttpSocket): void {
-    if (this.#open || Connection.of(socket, this.#onHead) !== undefined) return
+  #onConnection(socket: HttpSocket | undefined): void {
+    // Apps emit these events themselves, with whatever they have.
+    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#onHead) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
@@ -339,31 +350,41 @@ export class Doorkeeper {
       this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
+      answerAfterEnd(connection, this.#server)
     } catch (error) {
       this.#fail(error)
     }
   }
 
+  /** Node closes a connection on which nothing moves, though a handler may be at work. */
+  #onTimeout(socket: HttpSocket | undefined): void {
+    const connection = typeof socket === 'object' ? Connection.of(socket, this.#onHead) : undefined
+    if (connection !== undefined) connection.timedOut = true
+  }
+
   /** The connection becomes somebody else's. */
   #onUpgrade(socket: Duplex | undefined): void {
-    // Apps emit these events themselves, with whatever they have.
-    if (typeof socket?.once !== 'function' || typeof socket.destroy !== 'function') return
+    if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
+    try {
+      socket.on('close', () => this.upgraded.delete(socket))
+      readOn(socket as HttpSocket)
+    } catch {
+      return // that is no socket
+    }
+    this.upgraded.add(socket)
     const connection = Connection.of(socket as HttpSocket, this.#onHead)
     if (connection !== undefined) this.connections.delete(connection)
-    this.upgraded.add(socket)
-    socket.once('close', () => this.upgraded.delete(socket))
   }
 
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
-    clearTimeout(connection.lingering)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
     connection.owed = undefined
     connection.behind = []
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
-    if (overlapping !== undefined) for (const exchange of overlapping) this.#onGone(exchange)
+    if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
 
   // A request arrives ---------------------------------------------------------------------------------------------
@@ -385,7 +406,7 @@ export class Doorkeeper {
       connection.stopIdleTimeout(this.#server)
       const answer = connection.handOn(request, keepAlive)
       // Still true when somebody listens, whatever this Node answers its parser.
-      if (request.upgrade) this.#releaseBefore(connection)
+      if (request.upgrade) this.#guarded(() => this.#permits.dropAllOf(connection))
       return answer
     }
     const exchange = new Exchange(request, connection, keepAlive, now())
@@ -413,17 +434,21 @@ export class Doorkeeper {
   ): boolean => {
     // Whoever listens to sheds gets their requests, so these are made then.
     if (this.#open || !connection.quiet || sheds.hasSubscribers) return false
-    const { dryRun, exemptRequest, exemptUrl, memoryShort } = this.#policy
+    const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return false
     try {
       const nowMs = now()
       // Kinds matter, and cost, only while somebody waits.
-      const kind = this.#gate.queued > 0 ? kindOf(url) : undefined
-      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind)
+      const kind = this.#gate.queued > 0 ? this.#kinds.of(url) : undefined
+      const client = kind === undefined ? undefined : clients?.ofHead?.(connection.socket.remoteAddress, rawHeaders)
+      const reason = memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind, client)
       if (reason === undefined) return false
       const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
       if (bodyBytes > 0 || expects || !namesHost) return false
-      if (kind !== undefined) this.#gate.refused(nowMs, kind)
+      if (kind !== undefined) {
+        this.#kinds.came(kind, nowMs)
+        this.#gate.refused(nowMs, kind, client)
+      }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
       this.#countShed(reason, nowMs)
@@ -465,10 +490,10 @@ export class Doorkeeper {
       // If Node answered by itself (no Host header, a 417), no response came by.
       if (exchange.response === undefined) {
         connection.overlapping?.delete(exchange)
-        this.#ended(exchange, now())
+        this.#ended(exchange, true)
       } else if (exchange.response.headersSent && this.#gate.queued > 0 && sendsEvents(exchange.response)) {
         // With thousands of event sources that connect at once, each look for flows is one too late.
-        this.#release(exchange, now())
+        this.#guarded(() => this.#permits.answered(exchange, now()))
       }
     }
   }
@@ -495,6 +520,8 @@ export class Doorkeeper {
       return 'start'
     }
     this.#pressure.offered(nowMs)
+    const { deadlines } = this.#hooks
+    if (deadlines !== undefined) exchange.answerBy = exchange.arrivedAt + deadlines.answerMs(exchange.request)
     const decision = memoryShort?.() ? 'memory' : this.#ask(exchange, nowMs)
     if (dryRun && decision !== 'start') {
       exchange.ungated = true
@@ -514,8 +541,8 @@ export class Doorkeeper {
   }
 
   #ask(exchange: Exchange, nowMs: number): Decision {
-    if (this.#gate.full) this.#makeRoom(nowMs)
-    const decision = this.#gate.offer(exchange, nowMs)
+    if (this.#gate.full) this.#permits.makeRoom(nowMs)
+    const decision = exchange.again ? this.#gate.offerAgain(exchange, nowMs) : this.#gate.offer(exchange, nowMs)
     if (decision === 'wait') this.#lookWhileWaiting()
     return decision
   }
@@ -526,12 +553,9 @@ export class Doorkeeper {
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
-    exchange.startedAt = nowMs
-    exchange.holdsPermit = true
-    this.#inService.add(exchange)
-    this.#outstayers?.started(exchange, stayKind(exchange))
+    this.#permits.take(exchange, nowMs, this.#stayKindOf(exchange))
     // The end of an upload is no request.
-    if (exchange.resume === undefined) this.counts.admitted++
+    if (!exchange.again) this.counts.admitted++
   }
 
   #wait(connection: Connection, exchange: Exchange): void {
@@ -542,10 +566,14 @@ export class Doorkeeper {
   }
 
   /** Node hands a request to the app. */
-  #onRequestEvent(event: string, request: IncomingMessage, response: AskedResponse): boolean {
-    if (this.#leaving) this.#makeLast(request, response)
+  #onRequestEvent(event: string, args: unknown[]): boolean {
+    const request = args[0] as IncomingMessage
+    const response = args[1] as AskedResponse
     const exchange = this.#handingOn
-    if (exchange !== undefined && exchange.request === request) {
+    const handedOn = exchange !== undefined && exchange.request === request
+    if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)
+    if (this.#leaving) this.#makeLast(request, response)
+    if (handedOn) {
       this.#handingOn = undefined
       exchange.response = response
       response[ASKED] = true
@@ -557,7 +585,7 @@ export class Doorkeeper {
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, request, response)
+    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, ...args)
     response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
@@ -570,6 +598,8 @@ export class Doorkeeper {
     exchange.event = event
     try {
       response.on('close', () => this.#onGone(exchange))
+      // Node closes the responses that it has made itself, and no others.
+      response.on('finish', () => process.nextTick(() => this.#onGone(exchange)))
       this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
@@ -588,10 +618,9 @@ export class Doorkeeper {
     if (exchange.ungated && this.#policy.answers?.(request, response) === true) return true
     const { deadlines } = this.#hooks
     if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
-    let budget: Budget | undefined
+    let budget: Budget
     try {
-      budget = deadlines.open(exchange.arrivedAt, request, response)
-      if (budget === undefined) return true
+      budget = deadlines.open(exchange, request, response, () => this.#abandonWork(exchange))
     } catch (error) {
       this.#fail(error)
       return this.#enterUnhurried(exchange, event, request, response)
@@ -603,8 +632,18 @@ export class Doorkeeper {
   #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const emit = this.#emit()
     const tells = this.#tellsTiming(request)
-    if (!tells && !requests.hasSubscribers) return emit.call(this.#server, event, request, response)
-    return observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+    let returned = false
+    try {
+      const handled =
+        !tells && !requests.hasSubscribers
+          ? emit.call(this.#server, event, request, response)
+          : observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+      returned = true
+      return handled
+    } finally {
+      // Its exception passes; nobody will end the response, and the permit ends when the client leaves.
+      if (!returned) exchange.threw = true
+    }
   }
 
   #tellsTiming(request: IncomingMessage): boolean {
@@ -615,20 +654,30 @@ export class Doorkeeper {
     }
   }
 
+  /** Its response is closed. */
   #onGone(exchange: Exchange): void {
     const nowMs = now()
     this.#activeAt = nowMs
     const { timeline } = exchange
-    this.#connectionOf(exchange)?.overlapping?.delete(exchange)
+    const connection = this.#connectionOf(exchange)
+    connection?.overlapping?.delete(exchange)
     if (timeline !== undefined) publishRecord(this.#server, exchange, timeline, nowMs)
-    if (this.#outstayers?.ended(exchange) && exchange.response?.headersSent)
-      this.#noteCost(exchange, nowMs - exchange.startedAt)
-    if (exchange.holdsPermit || exchange.ghost) this.#ended(exchange, nowMs)
-    else if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
+    if (this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (this.#heldUploads.delete(exchange)) {
       this.#abandon(exchange)
-      exchange.resume!() // its handler may still wait for the end
-    }
+      // Its handler may still wait for the end; without a permit it gets that only when it has answered.
+      if (exchange.response!.writableEnded) exchange.resume!()
+      else exchange.request.destroy()
+    } else if (exchange.abandoned) return
+    else if (handlerHasEnded(exchange, connection)) this.#ended(exchange, exchange.response?.headersSent === true)
+    else this.#abandonWork(exchange)
+  }
+
+  /** Nobody waits for its answer any more, but its handler works on. */
+  #abandonWork(exchange: Exchange): void {
+    const working = exchange.resumedAs ?? exchange
+    if (working.abandoned || (!working.holdsPermit && !working.ghost)) return
+    this.#guarded(() => this.#permits.abandon(working, now(), () => this.#ended(working, false)))
   }
 
   #connectionOf({ connection, request }: Exchange): Connection | undefined {
@@ -643,7 +692,7 @@ export class Doorkeeper {
     if (this.#open) return
     try {
       const nowMs = now()
-      if (this.#gate.queued > 0) this.#makeRoom(nowMs)
+      if (this.#gate.queued > 0) this.#permits.makeRoom(nowMs)
       this.#gate[occasion](now())
     } catch (error) {
       this.#fail(error)
@@ -690,7 +739,7 @@ export class Doorkeeper {
   /** It holds its permit for as long as the handler took: had it waited, that would have begun only then. */
   #endGhost(exchange: Exchange): void {
     const leftMs = exchange.startedAt + exchange.tookMs - now()
-    setTimeout(() => this.#release(exchange, now()), Math.max(0, leftMs)).unref()
+    setTimeout(() => this.#guarded(() => this.#permits.answered(exchange, now())), Math.max(0, leftMs)).unref()
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
@@ -698,16 +747,15 @@ export class Doorkeeper {
       this.#countShed(reason, now())
       return
     }
-    if (this.#heldUploads.delete(exchange)) {
-      this.#resumeUnasked(exchange)
-      return
-    }
-    this.#leaveWaiting(exchange)
+    const isUpload = this.#heldUploads.delete(exchange)
+    if (!isUpload) this.#leaveWaiting(exchange)
     try {
-      this.#shed(exchange, reason)
+      if (isUpload) this.#shedUpload(exchange, reason)
+      else this.#shed(exchange, reason)
     } catch (error) {
       this.#fail(error)
-      this.#handOnLater(exchange)
+      if (isUpload) exchange.resume!()
+      else this.#handOnLater(exchange)
     }
   }
 
@@ -758,47 +806,49 @@ export class Doorkeeper {
 
   // Leaving -------------------------------------------------------------------------------------------------------
 
-  /** Its response is closed. */
-  #ended(exchange: Exchange, nowMs: number): void {
-    if (!exchange.ghost) this.#release(exchange, nowMs)
-    else if (exchange.tookMs < 0) {
+  /** Its handler has ended. `answered`: with an answer of its own. */
+  #ended(exchange: Exchange, answered: boolean): void {
+    const nowMs = now()
+    exchange.budget?.settle()
+    if (exchange.ghost && exchange.tookMs < 0) {
       exchange.tookMs = nowMs - exchange.arrivedAt
       if (exchange.holdsPermit) this.#endGhost(exchange)
+    } else if (!exchange.ghost) {
+      this.#guarded(() => (answered ? this.#permits.answered(exchange, nowMs) : this.#permits.drop(exchange, nowMs)))
     }
   }
 
-  #release(exchange: Exchange, nowMs: number, answered = exchange.response?.headersSent ?? true): void {
-    if (!exchange.holdsPermit) return
-    exchange.holdsPermit = false
-    this.#inService.delete(exchange)
-    this.#outstayers?.left(exchange, answered)
+  /** What fails inside opens the door. */
+  #guarded(act: () => void): void {
     try {
-      const serviceMs = nowMs - exchange.startedAt
-      this.#gate.release(nowMs, serviceMs, answered, exchange)
-      if (answered) this.#noteCost(exchange, serviceMs)
+      act()
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  #noteCost({ request }: Exchange, serviceMs: number): void {
-    const route = routeOf(request)
-    if (route !== undefined) this.routeCosts.spent(route, serviceMs)
+  /** Asked first when it comes to wait. */
+  #kindOf(exchange: Exchange): number {
+    if (exchange.kind < 0) {
+      exchange.kind = this.#kinds.of(exchange.url)
+      this.#kinds.came(exchange.kind, exchange.arrivedAt)
+    }
+    return exchange.kind
   }
 
-  /**
-   * The connection becomes somebody else's, and with it the news that its client has gone, which may never come: Node
-   * leaves a socket unread for ever that a body had stopped in the packet of the upgrade. Requests that were in service
-   * on it must not hold their permits that long.
-   */
-  #releaseBefore(connection: Connection): void {
-    const nowMs = now()
-    for (const exchange of this.#inService.find(each => each.connection === connection)) {
-      this.#release(exchange, nowMs, false)
-    }
-    for (const exchange of this.#outstayers?.going ?? []) {
-      if (exchange.connection === connection) this.#outstayers?.ended(exchange)
-    }
+  /** Reading an order is another matter than placing one, though the path is the same. */
+  #stayKindOf(exchange: Exchange): number {
+    const kind = this.#kinds.of(exchange.url)
+    if (exchange.kind < 0) exchange.kind = kind
+    const method = String(exchange.request.method ?? '')
+    return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
+  }
+
+  #noteAnswered({ request, response, kind, url, startedAt }: Exchange, nowMs: number): void {
+    const route = routeOf(request)
+    if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, route)
+    if (route !== undefined) this.routeCosts.spent(route, nowMs - startedAt)
   }
 
   /** Its client has gone, or the door is open. */
@@ -807,41 +857,6 @@ export class Doorkeeper {
       this.#gate.abandon(exchange, now())
     } catch (error) {
       this.#fail(error)
-    }
-  }
-
-  /**
-   * Permits of what merely flows (flows.ts) or outstays (outstayers.ts) are for those who wait; looked for only while
-   * somebody does.
-   */
-  #makeRoom(nowMs: number): void {
-    this.#releaseFlowing(nowMs)
-    this.#releaseOutstayers(nowMs)
-  }
-
-  #releaseFlowing(nowMs: number): void {
-    if (nowMs < this.#lookAgainAt) return
-    for (const exchange of this.#inService.find(each => flows(each, nowMs - each.startedAt))) {
-      if (exchange.response?.headersSent !== true) this.#askAgainAfterUpload(exchange)
-      this.#release(exchange, nowMs, true)
-    }
-    const tookMs = now() - nowMs
-    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
-  }
-
-  #releaseOutstayers(nowMs: number): void {
-    const { loopBusyMs } = this.#policy
-    const outstayers = this.#outstayers
-    if (loopBusyMs === undefined || outstayers?.look(nowMs, loopBusyMs()) !== true) return
-    for (const exchange of this.#inService.find(isReal, each => outstayers.tooShort(each))) {
-      // What its handler does with the body is still to come (flows.ts).
-      if (waitsForBody(exchange.request)) outstayers.again(exchange, nowMs)
-      if (!outstayers.has(exchange)) continue
-      if (outstayers.full) return
-      exchange.holdsPermit = false
-      this.#inService.delete(exchange)
-      outstayers.goesOn(exchange)
-      this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
 
@@ -859,41 +874,46 @@ export class Doorkeeper {
    * What a handler does with a body comes after its last byte, and that needs a permit like any other work: the end of
    * the body is kept until there is one. Otherwise everybody who uploads slowly would get past the limit.
    */
-  #askAgainAfterUpload({ request, response, connection, keepAlive, url }: Exchange): void {
+  #askAgainAfterUpload(upload: Exchange): void {
+    const { request, response, connection, keepAlive, url } = upload
     if (this.#policy.dryRun || response === undefined) return
     keepEnd(request, release => {
-      if (this.#open || response.headersSent || response.destroyed) release()
-      else this.#askAgain(new Exchange(request, connection, keepAlive, now(), url), response, release)
+      if (this.#open || response.headersSent || response.destroyed) return release()
+      const exchange = new Exchange(request, connection, keepAlive, now(), url)
+      exchange.response = response
+      exchange.resume = release
+      exchange.budget = upload.budget
+      upload.resumedAs = exchange
+      this.#askAgain(exchange)
     })
   }
 
-  #askAgain(exchange: Exchange, response: ServerResponse, resume: () => void): void {
-    exchange.response = response
-    exchange.resume = resume
+  #askAgain(exchange: Exchange): void {
     let decision: Decision = 'start'
     try {
-      response.on('close', () => this.#onGone(exchange))
+      exchange.response!.on('close', () => this.#onGone(exchange))
       this.#noteOverlap(this.#connectionOf(exchange), exchange)
       decision = this.#ask(exchange, exchange.arrivedAt)
       if (decision === 'wait') this.#heldUploads.add(exchange)
       else if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
+      else this.#shedUpload(exchange, decision)
     } catch (error) {
       this.#fail(error)
+      decision = 'start'
     }
-    if (decision === 'start') resume()
-    else if (decision !== 'wait') this.#resumeUnasked(exchange)
+    if (decision === 'start') exchange.resume!()
   }
 
-  /** Its handler has begun: too late to turn it away. It counts as in service, so that fewer others get in. */
-  #resumeUnasked(exchange: Exchange): void {
-    const nowMs = now()
-    try {
-      this.#gate.enter(nowMs)
-      this.#permit(exchange, nowMs)
-    } catch (error) {
-      this.#fail(error)
-    }
-    exchange.resume!()
+  /** There is no room for what its handler would do with the body: it is told as if its client had gone. */
+  #shedUpload(exchange: Exchange, reason: ShedReason): void {
+    const { request } = exchange
+    const response = exchange.response!
+    this.#countShed(reason, now())
+    if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
+    const bytes = this.#answerThroughNode(exchange, response)
+    mute(response)
+    response.on('close', () => request.destroy())
+    this.#publishShed(exchange, reason, bytes)
   }
 
   // Shedding ------------------------------------------------------------------------------------------------------
@@ -919,13 +939,12 @@ export class Doorkeeper {
     const last = this.#leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
     // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // Without a host it is no request to shed but one to refuse, which is Node's.
-    const nodes = socket._httpMessage != null || socket.writableNeedDrain || !needs.namesHost
-    if (nodes || request.httpVersion !== '1.1') {
+    // And what it refuses is no shed.
+    if (socket._httpMessage != null || socket.writableNeedDrain || this.#refusedByNode(exchange, needs)) {
       this.#handingOn = exchange
       this.#handOnLater(exchange)
       this.#handingOn = undefined
-      if (request.httpVersion === '1.1') connection.closing = !keepAlive
+      if (!keepAlive) connection.closing = true
       // Node's refusal has no body, and did not come back to us.
       return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
     }
@@ -946,10 +965,7 @@ export class Doorkeeper {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /**
-   * Writes a ready answer. One that closes: what is still to come of a body is read and dropped for a moment, because
-   * closing a socket with unread data resets it, and the client would lose the answer.
-   */
+  /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     this.#turningAway.spent(nowMs, loopTurn())
     if (choice.keepAlive && !this.#open && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
@@ -978,40 +994,35 @@ export class Doorkeeper {
   #writeNow(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) {
-      connection.startIdleTimeout(this.#server)
-      socket.write(message, 'latin1')
-      return
-    }
-    connection.closing = true
-    socket.end(message, 'latin1')
-    if (complete) socket.destroySoon?.()
-    else connection.lingering = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
+    socket.write(message, 'latin1')
+    if (!choice.keepAlive) endConnection(socket, complete)
   }
 
   #countShed(reason: ShedReason, nowMs: number): void {
     this.counts.shed[reason]++
     this.#pressure.shed()
-    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, limit: 0, queued: 0 }
+    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, abandoned: 0, limit: 0, queued: 0 }
     const last = this.#lastShed
     last.reason = reason
     last.atMs = nowMs
     last.inflight = this.#gate.inflight
     last.outstaying = this.outstaying
+    last.abandoned = this.abandoned
     last.limit = this.#gate.limit
     last.queued = this.#gate.queued
   }
 
   /** The slower way, through Node's own response. Returns the bytes of the body. */
   #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
-    const needs = describeHead(exchange.request.rawHeaders)
+    const { request } = exchange
+    const needs = describeHead(request.rawHeaders)
     const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    if (!keepsConnection(needs, exchange.request) && exchange.request.httpVersionMajor < 2) {
-      headers.connection = 'close'
-    }
+    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
+    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
     response.writeHead(503, headers)
     response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: exchange.request.method === 'HEAD' })
+    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
   }
 
   // Failure -------------------------------------------------------------------------------------------------------
@@ -1028,13 +1039,19 @@ export class Doorkeeper {
   }
 }
 
-/** Reading an order is another matter than placing one, though the path is the same. */
-function stayKind({ request: { method = '' }, url }: Exchange): number {
-  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
+/**
+ * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
+ * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
+ */
+function handlerHasEnded({ request, response, threw }: Exchange, connection: Connection | undefined): boolean {
+  if (response === undefined || response.writableEnded || threw) return true
+  if (request.httpVersionMajor >= 2 || connection === undefined) return false
+  const { socket, timedOut } = connection
+  return !timedOut && !socket.readableEnded && socket.errored == null
 }
 
-/** Not the stand-in of one that is over. */
-const isReal = ({ tookMs }: Exchange): boolean => tookMs < 0
+/** Who makes paths up gets it for any. */
+const NOT_FOUND = 404
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

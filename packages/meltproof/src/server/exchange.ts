@@ -4,30 +4,41 @@
  */
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Stay } from '../admission/outstayers.ts'
-import type { Waiting } from '../admission/queue.ts'
+import type { Entry } from '../admission/gate.ts'
+import type { Stay } from '../admission/stays.ts'
+import type { Budget } from '../deadline/budget.ts'
 import type { RequestTimeline } from '../timing/request-timeline.ts'
 import type { Connection } from './connection.ts'
 
-export class Exchange implements Waiting, Stay {
+export class Exchange implements Entry, Stay {
   arrivedAt: number
   left = false
   line = 0
   place = -1
+  /** See the gate. */
+  startBy: number = Number.POSITIVE_INFINITY
+  /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
+  answerBy: number = Number.POSITIVE_INFINITY
+  /** What its handler works under, where requests have a deadline. */
+  budget: Budget | undefined
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks cut it down on the way, and its kind must stay the same. */
   readonly url: string
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see doorkeeper.ts). */
   readonly connection: Connection | undefined
-  /** What llhttp says about the connection after this request. */
-  readonly keepAlive: boolean
+  /** What llhttp says about the connection after this request; false also when its client has sent its end after it. */
+  keepAlive: boolean
   response: ServerResponse | undefined
   /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
   event = 'request'
   /** Async context to start in; for a request that waits and has no connection to remember it. */
   context: AsyncResource | undefined
+  /** Its kind by its path (known-kinds.ts); -1: not asked yet. */
+  kind = -1
+  /** The hash of its client, once it was asked for. */
+  client: number | undefined
   startedAt = 0
-  /** As it was when it started (outstayers.ts). */
+  /** As it was when it started (admission/stays.ts). */
   staysSince = 0
   kindNoted = 0
   answeredThen = 0
@@ -43,14 +54,24 @@ export class Exchange implements Waiting, Stay {
   startedAfter: Exchange | undefined
   /** True from the start of its handler until its permit is given back. */
   holdsPermit = false
+  /** Nobody waits for its answer any more, and its handler was not seen to end. */
+  abandoned = false
+  /** Its handler threw. */
+  threw = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */
   ungated = false
   /** Goes on with a handler that waits for the end of an upload; of an exchange that asks for that alone. */
   resume: (() => void) | undefined
+  /** The exchange that asks for that, of the one whose upload it was. */
+  resumedAs: Exchange | undefined
   /** In a dry run: its stand-in waits at the gate while its handler runs. */
   ghost = false
   /** In a dry run: how long its handler took, once it has ended; -1 before. */
   tookMs = -1
+
+  get again(): boolean {
+    return this.resume !== undefined
+  }
 
   constructor(
     request: IncomingMessage,

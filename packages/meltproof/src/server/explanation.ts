@@ -9,6 +9,8 @@ export interface LastShed {
   readonly inflight: number
   /** In service without a permit, because they take far longer than others of their kind. */
   readonly outstaying: number
+  /** Of those in service: their clients have left or were told that it is too late, and the handlers work on. */
+  readonly abandoned: number
   readonly limit: number
   readonly queued: number
 }
@@ -25,11 +27,12 @@ export function explainShed(
   routes: readonly RouteCost[] = [],
 ): string {
   if (last === undefined) return 'Nothing was shed.'
-  const { reason, inflight, outstaying, limit, queued } = last
+  const { reason, inflight, outstaying, abandoned, limit, queued } = last
   const ago = seconds(nowMs - last.atMs)
   const would = dryRun ? 'would have been shed' : 'was shed'
   const there = `${inflight} in service of ${limit} allowed, ${queued} waiting`
   const long = outstaying === 0 ? [] : [`${outstaying} more take far longer than their like`]
+  const left = abandoned === 0 ? [] : [`${abandoned} of those in service work on for clients that do not wait any more`]
   const full = Object.entries(pools)
     .filter(([, waiting]) => waiting > 0)
     .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
@@ -38,7 +41,7 @@ export function explainShed(
       `${route} takes ${meanMs.toFixed(meanMs < 10 ? 1 : 0)} ms and ${percent(share)} of it`,
   )
   const where = dear.length === 0 ? [] : [`of the time in service ${dear.join(', ')}`]
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...long, ...full, ...where].join('; ')}).`
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...left, ...long, ...full, ...where].join('; ')}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
@@ -46,6 +49,7 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   stale: 'it waited in a queue that did not drain until fresher requests made its turn hopeless',
   late: 'its turn had not come when it had waited as long as clients do',
   full: 'as many waited as may wait',
+  deadline: 'it could not have been answered within its deadline',
   closing: 'the server was draining',
   upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',
   memory: 'the heap was nearly full of live objects',

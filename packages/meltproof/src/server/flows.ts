@@ -4,15 +4,16 @@ import type { Exchange } from './exchange.ts'
 
 /** An answer that has been under way for so long is a flow, ms; one of events is from its head on. */
 const FLOW_AFTER_MS = 50
-/** And so is an upload. Longer: most end before, and then their permits never leave them. */
-const UPLOAD_AFTER_MS = 500
+/** And so is an upload: a body that its client does not send must not keep a permit from those who work. */
+const UPLOAD_AFTER_MS = 20
 
 /**
  * A response that has begun (a stream, a download, an event source), or a request whose handler waits for more of its
  * body: a body that nobody reads, or that the handler reads slowly, is not the client's doing.
  */
-export function flows({ request, response, tookMs }: Exchange, forMs: number): boolean {
-  if (tookMs >= 0) return false // a stand-in of one that is over
+export function flows({ request, response, tookMs, abandoned }: Exchange, forMs: number): boolean {
+  // A stand-in of one that is over, or one whose client has gone: what goes on is its handler.
+  if (tookMs >= 0 || abandoned) return false
   if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
   return forMs >= UPLOAD_AFTER_MS && waitsForBody(request)
 }

@@ -7,6 +7,8 @@ export interface GuardStats {
   readonly inflight: number
   /** Requests in service that take far longer than others of their kind, and go on without a permit. */
   readonly outstaying: number
+  /** Of those in service: whose client has left, or was told that its deadline has passed, while the handler works on. */
+  readonly abandoned: number
   /** Requests waiting for a permit. */
   readonly queued: number
   /** How many may be in service at once, as learned so far. */

@@ -24,10 +24,12 @@ import {
   canShareAddresses,
   claimPort,
   DEFAULT_BACKLOG,
+  IPV6_ONLY,
   type ListenAddress,
   type ListenHandle,
   REUSE_PORT,
 } from './listen-socket.ts'
+import { watchForStrangers } from './strangers.ts'
 
 /**
  * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
@@ -42,7 +44,8 @@ export interface LaneOptions {
   readonly lanes: number
   /**
    * Called once per listen() that ends with fewer listeners than wanted although the platform could, with a sentence
-   * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so.
+   * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so. And once when another
+   * process has joined the port (strangers.ts), unless the operator asked for sharing.
    */
   readonly onNote?: (note: string) => void
   /**
@@ -50,6 +53,8 @@ export interface LaneOptions {
    * Absent: never.
    */
   readonly mayGrow?: () => boolean
+  /** How often it is looked for others on the port, ms. */
+  readonly lookEveryMs?: number
 }
 
 export interface Lanes {
@@ -134,7 +139,7 @@ export function openLanes(server: net.Server, options: LaneOptions): Lanes {
       last = undefined
       return
     }
-    last = attempt(() => addLanes(server, main, at, each, wanted, options.mayGrow ?? never)) ?? {
+    last = attempt(() => addLanes(server, main, at, each, wanted, options)) ?? {
       main,
       extra: [],
       reason: 'the extra listeners failed to open',
@@ -221,7 +226,7 @@ function addLanes(
   at: ListenAddress,
   backlog: number,
   wanted: number,
-  mayGrow: () => boolean,
+  options: LaneOptions,
 ): Outcome | undefined {
   if (typeof main.onconnection !== 'function') return undefined
   const bound: { address?: string; port?: number; family?: string } = {}
@@ -235,7 +240,12 @@ function addLanes(
   }
 
   const extra: ListenHandle[] = []
-  const open = (): ListenHandle | undefined => attempt(() => openLane(beside, main, backlog, accepted))
+  const fds: number[] = []
+  const open = (): ListenHandle | undefined => {
+    const lane = attempt(() => openLane(beside, main, backlog, accepted))
+    if (lane !== undefined) fds.push(lane.fd ?? -1)
+    return lane
+  }
   let growth: LaneGrowth | undefined
   const follow = (): void => growth?.accepted()
   const accepted = (): void => attempt(follow)
@@ -244,14 +254,29 @@ function addLanes(
     if (!lane) break
     extra.push(lane)
   }
-  growth = new LaneGrowth({ lanes: extra, main, backlog, open, mayGrow })
+  growth = new LaneGrowth({ lanes: extra, main, backlog, open, mayGrow: options.mayGrow ?? never })
 
+  fds.push(main.fd ?? -1)
+  const stopWatching = watch(at, bound.port, fds, options)
   return {
     main,
     extra,
     reason: extra.length < wanted - 1 ? `only ${extra.length + 1} of ${wanted} listeners could be opened` : undefined,
-    detach: tie(server, main, extra),
+    detach: tie(server, main, extra, stopWatching),
   }
+}
+
+/** Has whoever joins the port told of, unless the operator asked for sharing. Returns what stops that. */
+function watch(at: ListenAddress, port: number, fds: number[], { onNote, lookEveryMs }: LaneOptions): () => void {
+  if (process.platform !== 'linux' || onNote === undefined || at.flags & REUSE_PORT) return () => undefined
+  const tell = (who: string): void =>
+    void attempt(() =>
+      onNote(
+        `${who} listens on port ${port} as well (SO_REUSEPORT) and takes a part of the connections. End it, or have it ` +
+          'listen elsewhere; if they are meant to share (a rolling restart), listen with reusePort: true here, too',
+      ),
+    )
+  return watchForStrangers({ port, fds, bothFamilies: (at.flags & IPV6_ONLY) === 0 }, tell, lookEveryMs)
 }
 
 function openLane(
@@ -281,13 +306,14 @@ function openLane(
  *
  * @returns the function that closes the extra lanes and takes the methods off again.
  */
-function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[]): () => void {
+function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[], onDetach: () => void): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
     for (const lane of extra) attempt(() => act(lane))
   }
   const untransfer = beforeTransfer(server, () => detach())
   function detach(): void {
+    onDetach()
     each(lane => lane.close())
     extra.length = 0
     for (const name of ['close', 'ref', 'unref'] as const) Reflect.deleteProperty(main, name)

@@ -4,6 +4,7 @@
  * exception ("headers already sent") in an app that has done nothing wrong.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endAfter } from './last-of-connection.ts'
 
 export const LATE_PROBLEM_JSON: string = JSON.stringify({
   type: 'about:blank',
@@ -34,11 +35,19 @@ const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|tracepare
 export function answerLate(request: IncomingMessage, response: ServerResponse, prefersHtml: boolean): void {
   const { type, body } = prefersHtml ? HTML_ANSWER : JSON_ANSWER
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
-  // A client that still uploads can not reuse the connection.
-  if (!request.complete && request.httpVersionMajor < 2) response.setHeader('connection', 'close')
-  response.statusMessage = ''
+  // HTTP/2 has neither, and Node warns of both.
+  if (request.httpVersionMajor < 2) {
+    response.statusMessage = ''
+    // A client that still uploads can not reuse the connection.
+    if (!request.complete) endAfter(request, response)
+  }
   response.writeHead(504, { 'content-type': type, 'content-length': body.length, 'cache-control': 'no-store' })
   response.end(body)
+  mute(response)
+}
+
+/** Has everything a handler still does with a response that has been answered in its place come to nothing. */
+export function mute(response: ServerResponse): void {
   Object.assign(response, MUTED)
 }
 

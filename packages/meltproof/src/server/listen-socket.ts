@@ -10,6 +10,8 @@ import net from 'node:net'
 
 /** What Node calls a TCP (or Pipe) handle: the part of it we use. */
 export interface ListenHandle {
+  /** Its descriptor, on Unix. */
+  readonly fd?: number
   /** Called by libuv, once per accepted connection, with `this` = the handle. */
   onconnection?: ((this: ListenHandle, status: number, client: unknown) => void) | undefined
   /** Returns 0 or a negative errno. */
@@ -44,6 +46,9 @@ const createServerHandle = (net as unknown as { _createServerHandle?: CreateServ
 
 /** UV_TCP_REUSEPORT of uv.h (libuv 1.49): part of libuv's stable ABI; Node does not export it. */
 export const REUSE_PORT = 2
+
+/** UV_TCP_IPV6ONLY of uv.h. */
+export const IPV6_ONLY = 1
 
 /** The backlog Node itself passes to listen(2) when none is given (lib/net.js). */
 export const DEFAULT_BACKLOG = 511

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { MakeDiscipline } from '../admission/discipline.ts'
 import type { TurningAwayTime } from '../admission/turning-away.ts'
+import type { Clients } from './client-key.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface DoorPolicy {
@@ -12,6 +13,8 @@ export interface DoorPolicy {
   readonly queue?: MakeDiscipline<Exchange> | undefined
   /** The level of a request (admission/criticality.ts); absent when all are alike. */
   readonly level?: ((request: IncomingMessage) => number) | undefined
+  /** Tells clients apart, of whom each gets no more than a fair share; absent where it does not matter who asks. */
+  readonly clients?: Clients | undefined
   /** Requests that start whatever happens, known by their target alone. */
   readonly exemptUrl?: ((url: string) => boolean) | undefined
   /** The same, for what needs the request to be known. */

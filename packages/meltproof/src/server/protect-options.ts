@@ -6,14 +6,15 @@ import type { LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkClientKey, type ClientKey } from './client-key.ts'
 import type { CriticalityOf } from './criticality-of.ts'
 import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
 import { warn } from './notes.ts'
+import { checkPeers, type FromPeer } from './peers.ts'
 import { gaugeOf, MOST_POOLS, type PoolGauges } from './pool-gauges.ts'
 import type { ReadinessOptions } from './readiness.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
-import { checkServerTiming, type TellsTiming } from './tells-timing.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
@@ -40,16 +41,25 @@ export interface ProtectOptions {
   /**
    * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504` and
    * everything the handler started under `within()`, outbound calls and bound databases is cancelled; the same when
-   * the client leaves. Headers from outside ({@link deadlineHeaders}) may shorten it, never lengthen.
+   * the client leaves. A request that can not be served in time is told so at once, with a `503`. Callers may wait less
+   * long, never longer ({@link deadlineHeaders}).
    * @default no deadline
    * @example protect(server, { deadlineMs: 3000 })
    */
   readonly deadlineMs?: number
   /**
-   * Header fields in which callers say how long they will wait; only with `deadlineMs`. An empty list reads none.
+   * Header fields in which callers say how long they will wait; only with `deadlineMs`. An empty list reads none. Who says
+   * so is told in that time; its work is cancelled only if it is trusted ({@link trustDeadlinesFrom}).
    * @default x-envoy-expected-rq-timeout-ms (milliseconds) and grpc-timeout
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
+  /**
+   * Whose {@link deadlineHeaders} also cut what a request may do: everybody's, or those of peers at these addresses and
+   * networks (`10.0.0.0/8`). The address is that of the connection: name a proxy only if it removes or sets these fields.
+   * @default false
+   * @example protect(server, { deadlineMs: 3000, trustDeadlinesFrom: ['10.0.0.0/8'] })
+   */
+  readonly trustDeadlinesFrom?: boolean | readonly string[]
   /**
    * How much a request matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
    * user, a tenant) whose requests stand or fall together. Undefined: `critical`. Called only about requests that can not
@@ -63,6 +73,16 @@ export interface ProtectOptions {
    * @default none is trusted
    */
   readonly criticalityHeader?: string
+  /**
+   * Whose request it is. While there is not enough for all, a client that asks for more than an equal share gets no more
+   * than that: `'address'` (of the connection; of IPv6 the first 64 bits), a header field written by a proxy of yours, or
+   * a function of the request. In a field that every proxy appends to, `proxies` says how many of yours there are
+   * (1 unless given): what stands left of theirs anybody may have made up. Not together with `criticality`, which has
+   * keys of its own.
+   * @default it does not matter who asks
+   * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
+   */
+  readonly clientKey?: ClientKey
   /**
    * Requests that are never queued or shed: paths (one that ends in `*` covers all below it), or a function of the
    * request. For health checks and metrics.
@@ -124,14 +144,17 @@ export interface ProtectOptions {
 export interface CheckedOptions {
   readonly lanes: number
   readonly answer: ShedAnswerOptions
-  readonly deadline: { readonly limitMs: number; readonly headers: readonly DeadlineHeader[] } | undefined
+  readonly deadline:
+    | { readonly limitMs: number; readonly headers: readonly DeadlineHeader[]; readonly trusts: FromPeer | undefined }
+    | undefined
   readonly criticality: CriticalityOf | undefined
   readonly criticalityHeader: string | undefined
+  readonly clientKey: ClientKey | undefined
   readonly exemptPaths: readonly string[]
   readonly exemptRequest: ((request: IncomingMessage) => boolean) | undefined
   readonly readiness: ReadinessOptions | undefined
   readonly drainDelayMs: number | undefined
-  readonly tellsTiming: TellsTiming | undefined
+  readonly tellsTiming: FromPeer | undefined
   readonly dryRun: boolean
   readonly limit: number | LimitLaw | undefined
   readonly queue: MakeDiscipline<Exchange> | undefined
@@ -146,8 +169,10 @@ const KNOWN = [
   'shedPage',
   'deadlineMs',
   'deadlineHeaders',
+  'trustDeadlinesFrom',
   'criticality',
   'criticalityHeader',
+  'clientKey',
   'exempt',
   'readiness',
   'drainDelayMs',
@@ -176,7 +201,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     invalidOption('protect(server, options): options', 'an object', options)
   rejectUnknown('protect(server, options)', options, KNOWN)
   const { lanes = DEFAULT_LANES, retryAfterS = [1, 5], shedBody, shedPage = HTML_PAGE, onNote = warn } = options
-  const { deadlineMs, deadlineHeaders } = options
+  const { deadlineMs, deadlineHeaders, trustDeadlinesFrom } = options
   if (typeof onNote !== 'function') invalidOption('onNote', 'a function', onNote)
   if (typeof shedPage !== 'string') invalidOption('shedPage', 'a string of HTML', shedPage)
   const { criticality, criticalityHeader, exempt, readiness, dryRun = false, limit, queue } = options
@@ -187,13 +212,14 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
       body: checkBody(shedBody),
       page: checkSize('shedPage', shedPage),
     },
-    deadline: checkDeadline(deadlineMs, deadlineHeaders),
+    deadline: checkDeadline(deadlineMs, deadlineHeaders, trustDeadlinesFrom),
     criticality: checkFunction('criticality', criticality),
     criticalityHeader: checkHeader(criticalityHeader),
+    clientKey: checkFairness(options),
     ...checkExempt(exempt),
     readiness: checkReadiness(readiness),
     drainDelayMs: checkDrainDelay(options.drainDelayMs),
-    tellsTiming: checkServerTiming(options.serverTiming),
+    tellsTiming: checkPeers('serverTiming', options.serverTiming),
     dryRun: checkBoolean('dryRun', dryRun),
     limit: checkLimit(limit),
     queue: checkQueue(queue),
@@ -202,15 +228,17 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   }
 }
 
-function checkDeadline(limitMs: unknown, headers: unknown): CheckedOptions['deadline'] {
+function checkDeadline(limitMs: unknown, headers: unknown, trusted: unknown): CheckedOptions['deadline'] {
   if (limitMs !== undefined) {
     return {
       limitMs: checkNumber('deadlineMs', limitMs, { min: 1, max: MOST_DEADLINE_MS, unit: 'ms' }),
       headers: checkDeadlineHeaders('deadlineHeaders', headers),
+      trusts: checkPeers('trustDeadlinesFrom', trusted),
     }
   }
   if (headers !== undefined)
     invalidOption('deadlineHeaders', 'given together with deadlineMs, which they shorten', headers)
+  if (trusted !== undefined) invalidOption('trustDeadlinesFrom', 'given together with deadlineMs', trusted)
   return undefined
 }
 
@@ -220,6 +248,17 @@ function checkHeader(name: unknown): string | undefined {
     invalidOption('criticalityHeader', 'the name of a header field', name)
   }
   return name.toLowerCase()
+}
+
+function checkFairness({ clientKey, criticality, criticalityHeader }: ProtectOptions): ClientKey | undefined {
+  const key = checkClientKey(clientKey)
+  if (key !== undefined && (criticality !== undefined || criticalityHeader !== undefined))
+    invalidOption(
+      'clientKey',
+      'given without criticality and criticalityHeader, which decide who goes first',
+      clientKey,
+    )
+  return key
 }
 
 function checkExempt(exempt: ProtectOptions['exempt']): Pick<CheckedOptions, 'exemptPaths' | 'exemptRequest'> {

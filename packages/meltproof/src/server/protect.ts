@@ -18,6 +18,7 @@ import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { loopWorkedMs } from '../signals/loop-worked.ts'
+import { clientsBy } from './client-key.ts'
 import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
 import { drain, longestDelay } from './drain.ts'
@@ -90,6 +91,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const policy: DoorPolicy = {
     queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
+    clients: checked.clientKey && clientsBy(checked.clientKey, note),
     loopBusyMs: checked.limit === undefined ? loopWorkedMs : undefined,
     exemptUrl: exemptPaths(paths),
     exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
@@ -111,7 +113,9 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         `meltproof failed and has stepped aside; the server runs unprotected. ${showThrown(error, { stack: true })}`,
       ),
     ...(tellsTiming === undefined ? {} : { tellsTiming }),
-    ...(deadline === undefined ? {} : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers) }),
+    ...(deadline === undefined
+      ? {}
+      : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers, deadline.trusts) }),
   }
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
   const sessions = sessionsOf(server)
@@ -121,6 +125,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     stats: () => ({
       inflight: door.inflight,
       outstaying: door.outstaying,
+      abandoned: door.abandoned,
       queued: door.queued,
       limit: door.limit,
       admitted: door.counts.admitted,
@@ -229,7 +234,9 @@ function watchEvent<T extends net.Socket | ServerHttp2Session>(
   event: 'connection' | 'session',
 ): Watched<T> {
   const open = new Set<T>()
-  const opened = (one: T): void => {
+  const opened = (one: T | undefined): void => {
+    // Apps emit these events themselves, with whatever they have.
+    if (typeof one?.on !== 'function') return
     open.add(one)
     one.on('close', () => open.delete(one))
   }

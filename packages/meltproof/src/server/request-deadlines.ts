@@ -1,51 +1,72 @@
 /**
- * A budget for every request of a server: everything its handler starts works under it. When it runs out before the
- * answer has begun, the client gets a 504 in time and the work is cancelled; when the client leaves, the work is
- * cancelled too. Made only for a server with `deadlineMs`; without it a request pays nothing for any of this.
+ * A deadline for every request of a server. Its handler works under a budget: when that runs out before the answer has
+ * begun, the client gets a 504 in time and the work is cancelled; when the client leaves, the work is cancelled too.
+ *
+ * A caller may say that it waits less long. To a caller that the operator trusts that is the budget. Anybody else is told
+ * 504 when the time is up, and nothing else changes: what its handler does goes on until the server's own deadline.
+ *
+ * Made only for a server with `deadlineMs`; without it a request pays nothing for any of this.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { now } from '../clock.ts'
 import { Budget } from '../deadline/budget.ts'
 import { runWithBudget } from '../deadline/context.ts'
 import { type DeadlineHeader, readDeadline } from '../deadline/headers.ts'
+import { startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
+import type { Exchange } from './exchange.ts'
 import { answerLate } from './late-answer.ts'
+import type { FromPeer } from './peers.ts'
 import { describeHead } from './request-head.ts'
 
 export class RequestDeadlines {
   readonly #limitMs: number
   readonly #headers: readonly DeadlineHeader[]
+  readonly #trusts: FromPeer | undefined
 
-  constructor(limitMs: number, headers: readonly DeadlineHeader[]) {
+  constructor(limitMs: number, headers: readonly DeadlineHeader[], trusts: FromPeer | undefined) {
     this.#limitMs = limitMs
     this.#headers = headers
+    this.#trusts = trusts
   }
 
-  /**
-   * Opens the budget of a request that arrived at `arrivedAtMs`; time it waited at the door is part of it. Undefined
-   * when that used it up: then the client has been answered, and the handler need not start.
-   */
-  open(arrivedAtMs: number, request: IncomingMessage, response: ServerResponse): Budget | undefined {
-    const askedMs = this.#headers.length === 0 ? undefined : readDeadline(request.headers, this.#headers)
-    const limitMs = askedMs === undefined ? this.#limitMs : Math.min(askedMs, this.#limitMs)
-    const leftMs = limitMs - (now() - arrivedAtMs)
-    if (leftMs <= 0) {
+  /** For how long after its arrival somebody waits for the answer of a request, ms. */
+  answerMs(request: IncomingMessage): number {
+    if (this.#headers.length === 0) return this.#limitMs
+    return Math.min(readDeadline(request.headers, this.#headers) ?? Number.POSITIVE_INFINITY, this.#limitMs)
+  }
+
+  /** Opens the budget of a request whose handler starts now. `onLate` is called when it has been answered with a 504. */
+  open(exchange: Exchange, request: IncomingMessage, response: ServerResponse, onLate: () => void): Budget {
+    const { arrivedAt, answerBy } = exchange
+    const workBy = this.#trusts?.(request) === true ? answerBy : arrivedAt + this.#limitMs
+    let late = false
+    /** False when the answer has begun, which is in time, or a body is still coming in, at the pace of its client. */
+    const answeredLate = (): boolean => {
+      if (late) return true
+      if (response.headersSent || response.writableEnded || isUploading(request)) return false
+      late = true
       answerLate(request, response, prefersHtml(request))
-      return undefined
+      onLate()
+      return true
     }
-    const budget = new Budget(leftMs, {
+    const nowMs = now()
+    const budget = new Budget(Math.max(workBy - nowMs, LEAST_MS), {
       hard: true,
       phase: 'handler',
       what: 'the request',
-      onExpired: () => {
-        // An answer that has begun was in time, and a body that is still coming in comes at the client's pace.
-        if (response.headersSent || response.writableEnded || isUploading(request)) return false
-        answerLate(request, response, prefersHtml(request))
-        return true
-      },
+      onExpired: answeredLate,
     })
+    exchange.budget = budget
+    const callerLeaves =
+      answerBy < workBy
+        ? startFairTimer(Math.max(answerBy - nowMs, LEAST_MS), answeredLate, { creditCapMs: 0 })
+        : undefined
     response.on('close', () => {
-      if (response.writableFinished || response.writableEnded) budget.settle()
+      callerLeaves?.cancel()
+      // A handler that is at work on an answer that came too late keeps its budget.
+      if (late) return
+      if (response.writableEnded) budget.settle()
       else budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'The client has left before it was answered.'))
     })
     budget.watch()
@@ -57,6 +78,9 @@ export class RequestDeadlines {
     return runWithBudget(budget, handle)
   }
 }
+
+/** A request that started has at least so long, ms. */
+const LEAST_MS = 1
 
 function isUploading(request: IncomingMessage): boolean {
   return !request.complete && request.readableFlowing !== null

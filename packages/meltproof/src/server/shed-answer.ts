@@ -38,11 +38,6 @@ export interface AnswerChoice {
   readonly keepAlive: boolean
 }
 
-/** Header fields of a shed answer; `connection` only where it must close. */
-export interface ShedHeaders extends Record<string, string | undefined> {
-  connection?: string
-}
-
 /** How many `Retry-After` values are prepared at most; a wider range is sampled evenly. */
 const MOST_VARIANTS = 16
 
@@ -97,7 +92,7 @@ export class ShedAnswers {
   }
 
   /** Head and body for writing through a ServerResponse, where a ready message can not be used. */
-  parts(html: boolean): { readonly headers: ShedHeaders; readonly body: string } {
+  parts(html: boolean): { readonly headers: Record<string, string>; readonly body: string } {
     const { type, text } = bodyOf(this.#options, html)
     return {
       headers: {

@@ -2,15 +2,24 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
-import { GATE_TUNING, Gate, type ShedReason } from '../../src/admission/gate.ts'
+import { type Entry as GateEntry, GATE_TUNING, Gate, type ShedReason } from '../../src/admission/gate.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
-import type { Waiting } from '../../src/admission/queue.ts'
 
-interface Entry extends Waiting {
+interface Entry extends GateEntry {
   readonly id: number
   /** What the level hook answers. */
   readonly worth?: number
+  /** What the hook for the latest start answers. */
+  readonly mustStartBy?: number
 }
+
+const entryOf = (id: number): Entry => ({
+  id,
+  arrivedAt: 0,
+  left: false,
+  startBy: Number.POSITIVE_INFINITY,
+  again: false,
+})
 
 /** A gate on a clock that the test moves, with what it did written down. */
 function gateOn(law: LimitLaw, levels = false) {
@@ -32,18 +41,21 @@ function gateOn(law: LimitLaw, levels = false) {
       world.wakeAt = world.now + ms
     },
     level: levels ? entry => entry.worth ?? levelOf() : undefined,
+    startBy: entry => entry.mustStartBy ?? Number.POSITIVE_INFINITY,
   })
   let nextId = 0
+  const come = (how: Partial<Entry>): { entry: Entry; decision: string } => {
+    const entry = { ...entryOf(nextId++), ...how }
+    const decision = entry.again ? gate.offerAgain(entry, world.now) : gate.offer(entry, world.now)
+    if (decision === 'start') world.started.push(entry.id)
+    return { entry, decision }
+  }
   return {
     gate,
     world,
+    come,
     /** A request arrives; its handler yields at once. */
-    arrive(worth?: number): { entry: Entry; decision: string } {
-      const entry: Entry = { id: nextId++, arrivedAt: 0, left: false, ...(worth === undefined ? {} : { worth }) }
-      const decision = gate.offer(entry, world.now)
-      if (decision === 'start') world.started.push(entry.id)
-      return { entry, decision }
-    },
+    arrive: (worth?: number) => come(worth === undefined ? {} : { worth }),
     release(): void {
       gate.release(world.now, 1)
     },
@@ -81,7 +93,7 @@ test('handlers that do not yield stop starting once the turn has spent its budge
   const { gate, world } = gateOn(fixedLimit(1000))
   const decisions: string[] = []
   for (let id = 0; id < 20; id++) {
-    const decision = gate.offer({ id, arrivedAt: 0, left: false }, world.now)
+    const decision = gate.offer(entryOf(id), world.now)
     decisions.push(decision)
     if (decision !== 'start') continue
     world.now += 3 // burns 3 ms and answers
@@ -96,13 +108,13 @@ test('handlers that do not yield stop starting once the turn has spent its budge
 test('what handlers do in microtasks, after they returned, is of the same turn', () => {
   const { gate, world } = gateOn(fixedLimit(1000))
   const offered = Array.from({ length: 20 }, (_, id) => {
-    const decision = gate.offer({ id, arrivedAt: 0, left: false }, world.now)
+    const decision = gate.offer(entryOf(id), world.now)
     world.now += 3 // whenever it burns them, before the next one is parsed
     return decision
   })
   assert.equal(offered.filter(decision => decision === 'start').length, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
   world.turn++
-  gate.abandon({ id: 99, arrivedAt: 0, left: true }, world.now)
+  gate.abandon({ ...entryOf(99), left: true }, world.now)
   assert.equal(gate.queued, 16)
 })
 
@@ -287,7 +299,7 @@ test('levels are asked for only when a request can not start at once', () => {
       return Number.NaN // nonsense counts as the default
     },
   })
-  const offer = (id: number): string => gate.offer({ id, arrivedAt: 0, left: false }, 0)
+  const offer = (id: number): string => gate.offer(entryOf(id), 0)
   assert.deepEqual([offer(0), offer(1)], ['start', 'start'])
   assert.equal(asked, 0)
   assert.equal(offer(2), 'wait')
@@ -328,27 +340,83 @@ test('what the gate refuses unseen is what it would have told on offer', () => {
   assert.ok(refused > 0, 'the property was never put to the test')
 })
 
-test('the permit of a client that left is kept for as long as service usually takes', () => {
-  const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1))
-  arrive()
-  pass(100)
-  gate.release(world.now, 100)
+test('a permit that is dropped is free, and the law is told that its service time says nothing', () => {
+  const told: string[] = []
+  const law = {
+    ...fixedLimit(1),
+    completed: () => told.push('completed'),
+    deserted: () => told.push('deserted'),
+  }
+  const { gate, world, arrive, endTurn } = gateOn(law)
   arrive()
   const waiting = arrive().entry
-  pass(30)
-  gate.release(world.now, 30, false)
+  gate.drop(world.now, 500)
   endTurn()
-  assert.equal(gate.inflight, 1, 'its handler most likely works on')
-  pass(68)
-  assert.equal(gate.inflight, 1)
-  pass(5)
-  endTurn()
-  assert.equal(world.started.at(-1), waiting.id, 'the next one starts when it would have ended')
-  gate.release(world.now, 500, false)
-  assert.equal(gate.inflight, 0, 'one that was in service for longer than usual gives its permit back at once')
-  arrive()
-  release()
+  assert.deepEqual(world.started, [0, waiting.id])
+  gate.release(world.now, 10)
+  assert.deepEqual(told, ['deserted', 'completed'])
   assert.equal(gate.inflight, 0)
+})
+
+test('who can not start in time is told at once, on arrival and while it waits', () => {
+  const { world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
+  world.now = 1000
+  assert.equal(come({ mustStartBy: 999 }).decision, 'deadline', 'there is room, but it would be too late')
+  assert.equal(come({ mustStartBy: 1000 }).decision, 'start')
+  const patient = come({}).entry
+  const hurried = [come({ mustStartBy: 1050 }), come({ mustStartBy: 1020 })].map(({ entry }) => entry)
+  pass(30)
+  assert.deepEqual(world.shed, [[hurried[1]!.id, 'deadline']])
+  pass(30)
+  assert.deepEqual(world.shed.at(-1), [hurried[0]!.id, 'deadline'])
+  release()
+  endTurn()
+  assert.equal(world.started.at(-1), patient.id)
+})
+
+test('who would wait for longer than it has is told on arrival', () => {
+  const { gate, world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
+  come({})
+  for (let i = 0; i < 40; i++) come({})
+  // One leaves every 10 ms: 30 that wait are 300 ms.
+  for (let i = 0; i < 12; i++) {
+    pass(10)
+    release()
+    endTurn()
+  }
+  assert.equal(gate.standing, false)
+  const waiting = gate.queued
+  assert.equal(come({ mustStartBy: world.now + 5 * waiting }).decision, 'deadline')
+  assert.equal(come({ mustStartBy: world.now + 15 * waiting }).decision, 'wait')
+})
+
+test('those let in before get every second permit, in order, and wait no longer than anybody may', () => {
+  const { gate, world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
+  come({})
+  const fresh = [come({}), come({})].map(({ entry }) => entry.id)
+  const again = [come({ again: true }), come({ again: true })].map(({ entry }) => entry.id)
+  assert.equal(gate.queued, 4)
+  for (let i = 0; i < 4; i++) {
+    pass(1)
+    release()
+    endTurn()
+  }
+  const inTurn = world.started.slice(1)
+  assert.deepEqual(
+    inTurn.filter(id => fresh.includes(id)),
+    fresh,
+  )
+  assert.deepEqual(
+    inTurn.filter(id => again.includes(id)),
+    again,
+  )
+  assert.notEqual(fresh.includes(inTurn[0]!), fresh.includes(inTurn[1]!), 'in turns')
+  const late = come({ again: true }).entry
+  const gone = come({ again: true }).entry
+  assert.equal(gate.abandon(gone, world.now), true)
+  pass(GATE_TUNING.maxWaitMs + 10)
+  assert.deepEqual(world.shed, [[late.id, 'late']])
+  assert.equal(gate.queued, 0)
 })
 
 test('a wake-up that comes far too late tells the law that the loop stood still', () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
 import { KneeLaw } from '../../src/admission/knee-law.ts'
-import { Outstayers, type OutstayTuning, type Stay } from '../../src/admission/outstayers.ts'
+import { Outstayers, type OutstayTuning } from '../../src/admission/outstayers.ts'
+import { type Stay, Stays } from '../../src/admission/stays.ts'
 import { goodRate } from '../../sim/figures.ts'
 import { scenario } from '../../sim/scenarios.ts'
 import { simulate } from '../../sim/service.ts'
@@ -11,115 +12,128 @@ import type { Step, Workload } from '../../sim/workload.ts'
 
 const TUNING = { outstayMs: 300, overtakenBy: 2, restsBelow: 0.9, mostOutstaying: 3 }
 
+interface Service {
+  readonly stays: Stays<Stay>
+  readonly outstayers: Outstayers<Stay>
+}
+
+function service(): Service {
+  const stays = new Stays<Stay>()
+  return { stays, outstayers: new Outstayers(stays, TUNING) }
+}
+
 /** One that starts at `startedAt`, of a kind. */
-function start(outstayers: Outstayers<Stay>, startedAt = 0, kind = 1): Stay {
+function start({ stays }: Service, startedAt = 0, kind = 1): Stay {
   const stay = { startedAt, staysSince: 0, kindNoted: 0, answeredThen: 0, besideThen: 0 }
-  outstayers.started(stay, kind)
+  stays.started(stay, kind)
   return stay
 }
 
 /** So many come and are answered, or leave without an answer. */
-function pass(outstayers: Outstayers<Stay>, count: number, kind = 1, answered = true): void {
-  for (let i = 0; i < count; i++) outstayers.left(start(outstayers, 0, kind), answered)
+function pass(at: Service, count: number, kind = 1, answered = true): void {
+  for (let i = 0; i < count; i++) {
+    if (answered) at.stays.answered(start(at, 0, kind), 0)
+    else at.stays.gone(start(at, 0, kind))
+  }
 }
 
 /** Two looks, since the first has nothing to compare with; the loop was busy for so much of the 50 ms between them. */
-function look(outstayers: Outstayers<Stay>, nowMs: number, busyMs = 0): boolean {
-  outstayers.look(nowMs - 50, 1000)
-  return outstayers.look(nowMs, 1000 + busyMs)
+function look(at: Service, nowMs: number, busyMs = 0): boolean {
+  at.outstayers.look(nowMs - 50, 1000)
+  return at.outstayers.look(nowMs, 1000 + busyMs)
 }
 
 /** It outstays once so many more of its kind have been answered, and not before. */
-function outstaysAfter(outstayers: Outstayers<Stay>, stay: Stay, answers: number): void {
-  pass(outstayers, answers - 1, stay.kindNoted)
-  look(outstayers, 1000)
-  assert.equal(outstayers.has(stay), false)
-  pass(outstayers, 1, stay.kindNoted)
-  assert.equal(outstayers.has(stay), true)
+function outstaysAfter(at: Service, stay: Stay, answers: number): void {
+  pass(at, answers - 1, stay.kindNoted)
+  look(at, 1000)
+  assert.equal(at.outstayers.has(stay), false)
+  pass(at, 1, stay.kindNoted)
+  assert.equal(at.outstayers.has(stay), true)
 }
 
 describe('a request outstays', () => {
   it('when twice as many have been answered since it came as are in service', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const stay = start(outstayers)
-    for (let i = 0; i < 4; i++) start(outstayers)
-    outstaysAfter(outstayers, stay, 10)
+    const at = service()
+    const stay = start(at)
+    for (let i = 0; i < 4; i++) start(at)
+    outstaysAfter(at, stay, 10)
   })
 
   it('not when fewer are in service now than were when it came: it may be the turn of those', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const before = Array.from({ length: 9 }, () => start(outstayers))
-    const stay = start(outstayers)
-    for (const each of before) outstayers.left(each, true)
-    outstaysAfter(outstayers, stay, 11)
+    const at = service()
+    const before = Array.from({ length: 9 }, () => start(at))
+    const stay = start(at)
+    for (const each of before) at.stays.answered(each, 0)
+    outstaysAfter(at, stay, 11)
   })
 
   it('not by those of another kind, which may not need what it needs', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const stay = start(outstayers, 0, 7)
-    pass(outstayers, 1000, 8)
-    look(outstayers, 1000)
-    assert.equal(outstayers.has(stay), false)
-    pass(outstayers, 2, 7)
-    assert.equal(outstayers.has(stay), true)
+    const at = service()
+    const stay = start(at, 0, 7)
+    pass(at, 1000, 8)
+    look(at, 1000)
+    assert.equal(at.outstayers.has(stay), false)
+    pass(at, 2, 7)
+    assert.equal(at.outstayers.has(stay), true)
   })
 
   it('not by those whose clients have gone', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const stay = start(outstayers)
-    pass(outstayers, 1000, 1, false)
-    look(outstayers, 1000)
-    assert.equal(outstayers.has(stay), false)
+    const at = service()
+    const stay = start(at)
+    pass(at, 1000, 1, false)
+    look(at, 1000)
+    assert.equal(at.outstayers.has(stay), false)
   })
 
   it('not in its first moments', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const stay = start(outstayers)
-    pass(outstayers, 100)
-    look(outstayers, 299)
-    assert.equal(outstayers.has(stay), false)
-    assert.equal(outstayers.tooShort(stay), true)
-    look(outstayers, 400)
-    assert.equal(outstayers.has(stay), true)
-    assert.equal(outstayers.tooShort(stay), false)
+    const at = service()
+    const stay = start(at)
+    pass(at, 100)
+    look(at, 299)
+    assert.equal(at.outstayers.has(stay), false)
+    assert.equal(at.outstayers.tooShort(stay), true)
+    look(at, 400)
+    assert.equal(at.outstayers.has(stay), true)
+    assert.equal(at.outstayers.tooShort(stay), false)
   })
 
   it('not while the loop never rests', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    assert.equal(look(outstayers, 1000, 46), false)
-    assert.equal(look(outstayers, 2000, 44), true)
+    const at = service()
+    assert.equal(look(at, 1000, 46), false)
+    assert.equal(look(at, 2000, 44), true)
   })
 
   it('nor because it rested for a moment, or before somebody had to wait', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    outstayers.look(1000, 0)
-    assert.equal(outstayers.look(1010, 0), false, 'too short a time to tell')
-    assert.equal(outstayers.look(1030, 29), false, 'the moment is part of what is judged')
-    assert.equal(outstayers.look(9000, 29), false, 'too long')
-    assert.equal(outstayers.look(9030, 29), true)
+    const at = service()
+    at.outstayers.look(1000, 0)
+    assert.equal(at.outstayers.look(1010, 0), false, 'too short a time to tell')
+    assert.equal(at.outstayers.look(1030, 29), false, 'the moment is part of what is judged')
+    assert.equal(at.outstayers.look(9000, 29), false, 'too long')
+    assert.equal(at.outstayers.look(9030, 29), true)
   })
 
   it('counted from when it has its body', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const stay = start(outstayers)
-    pass(outstayers, 100)
-    outstayers.again(stay, 900)
-    look(outstayers, 1199)
-    assert.equal(outstayers.has(stay), false)
-    look(outstayers, 1300)
-    assert.equal(outstayers.has(stay), false)
-    pass(outstayers, 2)
-    assert.equal(outstayers.has(stay), true)
+    const at = service()
+    const stay = start(at)
+    pass(at, 100)
+    at.stays.again(stay, 900)
+    look(at, 1199)
+    assert.equal(at.outstayers.has(stay), false)
+    look(at, 1300)
+    assert.equal(at.outstayers.has(stay), false)
+    pass(at, 2)
+    assert.equal(at.outstayers.has(stay), true)
   })
 
   it('as long as not too many do', () => {
-    const outstayers = new Outstayers<Stay>(TUNING)
-    const three = Array.from({ length: 3 }, () => start(outstayers))
-    for (const each of three) outstayers.goesOn(each)
-    assert.equal(outstayers.full, true)
-    assert.equal(look(outstayers, 1000), false)
-    outstayers.ended(three[0]!)
-    assert.equal(look(outstayers, 2000), true)
+    const at = service()
+    const three = Array.from({ length: 3 }, () => start(at))
+    for (const each of three) at.outstayers.goesOn(each)
+    assert.equal(at.outstayers.full, true)
+    assert.equal(look(at, 1000), false)
+    at.outstayers.ended(three[0]!)
+    assert.equal(look(at, 2000), true)
   })
 })
 

@@ -3,10 +3,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TurningAway } from '../../src/admission/turning-away.ts'
 
+interface Options {
+  readonly rests?: boolean
+  readonly handlers?: boolean
+  /** Half of the core is somebody else's. */
+  readonly stolen?: boolean
+}
+
 /** A loop of turns of 10 ms that never rests, of which `sheds` sheds of `costMs` are a part. Answers the share not held. */
-function share(sheds: number, costMs: number, options: { rests?: boolean; handlers?: boolean } = {}): number {
+function share(sheds: number, costMs: number, options: Options = {}): number {
   let busyMs = 0
-  const time = new TurningAway(() => busyMs)
+  const time = new TurningAway(
+    () => busyMs,
+    () => (options.stolen === true ? busyMs / 2 : busyMs),
+  )
   let may = 0
   let asked = 0
   for (let turn = 1; turn <= 500; turn++) {
@@ -25,7 +35,7 @@ function share(sheds: number, costMs: number, options: { rests?: boolean; handle
 describe('the time for turning away', () => {
   it('suffices while it takes less than its share of a busy loop', () => {
     assert.equal(share(100, 0.02), 1)
-    assert.equal(share(190, 0.02), 1)
+    assert.equal(share(170, 0.02), 1)
   })
 
   it('does not suffice when it takes far more', () => {
@@ -34,6 +44,11 @@ describe('the time for turning away', () => {
 
   it('is all that nobody else uses where the loop rests', () => {
     assert.equal(share(400, 0.02, { rests: true }), 1)
+  })
+
+  it('is a share of what others leave of the core', () => {
+    assert.equal(share(160, 0.02), 1)
+    assert.ok(share(160, 0.02, { stolen: true }) < 0.2)
   })
 
   it('counts nothing that handlers did in between', () => {
@@ -55,7 +70,7 @@ describe('the time for turning away', () => {
       time.hasTime(busyMs + 10)
     }
     assert.equal(time.hasTime(busyMs), false)
-    busyMs += 130
+    busyMs += 150
     assert.equal(time.hasTime(busyMs), true)
   })
 

@@ -4,7 +4,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import type { ProtectOptions } from '../../src/index.ts'
 import { protect } from '../../src/server/protect.ts'
-import { checkServerTiming } from '../../src/server/tells-timing.ts'
+import { checkPeers } from '../../src/server/peers.ts'
 import { claimedMs } from '../../src/timing/server-timing.ts'
 import { listen } from '../server/harness.ts'
 
@@ -40,7 +40,7 @@ test('to everybody, or to peers; beside an entry of the app', async () => {
 })
 
 test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {
-  const tells = checkServerTiming(['10.0.0.0/8', 'fd00::/8', 'fe80::2'])!
+  const tells = checkPeers('serverTiming', ['10.0.0.0/8', 'fd00::/8', 'fe80::2'])!
   const from = (remoteAddress: string | undefined): boolean => tells({ socket: { remoteAddress } } as IncomingMessage)
   assert.deepEqual(
     ['::ffff:10.1.2.3', '10.1.2.3', '11.1.2.3', 'fd12::1', 'fe80::1', 'fe80::2%eth0', undefined].map(from),

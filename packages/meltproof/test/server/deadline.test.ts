@@ -11,7 +11,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import { rejection } from '../rejection.ts'
-import { listen } from './harness.ts'
+import { eventually, listen } from './harness.ts'
 
 async function serve(options: ProtectOptions, handler: RequestListener): Promise<string> {
   const server = http.createServer(handler)
@@ -132,10 +132,14 @@ test('an upload at the client’s pace is not cut', async () => {
   response.resume()
 })
 
-test('headers from outside shorten it, never lengthen it, and nonsense is as if it were not there', async () => {
-  const url = await serve({ deadlineMs: 2000 }, (_, response) => response.end(String(remaining())))
-  const left = async (headers: Record<string, string>): Promise<number> =>
+const leftOf =
+  (url: string) =>
+  async (headers: Record<string, string>): Promise<number> =>
     Number(await (await fetch(url, { headers })).text())
+const tellsRemaining: RequestListener = (_, response) => response.end(String(remaining()))
+
+test('trusted callers shorten it, never lengthen it, and nonsense is as if it were not there', async () => {
+  const left = leftOf(await serve({ deadlineMs: 2000, trustDeadlinesFrom: ['127.0.0.0/8'] }, tellsRemaining))
   assert.ok((await left({ 'x-envoy-expected-rq-timeout-ms': '500' })) <= 500)
   assert.ok((await left({ 'grpc-timeout': '1S' })) <= 1000)
   for (const headers of [
@@ -147,17 +151,53 @@ test('headers from outside shorten it, never lengthen it, and nonsense is as if 
     const ms = await left(headers)
     assert.ok(ms > 1000 && ms <= 2000, `${JSON.stringify(headers)}: ${ms}`)
   }
-  const slow = await serve({ deadlineMs: 60_000 }, () => {})
-  assert.equal((await fetch(slow, { headers: { 'grpc-timeout': '50m' } })).status, 504)
-  const none = await serve({ deadlineMs: 2000, deadlineHeaders: [] }, (_, response) =>
-    response.end(String(remaining())),
-  )
-  assert.ok(Number(await (await fetch(none, { headers: { 'grpc-timeout': '5m' } })).text()) > 1000)
-  const own = await serve(
-    { deadlineMs: 2000, deadlineHeaders: [{ name: 'X-Left', format: 'milliseconds' }] },
-    (_, response) => response.end(String(remaining())),
-  )
-  assert.ok(Number(await (await fetch(own, { headers: { 'x-left': '400' } })).text()) <= 400)
+  const none = leftOf(await serve({ deadlineMs: 2000, deadlineHeaders: [], trustDeadlinesFrom: true }, tellsRemaining))
+  assert.ok((await none({ 'grpc-timeout': '5m' })) > 1000)
+  const deadlineHeaders = [{ name: 'X-Left', format: 'milliseconds' }] as const
+  const own = leftOf(await serve({ deadlineMs: 2000, deadlineHeaders, trustDeadlinesFrom: true }, tellsRemaining))
+  assert.ok((await own({ 'x-left': '400' })) <= 400)
+})
+
+test('anybody else is told in the time it asks for, and its work goes on', async () => {
+  for (const trustDeadlinesFrom of [false, ['10.0.0.0/8']]) {
+    const untold = leftOf(await serve({ deadlineMs: 2000, trustDeadlinesFrom }, tellsRemaining))
+    assert.ok((await untold({ 'grpc-timeout': '500m' })) > 1000)
+    const ended = Promise.withResolvers<string>()
+    const slow = await serve({ deadlineMs: 60_000, trustDeadlinesFrom }, async (_, response) => {
+      ended.resolve(await within(30_000, signal => sleep(200, 'done', { signal })).catch(String))
+      response.end()
+    })
+    assert.equal((await fetch(slow, { headers: { 'grpc-timeout': '50m' } })).status, 504)
+    assert.equal(await ended.promise, 'done')
+    await eventually('no timer is left', () => pendingFairTimers() === 0)
+  }
+})
+
+test('the deadline of the server ends the work of a caller that was told before', async () => {
+  const reason = Promise.withResolvers<unknown>()
+  const url = await serve({ deadlineMs: 200 }, async () => {
+    reason.resolve(await rejection(within(30_000, forever)))
+  })
+  assert.equal((await fetch(url, { headers: { 'grpc-timeout': '50m' } })).status, 504)
+  assert.ok((await reason.promise) instanceof DeadlineExceededError)
+  await eventually('no timer is left', () => pendingFairTimers() === 0)
+})
+
+test('who can not be served in time is told so at once, with a 503', async () => {
+  const held: http.ServerResponse[] = []
+  const server = http.createServer((_, response) => held.push(response))
+  const guard = protect(server, { lanes: 1, deadlineMs: 60_000, limit: 1 })
+  const url = `http://127.0.0.1:${(await listen(server)).port}/`
+  const first = fetch(url)
+  await eventually('one is in service', () => held.length === 1)
+  const startMs = performance.now()
+  const { status } = await fetch(url, { headers: { 'x-envoy-expected-rq-timeout-ms': '60' } })
+  assert.equal(status, 503)
+  assert.ok(performance.now() - startMs < 2000)
+  assert.equal(guard.stats().shed.deadline, 1)
+  assert.match(guard.explain(), /could not have been answered within its deadline/)
+  held[0]!.end()
+  assert.equal((await first).status, 200)
 })
 
 test('when the client leaves, its work is cancelled', async () => {
@@ -233,6 +273,11 @@ test('options out of range say so', () => {
     assert.throws(() => protect(server, { deadlineMs }), /deadlineMs must be a number of ms from 1 to 86400000/)
   }
   assert.throws(() => protect(server, { deadlineHeaders: [] }), /given together with deadlineMs/)
+  assert.throws(() => protect(server, { trustDeadlinesFrom: true }), /given together with deadlineMs/)
+  assert.throws(
+    () => protect(server, { deadlineMs: 5, trustDeadlinesFrom: ['my proxy'] }),
+    /trustDeadlinesFrom\[0\] must be an IP address/,
+  )
   assert.throws(
     () => protect(server, { deadlineMs: 5, deadlineHeaders: [{ name: 'host', format: 'grpc' }] }),
     /deadlineHeaders\[0\]/,

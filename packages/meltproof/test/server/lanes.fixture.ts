@@ -94,6 +94,16 @@ const parts: Record<string, () => void> = {
     })
   },
 
+  /** Listens where the parent says; says so, and with what notes it ends. */
+  stranger() {
+    const { options, lanes: count } = JSON.parse(extra) as { options: net.ListenOptions; lanes: number }
+    const server = net.createServer()
+    openLanes(server, { lanes: count, onNote: note => say({ note }), lookEveryMs: 20 })
+    server.once('error', (error: NodeJS.ErrnoException) => say({ code: error.code }))
+    server.listen(options, () => say({ pid: process.pid }))
+    process.once('disconnect', () => process.exit())
+  },
+
   /** A listening descriptor that the parent opened (socket activation): number 4, after stdio and IPC. */
   inherited() {
     const server = http.createServer((_, response) => response.end('ok'))

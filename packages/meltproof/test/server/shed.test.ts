@@ -266,3 +266,32 @@ describe('a body that nobody will read', () => {
     }
   })
 })
+
+describe('a shed on a server that Node was told to be strict or lenient on', () => {
+  for (const requireHostHeader of [true, false]) {
+    it(`without a Host has its ${requireHostHeader ? '400 of Node’s' : '503, and keeps its connection'}`, async () => {
+      const house = await openFullDoor({ server: { requireHostHeader } })
+      const client = await house.connect()
+      for (let i = 0; i < 2 && !client.isClosed; i++) {
+        const { status } = await client.send('GET /shed HTTP/1.1\r\n\r\n').answer()
+        assert.equal(status, requireHostHeader ? 400 : 503)
+        if (requireHostHeader) await client.rest()
+      }
+      assert.equal(house.door.counts.shed.full, requireHostHeader ? 0 : 2)
+    })
+  }
+
+  it('does not count towards maxRequestsPerSocket', async () => {
+    const house = await openFullDoor()
+    house.server.maxRequestsPerSocket = 2
+    const client = await house.connect()
+    for (let i = 0; i < 4; i++) assert.equal((await client.get('/shed').answer()).status, 503)
+    await house.make()
+    client.get('/one')
+    ;(await house.holding.take('/one')).response.end('1')
+    assert.equal((await client.answer()).headers['connection'], 'keep-alive')
+    client.get('/two')
+    ;(await house.holding.take('/two')).response.end('2')
+    assert.equal((await client.answer()).headers['connection'], 'close')
+  })
+})

@@ -91,9 +91,10 @@ describe('an upgrade nobody listens for', () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 2 })
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
-    await holding.take('/first')
-    await holding.take('/chat')
+    const both = [await holding.take('/first'), await holding.take('/chat')]
     client.destroy()
+    await eventually('it has gone', () => house.door.abandoned === 2)
+    for (const { response } of both) response.end()
     await eventually('both permits are back', () => house.door.inflight === 0)
   })
 
@@ -101,9 +102,11 @@ describe('an upgrade nobody listens for', () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 1 })
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
-    await holding.take('/first')
+    const { response } = await holding.take('/first')
     await eventually('the upgrade waits', () => house.door.queued === 1)
     client.destroy()
+    await eventually('it has gone', () => house.door.abandoned === 1)
+    response.end()
     await eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
     assert.deepEqual(holding.started, ['/first'])
   })
@@ -157,3 +160,52 @@ describe('CONNECT', () => {
     await eventually('the tunnel carries', () => client.received === 'ping')
   })
 })
+
+for (const secure of [false, true]) {
+  describe(`a socket that was not read when it was upgraded, ${secure ? 'https' : 'http'}`, () => {
+    const get = 'GET /a HTTP/1.1\r\nHost: test\r\n\r\n'
+    for (const [what, count] of [
+      ['two requests behind one that waits', 2],
+      ['as many as we read', 17],
+      ['more than we read', 60],
+      ['more than Node reads', 400],
+    ] as const) {
+      // Where writes end later, Node lets the answer to an upgrade overtake those that it queues itself.
+      if (secure && count === 400) continue
+      it(`is read on, and closes when its client does: ${what}`, async () => {
+        const holding = new Holding()
+        const house = await openDoor(holding.handler, { secure })
+        const sockets: Duplex[] = []
+        house.server.on('upgrade', (_request, socket, head) => {
+          sockets.push(socket.on('error', () => {}))
+          accept(socket, head)
+        })
+        ;(await house.connect()).get('/first')
+        await holding.take('/first')
+        const client = (await house.connect()).send(get.repeat(count) + HANDSHAKE)
+        for (let i = 0; i < count; i++) assert.equal((await client.answer()).status, 503)
+        assert.equal((await client.answer()).status, 101)
+        client.send('ping')
+        await eventually('it comes back', () => client.received === 'ping')
+        client.destroy()
+        await eventually('the socket is closed', () => sockets[0]!.destroyed)
+      })
+    }
+
+    it('is read on where a body had stopped it', async () => {
+      const holding = new Holding()
+      const house = await openDoor(holding.handler, { secure })
+      const sockets: Duplex[] = []
+      house.server.on('upgrade', (_request, socket) => {
+        sockets.push(socket.on('error', () => {}).resume())
+        socket.on('end', () => socket.end())
+      })
+      const body = 'x'.repeat(65_000)
+      const client = await house.connect()
+      client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
+      await eventually('it is upgraded', () => sockets.length === 1)
+      client.destroy()
+      await eventually('the socket is closed', () => sockets[0]!.destroyed)
+    })
+  })
+}

@@ -150,3 +150,21 @@ describe('a request that waits', () => {
     assert.equal((await client.answer('POST')).body, 'thanks')
   })
 })
+
+describe('server.closeAllConnections() while requests wait', () => {
+  it('leaves nobody in the queue, whatever stood in their lines', async () => {
+    const house = await occupied()
+    const bodied = 'POST /body HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf'
+    const clients = await Promise.all(Array.from({ length: 4 }, () => house.connect()))
+    clients[0]!.get('/a')
+    clients[1]!.get('/a').get('/behind')
+    clients[2]!.send(bodied)
+    clients[3]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
+    await eventually('they wait', () => house.door.queued === 4)
+    house.server.closeAllConnections()
+    await eventually('nothing is held', () => house.door.queued === 0 && house.door.inflight === 0)
+    assert.deepEqual(house.holding.started, ['/first'])
+    ;(await house.connect()).get('/next')
+    await house.holding.take('/next')
+  })
+})

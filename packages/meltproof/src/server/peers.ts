@@ -1,20 +1,21 @@
-/** Who is told in `Server-Timing` how long an answer took us: nobody, everybody, or the peers at given addresses. */
+/** Options that name peers: nobody, everybody, or those at given addresses and networks. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { invalidOption, show } from '../options.ts'
 
-export type TellsTiming = (request: IncomingMessage) => boolean
+/** Whether a request comes from such a peer; the address is that of the connection, not of a header. */
+export type FromPeer = (request: IncomingMessage) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'
 
-/** @throws MeltproofError for anything that is no address or network. */
-export function checkServerTiming(value: unknown): TellsTiming | undefined {
+/** Undefined for nobody. @throws MeltproofError for anything that is no address or network. */
+export function checkPeers(option: string, value: unknown): FromPeer | undefined {
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
-  if (!Array.isArray(value)) invalidOption('serverTiming', EXPECTED, value)
-  if (value.length === 0) invalidOption('serverTiming', `${EXPECTED}; an empty list is nobody, which is false`, value)
+  if (!Array.isArray(value)) invalidOption(option, EXPECTED, value)
+  if (value.length === 0) invalidOption(option, `${EXPECTED}; an empty list is nobody, which is false`, value)
   const peers = new BlockList()
-  for (const [index, entry] of value.entries()) allow(peers, `serverTiming[${index}]`, entry)
+  for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
   return ({ socket: { remoteAddress } }) => {
     if (remoteAddress === undefined) return false
     // An IPv4 client of a socket that listens on both comes as ::ffff:10.0.0.1.

@@ -1,0 +1,89 @@
+/**
+ * A server in a process of its own whose handlers count themselves: `node work-server.ts KIND OPTIONS MELTPROOF`.
+ * OPTIONS is JSON for protect(), or `bare`; MELTPROOF the path of the runtime to load. Tells its port, then what it is
+ * asked for: figures, and to let the dependency hang or go on.
+ */
+import http, { type RequestListener } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { protect as Protect } from '../../packages/meltproof/src/index.ts'
+
+export interface WorkFigures {
+  readonly working: number
+  readonly most: number
+  readonly inflight: number
+  readonly limit: number
+}
+
+/** Ten places of 50 ms, unless it hangs: then nobody is answered until it goes on. */
+class Dependency {
+  #held = 0
+  #hanging: Promise<void> | undefined
+  #goOn = (): void => {}
+  readonly #line: (() => void)[] = []
+
+  hang(): void {
+    this.#hanging = new Promise(resolve => {
+      this.#goOn = resolve
+    })
+  }
+
+  goOn(): void {
+    this.#hanging = undefined
+    this.#goOn()
+  }
+
+  async call(places: number, ms: number): Promise<void> {
+    if (this.#held >= places) await new Promise<void>(resolve => this.#line.push(resolve))
+    this.#held++
+    await this.#hanging
+    await sleep(ms)
+    this.#held--
+    this.#line.shift()?.()
+  }
+}
+
+const [kind = '', options = 'bare', meltproof = ''] = process.argv.slice(2)
+const dependency = new Dependency()
+let working = 0
+let most = 0
+
+async function at<T>(work: () => Promise<T>): Promise<T> {
+  most = Math.max(most, ++working)
+  try {
+    return await work()
+  } finally {
+    working--
+  }
+}
+
+const KINDS: Readonly<Record<string, RequestListener>> = {
+  /** One dependency without bound on how many it works for at once. */
+  unbounded: (_, response) => {
+    void at(() => dependency.call(100_000, 20)).then(() => response.end('done'))
+  },
+  pool: (_, response) => {
+    void at(() => dependency.call(10, 50)).then(() => response.end('done'))
+  },
+  'cheap-and-heavy': (request, response) => {
+    if (request.url?.startsWith('/cheap')) return void response.end('cheap')
+    void at(() => sleep(2000)).then(() => response.end('heavy'))
+  },
+  upload: (request, response) => {
+    request.on('error', () => {})
+    request.resume().on('end', () => void at(() => dependency.call(10, 50)).then(() => response.end('done')))
+  },
+}
+
+const handler = KINDS[kind]
+if (handler === undefined) throw new Error(`unknown kind of work ${kind}; known: ${Object.keys(KINDS).join(', ')}`)
+const server = http.createServer(handler)
+const { protect } = (await import(meltproof)) as { protect: typeof Protect }
+const guard = options === 'bare' ? undefined : protect(server, JSON.parse(options))
+server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as { port: number }).port }))
+process.on('message', message => {
+  if (message === 'hang') dependency.hang()
+  else if (message === 'go on') dependency.goOn()
+  const { inflight = working, limit = 0 } = guard?.stats() ?? {}
+  process.send!({ working, most, inflight, limit } satisfies WorkFigures)
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,87 @@
+/**
+ * How the requests of each kind fare in service: how many are there, how many have been answered, and how long an answer
+ * takes at the moment. From that follows whether a request has been overtaken, and how much time it needs. Pure.
+ */
+/** Kinds told apart; who hashes to the same one shares its fate. */
+export const STAY_KINDS = 256
+
+/** What is noted of a request in service; of no meaning to anybody else. */
+export interface Stay {
+  startedAt: number
+  /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Stays.again}). */
+  staysSince: number
+  /** A whole number below {@link STAY_KINDS}. */
+  kindNoted: number
+  /** How many of its kind had been answered when it came. */
+  answeredThen: number
+  /** How many of them were in service then, itself included. */
+  besideThen: number
+}
+
+/** Weights of one more service time, as TCP estimates its round trips (Jacobson, SIGCOMM 1988; RFC 6298). */
+const MEAN_WEIGHT = 1 / 8
+const DEVIATION_WEIGHT = 1 / 4
+/** A service time this many mean deviations below the mean is as short as it gets. */
+const DEVIATIONS = 2
+
+export class Stays<S extends Stay> {
+  /** By kind: answered so far, and in service. */
+  readonly #answered = new Float64Array(STAY_KINDS)
+  readonly #inside = new Int32Array(STAY_KINDS)
+  /** By kind: mean service time and its mean deviation, ms; 0 before the first. */
+  readonly #meanMs = new Float64Array(STAY_KINDS)
+  readonly #deviationMs = new Float64Array(STAY_KINDS)
+
+  /** A request starts. */
+  started(stay: S, kind: number): void {
+    stay.kindNoted = kind
+    this.#inside[kind]!++
+    this.again(stay, stay.startedAt)
+  }
+
+  /** What it took so far was its client's doing: its stay begins now. */
+  again(stay: S, nowMs: number): void {
+    stay.staysSince = nowMs
+    stay.answeredThen = this.#answered[stay.kindNoted]!
+    stay.besideThen = this.#inside[stay.kindNoted]!
+  }
+
+  /** It was answered at `nowMs`, and is not in service any more. */
+  answered({ kindNoted: kind, staysSince }: S, nowMs: number): void {
+    this.#inside[kind]!--
+    this.#answered[kind]!++
+    const tookMs = nowMs - staysSince
+    const mean = this.#meanMs[kind]!
+    if (mean === 0) {
+      this.#meanMs[kind] = tookMs
+      this.#deviationMs[kind] = tookMs / 2
+      return
+    }
+    this.#deviationMs[kind]! += (Math.abs(tookMs - mean) - this.#deviationMs[kind]!) * DEVIATION_WEIGHT
+    this.#meanMs[kind] = mean + (tookMs - mean) * MEAN_WEIGHT
+  }
+
+  /** It is not in service any more, and was not answered: nobody has been overtaken. */
+  gone({ kindNoted }: S): void {
+    this.#inside[kindNoted]!--
+  }
+
+  /**
+   * Whether `times` as many of its kind have been answered since it came as were in service then or are now. By Little's
+   * law it has then stayed so many times as long as its like, whatever that takes at the moment. Where nobody is
+   * answered, nobody is overtaken.
+   */
+  overtaken({ kindNoted: kind, answeredThen, besideThen }: S, times: number): boolean {
+    const beside = Math.max(besideThen, this.#inside[kind]!)
+    return this.#answered[kind]! - answeredThen >= times * beside
+  }
+
+  /**
+   * The least time in which one of this kind is answered, going by those who were, ms. 0 where nothing is known; and where
+   * none is in service, for what was known may be of another day.
+   */
+  leastMs(kind: number): number {
+    if (this.#inside[kind] === 0) return 0
+    return Math.max(0, this.#meanMs[kind]! - DEVIATIONS * this.#deviationMs[kind]!)
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Apps emit requests at their servers themselves: adapters for serverless platforms, tools that inject requests, mocks.
+ * Those are nobody's load, nothing tells when they are over, and they may be any objects at all.
+ */
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpSocket } from './connection.ts'
+
+/** True when the two belong to one connection, which then tells when they are over. */
+export function cameOverConnection(request: unknown, response: unknown): boolean {
+  try {
+    if (request instanceof IncomingMessage && response instanceof ServerResponse) return shareSocket(request, response)
+    const { stream } = request as Http2
+    return stream !== undefined && stream === (response as Http2).stream && 'session' in stream
+  } catch {
+    return false // null, a number, or a getter that throws
+  }
+}
+
+interface Http2 {
+  readonly stream?: object
+}
+
+function shareSocket({ socket }: { socket: HttpSocket | null }, response: ServerResponse): boolean {
+  if (typeof socket?.on !== 'function') return false
+  // Pipelined: another answer is being written, and its own has no socket yet.
+  return response.socket === socket || (response.socket === null && socket._httpMessage != null)
+}

@@ -1,0 +1,60 @@
+/** Honest routes on a core of 5 ms a request, and somebody who asks for far more. What becomes of the honest ones. */
+import { KneeLaw } from '../../src/admission/knee-law.ts'
+import type { Random } from '../../sim/random.ts'
+import { simulate } from '../../sim/service.ts'
+import type { Step, Workload } from '../../sim/workload.ts'
+
+export interface Asker {
+  /** Requests per second. */
+  readonly rate: number | ((nowMs: number) => number)
+  readonly path: (random: Random, nowMs: number) => string
+  /** CPU of one, ms. @default 5 */
+  readonly ms?: number
+  readonly notFound?: boolean
+  readonly client?: (random: Random) => number
+}
+
+export interface Attack {
+  readonly honest: readonly Asker[]
+  readonly attackers: readonly Asker[]
+  /** The first half is not counted. @default 20 */
+  readonly seconds?: number
+}
+
+/** What each honest route is served, as a share of what it asks for. */
+export function served({ honest, attackers, seconds = 20 }: Attack, seed: number): number[] {
+  const all = [...honest, ...attackers]
+  const rateOf = ({ rate }: Asker, nowMs: number): number => (typeof rate === 'number' ? rate : rate(nowMs))
+  const total = (nowMs: number): number => all.reduce((sum, each) => sum + rateOf(each, nowMs), 0)
+  const workload: Workload = {
+    rate: total,
+    steps: () => [],
+    kinds: all.map(each => ({
+      share: (nowMs: number) => rateOf(each, nowMs) / total(nowMs),
+      steps: () => burns(each.ms ?? 5),
+      path: each.path,
+      notFound: each.notFound ?? false,
+      ...(each.client === undefined ? {} : { client: each.client }),
+    })),
+  }
+  const { kinds } = simulate(workload, { seconds, seed, law: busyMs => new KneeLaw(busyMs) })
+  return honest.map((_, kind) => kinds[kind]!.good / kinds[kind]!.offered)
+}
+
+/** As the app of five asynchronous calls. */
+function burns(ms: number): Step[] {
+  return Array.from({ length: 5 }, () => [{ cpu: ms / 5 }, 'yield'] as const).flat()
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+
+/** A word of letters that nobody asked for before. */
+export function word(random: Random, length = 10): string {
+  let text = ''
+  for (let i = 0; i < length; i++) text += LETTERS[Math.floor(random.next() * LETTERS.length)]
+  return text
+}
+
+export function pathOf(path: string): (random: Random) => string {
+  return () => path
+}

@@ -1,0 +1,67 @@
+/** One client gets no more than a fair share, whatever it asks for. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ClientShares } from '../../src/admission/client-shares.ts'
+import { hashOf } from '../../src/admission/path-hash.ts'
+import { Random } from '../../sim/random.ts'
+import { type Asker, pathOf, served } from './attack.ts'
+
+const path = pathOf('/')
+const hash = (client: number): number => hashOf(`10.0.0.${client}`, 1)
+/** Two hundred clients who ask for half of the core together. */
+const honest: Asker[] = [{ rate: 95, path, client: random => hash(1000 + Math.floor(random.next() * 200)) }]
+
+const CASES: Readonly<Record<string, { honest: readonly Asker[]; attackers: readonly Asker[] }>> = {
+  'one that asks for three times the capacity': {
+    honest,
+    attackers: [{ rate: 600, path, client: () => hash(1) }],
+  },
+  'one that asks for twenty times the capacity': {
+    honest,
+    attackers: [{ rate: 4000, path, client: () => hash(1) }],
+  },
+  'five that ask for the capacity each': {
+    honest,
+    attackers: [{ rate: 950, path, client: random => hash(Math.floor(random.next() * 5)) }],
+  },
+  'one that makes up paths': {
+    honest,
+    attackers: [{ rate: 600, path: random => `/${random.next().toString(36)}/x`, client: () => hash(1) }],
+  },
+}
+
+describe('two hundred clients are served nine tenths of what they ask for beside', () => {
+  for (const [name, attack] of Object.entries(CASES)) {
+    it(name, () => {
+      for (const seed of [1, 2, 3]) {
+        const [share] = served(attack, seed)
+        assert.ok(share! >= 0.9, `seed ${seed}: ${(100 * share!).toFixed(0)} %`)
+      }
+    })
+  }
+})
+
+describe('clients that are hashed to few buckets', () => {
+  it('do not share the fate of a heavy one for long', () => {
+    const random = new Random(7)
+    const shares = new ClientShares(() => random.next())
+    shares.open(0)
+    const light = Array.from({ length: 300 }, (_, i) => hash(i + 1))
+    const heavy = [400, 401, 402].map(hash)
+    const kept = new Map(light.map(client => [client, 0]))
+    shares.served(heavy[0]!, 10)
+    for (let atMs = 0; atMs < 60_000; atMs += 5) {
+      for (let i = 0; i < 5; i++) for (const client of heavy) shares.arrived(client, atMs, 10)
+      const client = light[(atMs / 5) % light.length]!
+      shares.arrived(client, atMs, 10)
+      if (shares.within(client, atMs)) {
+        shares.comesFirst(client)
+        kept.set(client, kept.get(client)! + 1)
+      }
+    }
+    const least = Math.min(...kept.values()) / (60_000 / 5 / light.length)
+    const mean = [...kept.values()].reduce((sum, each) => sum + each, 0) / (60_000 / 5)
+    assert.ok(mean > 0.95, `${mean} on average`)
+    assert.ok(least > 0.7, `${least} of the worst`)
+  })
+})

@@ -1,0 +1,87 @@
+/** Attacks by path that nobody tuned on: written before the first result was seen, and left as they are. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Attack, pathOf, served, word } from './attack.ts'
+
+/** `fair`: the fair share of each honest route, of what it asks for; 1 unless said. */
+export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>> = {
+  'random words in percent encoding': {
+    honest: [{ rate: 60, path: pathOf('/api/v1/orders') }],
+    attackers: [
+      {
+        rate: 400,
+        path: random => `/${[...word(random, 6)].map(c => `%${c.charCodeAt(0).toString(16)}`).join('')}`,
+      },
+    ],
+  },
+  'a random first segment before a path that exists': {
+    honest: [{ rate: 70, path: pathOf('/list') }],
+    attackers: [{ rate: 500, path: random => `/${word(random, 8)}/list` }],
+  },
+  'slugs in pulses of two seconds': {
+    honest: [{ rate: 80, path: pathOf('/orders') }],
+    attackers: [{ rate: now => (now % 4000 < 2000 ? 600 : 0.01), path: random => `/${word(random)}` }],
+  },
+  'an honest route of which the first request comes amid the flood': {
+    honest: [{ rate: now => (now < 8000 ? 0.001 : 70), path: pathOf('/orders') }],
+    attackers: [{ rate: 400, path: random => `/${word(random)}` }],
+    seconds: 24,
+  },
+  'a cheap route beside random heavy ones': {
+    honest: [{ rate: 200, ms: 0.2, path: pathOf('/cheap') }],
+    attackers: [{ rate: 400, ms: 20, path: random => `/${word(random)}` }],
+  },
+  'few honest requests among very many': {
+    honest: [{ rate: 15, path: pathOf('/orders') }],
+    attackers: [{ rate: 3000, path: random => `/${word(random, 5)}` }],
+  },
+  'twelve honest routes and random slugs': {
+    honest: Array.from({ length: 12 }, (_, i) => ({ rate: 6, path: pathOf(`/shop/${'abcdefghijkl'[i]}`) })),
+    attackers: [{ rate: 300, path: random => `/${word(random)}` }],
+  },
+  'two floods at once, one of slugs and one of a single path': {
+    honest: [{ rate: 55, path: pathOf('/orders') }],
+    attackers: [
+      { rate: 200, path: random => `/${word(random)}` },
+      { rate: 200, path: pathOf('/search') },
+    ],
+  },
+  'thirty paths that behave for half a minute, then flood': {
+    honest: [{ rate: 80, path: pathOf('/orders') }],
+    attackers: [
+      {
+        rate: now => (now < 30_000 ? 15 : 300),
+        path: random => `/${'abcdefghijklmnopqrstuvwxyzABCD'[Math.floor(random.next() * 30)]}page`,
+      },
+    ],
+    seconds: 60,
+  },
+  'answers of 404 to forty steady paths': {
+    honest: [{ rate: 80, path: pathOf('/orders') }],
+    attackers: [
+      {
+        rate: 400,
+        path: random => `/${'abcdefghijklmnopqrst'[Math.floor(random.next() * 20)]}${random.next() < 0.5 ? 'x' : 'y'}`,
+        notFound: true,
+      },
+    ],
+  },
+  'an honest route that asks for more than its share': {
+    honest: [{ rate: 130, path: pathOf('/orders') }],
+    attackers: [{ rate: 1000, path: random => `/${word(random)}` }],
+    fair: 95 / 130,
+  },
+}
+
+describe('honest routes keep nine tenths of their fair share, held out, beside', () => {
+  for (const [name, attack] of Object.entries(CASES)) {
+    it(name, () => {
+      for (const seed of [11, 12, 13]) {
+        for (const [i, share] of served(attack, seed).entries()) {
+          const fair = attack.fair ?? 1
+          assert.ok(share >= 0.9 * fair, `seed ${seed}: route ${i} is served ${(100 * share).toFixed(0)} %`)
+        }
+      }
+    })
+  }
+})

@@ -1,0 +1,140 @@
+/** How a path becomes a kind of its own. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { KINDS, KnownKinds, UNKNOWN } from '../../src/admission/known-kinds.ts'
+
+class Service {
+  readonly kinds = new KnownKinds(1)
+  nowMs = 0
+  standing = false
+
+  /** Each of these paths is asked and answered every 100 ms. */
+  answers(seconds: number, ...paths: string[]): void {
+    const until = this.nowMs + seconds * 1000
+    for (; this.nowMs < until; this.nowMs += 100) {
+      for (const path of paths) this.kinds.answered(this.kinds.of(path), path, this.nowMs, this.standing)
+    }
+  }
+
+  isKnown(path: string): boolean {
+    return this.kinds.of(path) !== UNKNOWN
+  }
+
+  /** How many of this path may come within a window. */
+  most(path: string): number {
+    let came = 0
+    for (; came < 10_000 && this.isKnown(path); came++) this.kinds.came(this.kinds.of(path), this.nowMs)
+    return came
+  }
+}
+
+/** A word of letters for a number. */
+const word = (n: number): string => n.toString(16).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
+
+describe('a path', () => {
+  it('is known once it has been answered again and again, not when it is asked for often at once', () => {
+    const service = new Service()
+    service.answers(0.1, ...Array<string>(50).fill('/a'))
+    assert.equal(service.isKnown('/a'), false)
+    service.answers(0.4, '/a')
+    assert.ok(service.isKnown('/a'))
+    assert.ok(service.isKnown('/A?b'))
+    assert.equal(service.isKnown('/b'), false)
+  })
+
+  it('with another last segment each time is a kind as well, but for the root', () => {
+    const service = new Service()
+    for (let i = 0; i < 40; i++) service.answers(0.1, `/users/${word(i)}`, `/${word(i)}`)
+    assert.ok(service.isKnown('/users/whoever'))
+    assert.equal(service.isKnown('/whatever'), false)
+    assert.equal(service.isKnown('/users'), false)
+  })
+
+  it('is known by the route that a framework names', () => {
+    const { kinds } = new Service()
+    for (let i = 0; i < 20; i++) {
+      const path = `/users/${word(i)}/orders`
+      kinds.answered(kinds.of(path), path, i * 100, false, '/users/:name/orders')
+    }
+    assert.notEqual(kinds.of('/users/whoever/orders'), UNKNOWN)
+    assert.equal(kinds.of('/users/whoever/carts'), UNKNOWN)
+  })
+
+  it('is known beside thousands that are asked for once', () => {
+    const service = new Service()
+    let i = 0
+    for (let at = 0; at < 50; at++) {
+      service.answers(0.1, '/a', ...Array.from({ length: 500 }, () => `/${word(i++)}`))
+    }
+    assert.ok(service.isKnown('/a'))
+  })
+
+  it('must be seen for longer, the more are known, and there are never more than so many', () => {
+    const service = new Service()
+    const paths = Array.from({ length: 100 }, (_, n) => `/${word(n)}`)
+    const known = (): number => paths.filter(path => service.isKnown(path)).length
+    service.answers(2, ...paths)
+    const soon = known()
+    service.answers(600, ...paths)
+    assert.ok(soon >= 4 && soon < 20, `${soon} after two seconds`)
+    assert.equal(known(), KINDS - 1)
+  })
+
+  it('is known as well when it is only asked for, from the start of the process on', () => {
+    const { kinds } = new Service()
+    for (let atMs = 0; atMs < 500; atMs += 10) kinds.came(kinds.of('/a'), atMs)
+    assert.notEqual(kinds.of('/a'), UNKNOWN)
+  })
+
+  it('is not known when it is answered with 404, unless it was found before', () => {
+    const { kinds } = new Service()
+    const known = (['/made/up', '/orders'] as const).map(path => {
+      let tenths = 0
+      for (let atMs = 0; atMs < 20_000; atMs += 10) {
+        const kind = kinds.of(path)
+        kinds.came(kind, atMs)
+        if (path === '/orders' && atMs < 1000) kinds.answered(kind, path, atMs, true)
+        else if (atMs % 100 === 0) {
+          kinds.notFound(kind, path)
+          if (kinds.of(path) !== UNKNOWN) tenths++
+        }
+      }
+      return tenths
+    })
+    assert.deepEqual(known, [0, 190])
+  })
+
+  it('is forgotten when it is not asked for any more', () => {
+    const service = new Service()
+    service.answers(1, '/a')
+    service.answers(60, '/b')
+    assert.deepEqual([service.isKnown('/a'), service.isKnown('/b')], [false, true])
+  })
+})
+
+describe('when more is asked than can be had', () => {
+  it('a kind is no more than what it was in calm times, and some', () => {
+    const service = new Service()
+    service.answers(20, '/a', '/a', '/b')
+    service.standing = true
+    const most = service.most('/a')
+    assert.ok(most >= 60 && most <= 66, `${most} of a window's 40`)
+    assert.ok(service.isKnown('/b'))
+  })
+
+  it('what comes with it is not told apart, if anything was known before', () => {
+    const service = new Service()
+    service.answers(20, '/a')
+    service.standing = true
+    service.answers(20, '/a', '/b')
+    assert.deepEqual([service.isKnown('/a'), service.isKnown('/b')], [true, false])
+  })
+
+  it('in a process that never saw a calm time, it is', () => {
+    const service = new Service()
+    service.standing = true
+    service.answers(20, '/a', '/b')
+    assert.deepEqual([service.isKnown('/a'), service.isKnown('/b')], [true, true])
+    assert.equal(service.most('/a'), 10_000)
+  })
+})

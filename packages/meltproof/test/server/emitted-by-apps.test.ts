@@ -1,0 +1,214 @@
+/** What apps emit at their server themselves: adapters of serverless platforms, tools that inject requests, mocks. */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import http, { IncomingMessage, ServerResponse } from 'node:http'
+import net, { type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { doorOn, type DoorOptions } from './harness.ts'
+
+type Emit = (event: string, ...args: unknown[]) => boolean
+
+interface Emitting {
+  readonly emit: Emit
+  readonly door: ReturnType<typeof doorOn>
+  readonly seen: unknown[][]
+}
+
+/** A server that hears what is emitted; a door that fails fails the test. */
+function emitting(options: DoorOptions = {}): Emitting {
+  const server = http.createServer()
+  const seen: unknown[][] = []
+  server.removeAllListeners('connection')
+  const door = doorOn(server, options)
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'connection', 'upgrade', 'connect']) {
+    server.on(event, (...args: unknown[]) => seen.push(args))
+  }
+  return { emit: server.emit.bind(server) as Emit, door, seen }
+}
+
+const nobody = null as unknown as Socket
+const withoutSocket = (): ServerResponse => new ServerResponse(new IncomingMessage(nobody))
+
+/** As adapters for serverless platforms make it: a response that writes to what is no socket. */
+function mocked(): ServerResponse {
+  const response = withoutSocket()
+  const mock = { writable: true, on: () => mock, removeListener: () => mock, cork() {}, uncork() {}, write: () => true }
+  response.assignSocket(mock as unknown as Socket)
+  return response
+}
+
+function onADuplex(): [IncomingMessage, ServerResponse, Duplex] {
+  const duplex = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+  const request = new IncomingMessage(duplex as Socket)
+  const response = new ServerResponse(request)
+  response.assignSocket(duplex as Socket)
+  return [request, response, duplex]
+}
+
+const REQUESTS: Readonly<Record<string, () => unknown>> = {
+  'without a socket': () => new IncomingMessage(nobody),
+  'with a socket that leads nowhere': () => new IncomingMessage(new net.Socket()),
+  'with a socket that is a plain object': () => Object.assign(new IncomingMessage(nobody), { socket: {} }),
+  'with a socket that is a string': () => Object.assign(new IncomingMessage(nobody), { socket: 'no' }),
+  'that is a plain object': () => ({ url: '/', method: 'GET', headers: {} }),
+  'that is an emitter': () => Object.assign(new EventEmitter(), { url: '/' }),
+  'without a prototype': () => Object.create(null),
+  'that is frozen': () => Object.freeze({}),
+  'of HTTP/2 that has no stream': () => ({ httpVersionMajor: 2, rawHeaders: [] }),
+  'that is null': () => null,
+  'that is a number': () => 7,
+  'that is missing': () => undefined,
+}
+const RESPONSES: Readonly<Record<string, () => unknown>> = {
+  'without a socket': withoutSocket,
+  'with a mock': mocked,
+  'that is an emitter': () => new EventEmitter(),
+  'that is a plain object': () => ({ end() {} }),
+  'that is frozen': () => Object.freeze({}),
+  'that is null': () => null,
+  'that is a number': () => 7,
+  'that is missing': () => undefined,
+}
+
+describe('a request that an app emits itself', () => {
+  for (const [request, makeRequest] of Object.entries(REQUESTS)) {
+    it(`passes as it is: one ${request}`, async () => {
+      const { emit, door, seen } = emitting({ limit: 1 })
+      for (const event of ['request', 'checkContinue', 'checkExpectation', 'connection', 'upgrade', 'connect']) {
+        for (const makeResponse of Object.values(RESPONSES)) {
+          const args = [makeRequest(), makeResponse(), 'a third thing']
+          assert.equal(emit(event, ...args), true)
+          const last = seen.at(-1)!
+          assert.equal(last.length, args.length)
+          for (const [i, arg] of args.entries()) assert.equal(last[i], arg)
+        }
+        assert.equal(emit(event), true)
+      }
+      await turn()
+      assert.deepEqual([door.inflight, door.queued, door.counts.admitted], [0, 0, 0])
+    })
+  }
+
+  it('passes while the server drains', () => {
+    const { emit, door, seen } = emitting()
+    door.lastAnswers()
+    for (const makeRequest of Object.values(REQUESTS)) {
+      for (const makeResponse of Object.values(RESPONSES)) emit('request', makeRequest(), makeResponse())
+    }
+    assert.equal(seen.length, Object.keys(REQUESTS).length * Object.keys(RESPONSES).length)
+  })
+
+  it('on a stream of its own asks at the gate, and gives its permit back with its answer', async () => {
+    const { emit, door, seen } = emitting({ limit: 1 })
+    const [request, response] = onADuplex()
+    emit('request', request, response)
+    assert.equal(door.inflight, 1)
+    const [second, answer] = onADuplex()
+    emit('request', second, answer)
+    assert.deepEqual([seen.length, door.queued], [1, 1])
+    // The stream goes on, so neither it nor the response closes.
+    response.end('done')
+    await turn()
+    await turn()
+    assert.deepEqual([seen.length, door.inflight, door.queued], [2, 1, 0])
+    answer.end()
+    await turn()
+    await turn()
+    assert.equal(door.inflight, 0)
+  })
+
+  it('does not cost those from the network their door', async () => {
+    const { emit, door } = emitting({ limit: 1 })
+    emit('request', new IncomingMessage(nobody), withoutSocket())
+    for (let i = 0; i < 2; i++) {
+      const [request, response] = onADuplex()
+      emit('request', request, response)
+    }
+    assert.deepEqual([door.inflight, door.queued], [1, 1])
+  })
+})
+
+/** Every property is there, is of some odd kind, or throws when it is read. */
+function odd(random: () => number): unknown {
+  const kinds: (() => unknown)[] = [
+    () => null,
+    () => undefined,
+    () => 7,
+    () => 'text',
+    () => true,
+    () => () => undefined,
+    () => [],
+    () => new EventEmitter(),
+    () => new net.Socket(),
+    withoutSocket,
+    mocked,
+    () => new IncomingMessage(nobody),
+    () => new IncomingMessage(new net.Socket()),
+  ]
+  const any = (): unknown => kinds[Math.floor(random() * kinds.length)]!()
+  const names = [
+    'socket',
+    'url',
+    'method',
+    'headers',
+    'rawHeaders',
+    'on',
+    'once',
+    'emit',
+    'destroy',
+    'stream',
+    'parser',
+  ]
+  const more = ['httpVersion', 'httpVersionMajor', 'end', 'writeHead', 'headersSent', 'shouldKeepAlive', '_httpMessage']
+  const thing = any()
+  if ((typeof thing !== 'object' && typeof thing !== 'function') || thing === null) return thing
+  for (const name of [...names, ...more]) {
+    if (random() < 0.7) continue
+    try {
+      if (random() < 0.9) Object.assign(thing, { [name]: any() })
+      else Reflect.deleteProperty(thing, name)
+    } catch {
+      // A getter alone.
+    }
+  }
+  if (random() < 0.05) Object.freeze(thing)
+  return thing
+}
+
+it('ten thousand odd objects, emitted as anything, all arrive, and the door stays', () => {
+  let seed = 1
+  const random = (): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
+    return seed / 0x80_00_00_00
+  }
+  const { emit, door, seen } = emitting({ limit: 1, policy: { exemptUrl: url => url.startsWith('/exempt') } })
+  const events = [
+    'request',
+    'checkContinue',
+    'checkExpectation',
+    'connection',
+    'secureConnection',
+    'upgrade',
+    'connect',
+  ]
+  let heard = 0
+  for (let i = 0; i < 10_000; i++) {
+    if (i === 5000) door.lastAnswers()
+    const event = events[i % events.length]!
+    const args = [odd(random), odd(random)]
+    const before = seen.length
+    emit(event, ...args)
+    if (event === 'secureConnection') continue
+    heard++
+    assert.equal(seen.length, before + 1)
+    assert.deepEqual([seen.at(-1)![0] === args[0], seen.at(-1)![1] === args[1]], [true, true])
+  }
+  assert.equal(seen.length, heard)
+  for (let i = 0; i < 2; i++) {
+    const [request, response] = onADuplex()
+    emit('request', request, response)
+  }
+  assert.deepEqual([door.inflight, door.queued], [1, 1])
+})

@@ -1,0 +1,46 @@
+/** A real server of a hundred requests a second, somebody who asks for six hundred, and what others are served beside. */
+import http from 'node:http'
+import { protect, type ProtectOptions } from '../../src/index.ts'
+import { nameRoute } from '../../src/route.ts'
+import { listen } from './harness.ts'
+
+export interface Asked {
+  readonly path?: string
+  readonly headers?: http.OutgoingHttpHeaders
+}
+
+/** The share of the others' 33 requests a second that is served, from a second and a half after the start on. */
+export async function servedBeside(
+  flood: (n: number) => Asked,
+  others: (n: number) => Asked,
+  options: ProtectOptions,
+  { route, calmMs = 0 }: { readonly route?: (path: string) => string | undefined; readonly calmMs?: number } = {},
+): Promise<number> {
+  const server = http.createServer((request, response) => {
+    const name = route?.(request.url!)
+    if (name !== undefined) nameRoute(request, name)
+    setTimeout(() => response.end(), 20)
+  })
+  protect(server, { lanes: 1, limit: 2, ...options })
+  const { port } = await listen(server)
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 300 })
+  const ask = ({ path = '/', headers = {} }: Asked): Promise<number> =>
+    new Promise(resolve => {
+      const request = http.get({ port, agent, path, headers })
+      request.on('response', response => response.resume().on('end', () => resolve(response.statusCode!)))
+      request.on('error', () => resolve(0))
+    })
+  const statuses: Promise<number>[] = []
+  let sent = 0
+  for (let tick = 0; tick < 300; tick++) {
+    for (let i = 0; i < 6 && tick * 10 >= calmMs; i++) void ask(flood(sent++))
+    if (tick % 3 === 0) {
+      const status = ask(others(tick))
+      if (tick >= 150) statuses.push(status)
+    }
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  const answers = await Promise.all(statuses)
+  agent.destroy()
+  return answers.filter(status => status === 200).length / answers.length
+}

@@ -1,0 +1,279 @@
+/** No more handlers work at once than there are permits, whatever clients and dependencies do. */
+import assert from 'node:assert/strict'
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Koa from 'koa'
+import { meltproof } from '../../src/adapters/koa.ts'
+import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
+import { eventually, Holding, openDoor } from './harness.ts'
+
+/** A dependency that answers nobody until it is told to, and counts who is at work with it. */
+class Dependency {
+  working = 0
+  most = 0
+  readonly #waiting: (() => void)[] = []
+  hangs = true
+
+  async call(): Promise<void> {
+    this.most = Math.max(this.most, ++this.working)
+    if (this.hangs) await new Promise<void>(resolve => this.#waiting.push(resolve))
+    else await sleep(2)
+    this.working--
+  }
+
+  recover(): void {
+    this.hangs = false
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+}
+
+interface Service {
+  readonly guard: Guard
+  readonly dependency: Dependency
+  /** Asks, and leaves after `patienceMs`; the status, or 0 when there was none. */
+  ask(patienceMs?: number, headers?: Record<string, string>, path?: string): Promise<number>
+}
+
+async function serve(
+  t: TestContext,
+  options: ProtectOptions,
+  handlerOf: (dependency: Dependency) => RequestListener = answering,
+): Promise<Service> {
+  const dependency = new Dependency()
+  const server = http.createServer(handlerOf(dependency))
+  const guard = protect(server, { lanes: 1, ...options })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  t.after(() => {
+    dependency.recover()
+    server.close()
+    server.closeAllConnections()
+  })
+  const ask: Service['ask'] = (patienceMs = 5000, headers = {}, path = '/') =>
+    new Promise(resolve => {
+      const request = http.get({ port, path, headers, agent: false }, response => {
+        response.resume().on('end', () => resolve(response.statusCode!))
+        response.on('error', () => resolve(0))
+      })
+      request.on('error', () => resolve(0))
+      const leave = setTimeout(() => request.destroy(), patienceMs)
+      request.on('close', () => clearTimeout(leave))
+    })
+  return { guard, dependency, ask }
+}
+
+const answering =
+  (dependency: Dependency): RequestListener =>
+  (_, response) => {
+    void dependency.call().then(() => response.end('done'))
+  }
+
+/** So many come over a second, and each is told or leaves. */
+async function flood(count: number, ask: () => Promise<number>): Promise<Map<number, number>> {
+  const asked: Promise<number>[] = []
+  for (let i = 0; i < count; i++) {
+    asked.push(ask())
+    await sleep(1000 / count)
+  }
+  const byStatus = new Map<number, number>()
+  for (const status of await Promise.all(asked)) byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+  return byStatus
+}
+
+describe('a permit lasts as long as its handler works', () => {
+  it('where clients lose patience with a dependency that hangs', async t => {
+    const { guard, dependency, ask } = await serve(t, { limit: 16 })
+    await flood(200, () => ask(50))
+    // One may have been presumed over meanwhile (abandoned.ts).
+    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
+    assert.ok(guard.stats().abandoned >= 15, JSON.stringify(guard.stats()))
+    dependency.recover()
+    await eventually('every permit is back', () => guard.stats().inflight === 0)
+    assert.equal(guard.stats().abandoned, 0)
+    assert.equal(await ask(), 200)
+  })
+
+  it('where the deadline has passed and the client was told 504', async t => {
+    const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 50 })
+    const byStatus = await flood(200, () => ask())
+    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
+    assert.ok(byStatus.get(504)! >= 16 && byStatus.get(504)! <= 18, JSON.stringify([...byStatus]))
+    assert.ok(byStatus.get(503)! >= 180, JSON.stringify([...byStatus]))
+    dependency.recover()
+    await eventually('every permit is back', () => guard.stats().inflight === 0)
+    assert.equal(await ask(), 200)
+  })
+
+  it('where callers say that they wait for a millisecond', async t => {
+    const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 5000 })
+    await flood(200, () => ask(5000, { 'x-envoy-expected-rq-timeout-ms': '1' }))
+    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
+    dependency.recover()
+    await eventually('every permit is back', () => guard.stats().inflight === 0)
+  })
+
+  it('where clients leave, and handlers end without a word: who is quick again lets all go', async t => {
+    const silently =
+      (dependency: Dependency): RequestListener =>
+      (_, response) => {
+        void dependency.call().then(() => {
+          if (!response.destroyed) response.end('done')
+        })
+      }
+    const { guard, dependency, ask } = await serve(t, { limit: 8 }, silently)
+    await flood(100, () => ask(50))
+    assert.ok(dependency.most <= 10, `${dependency.most} at work`)
+    dependency.recover()
+    await eventually('somebody is served again', async () => (await ask(1000)) === 200)
+    await eventually('every permit is back', async () => {
+      const together = await Promise.all(Array.from({ length: 20 }, () => ask()))
+      return together.every(status => status === 200) && guard.stats().abandoned === 0
+    })
+  })
+
+  it('where a framework swallows the end, and its adapter tells', async t => {
+    const { guard, dependency, ask } = await serve(t, { limit: 4 }, dependency => {
+      const app = new Koa({ asyncLocalStorage: false })
+      app.silent = true
+      app.use(meltproof())
+      app.use(async context => {
+        await dependency.call()
+        context.body = 'done'
+      })
+      return app.callback()
+    })
+    const gone = Array.from({ length: 4 }, () => ask(50))
+    await Promise.all(gone)
+    assert.equal(guard.stats().abandoned, 4)
+    dependency.recover()
+    await eventually('every permit is back', () => guard.stats().inflight === 0)
+  })
+
+  it('and comes back when the handler closes the connection itself', async () => {
+    const house = await openDoor((request, response) => {
+      if (request.url === '/socket') request.socket.destroy()
+      else response.destroy()
+    })
+    for (const path of ['/socket', '/response']) {
+      assert.equal(await (await house.connect()).get(path).rest(), '')
+      await eventually('nothing is held', () => house.door.inflight === 0)
+    }
+    assert.equal(house.door.abandoned, 0)
+  })
+
+  it('however the client leaves: by closing, by half-closing, by a reset', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 3 })
+    const held = []
+    for (const [path, leave] of [
+      ['/close', 'destroy'],
+      ['/reset', 'resetAndDestroy'],
+      ['/half', 'end'],
+    ] as const) {
+      const client = (await house.connect()).get(path)
+      held.push(await holding.take(path))
+      client.socket[leave]()
+    }
+    await eventually('all have left', () => house.door.abandoned === 3)
+    assert.equal(house.door.inflight, 3)
+    for (const { response } of held) response.end()
+    await eventually('nothing is held', () => house.door.inflight === 0)
+    assert.equal(house.door.abandoned, 0)
+  })
+
+  it('when Node closes a connection on which nothing moves', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 1 })
+    house.server.timeout = 60
+    const client = (await house.connect()).get('/idle')
+    const { response } = await holding.take('/idle')
+    await client.rest()
+    assert.equal(house.door.inflight, 1)
+    response.end()
+    await eventually('nothing is held', () => house.door.inflight === 0)
+  })
+})
+
+describe('a permit comes back though nobody tells', () => {
+  const takesOver: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+    'when the app takes the connection from Node': (request, response) => response.detachSocket(request.socket),
+    'when the app removes the listeners of the connection': request => {
+      request.socket.removeAllListeners('close')
+    },
+  }
+  for (const [name, take] of Object.entries(takesOver)) {
+    it(name, async () => {
+      const holding = new Holding()
+      const house = await openDoor(
+        (request, response) => {
+          if (request.url === '/taken') take(request, response)
+          holding.handler(request, response)
+        },
+        { limit: 1 },
+      )
+      const client = (await house.connect()).get('/taken')
+      const taken = await holding.take('/taken')
+      if (name.includes('listeners')) {
+        client.destroy()
+        await eventually('its client is gone', () => taken.request.socket.destroyed)
+        taken.response.end()
+      }
+      const other = (await house.connect()).get('/other')
+      const { response } = await holding.take('/other')
+      response.end('served')
+      assert.equal((await other.answer()).body, 'served')
+      await eventually('nothing is held', () => house.door.inflight === 0)
+      client.destroy()
+    })
+  }
+})
+
+describe('uploads', () => {
+  it('that end all at once work no more at a time than there are permits; whom there is no room for is told', async () => {
+    let working = 0
+    let most = 0
+    const aborted: string[] = []
+    const house = await openDoor(
+      (request, response) => {
+        request.on('aborted', () => aborted.push(request.url!))
+        request.on('error', () => {})
+        request.resume().on('end', async () => {
+          most = Math.max(most, ++working)
+          await sleep(40)
+          working--
+          response.end('thanks')
+        })
+      },
+      { limit: 2, tuning: { maxWaitMs: 150 } },
+    )
+    const slow = []
+    for (let i = 0; i < 40; i++) {
+      const client = await house.connect()
+      client.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+      slow.push(client)
+      await sleep(12)
+    }
+    await eventually('all upload', () => house.door.counts.admitted === 40)
+    for (const client of slow) client.send('2')
+    const statuses = []
+    for (const client of slow) statuses.push((await client.answer()).status)
+    assert.equal(most, 2)
+    assert.ok(statuses.includes(200) && statuses.includes(503), String(statuses))
+    assert.ok(statuses.every(status => status === 200 || status === 503))
+    await eventually('those without room are told so', () => aborted.length === house.door.counts.shed.late)
+    await eventually('nothing is held', () => house.door.inflight === 0)
+  })
+
+  it('whose bodies never come keep nobody out', async () => {
+    const house = await openDoor((request, response) => void request.resume().on('end', () => response.end('served')), {
+      limit: 2,
+      tuning: { maxWaitMs: 400 },
+    })
+    for (let i = 0; i < 60; i++) {
+      const never = await house.connect()
+      never.send('POST /never HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n')
+      if (i % 3 === 0) assert.equal((await (await house.connect()).get('/').answer()).status, 200)
+    }
+  })
+})

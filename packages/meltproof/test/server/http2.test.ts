@@ -1,0 +1,117 @@
+/** HTTP/2 by its compatibility API: what is answered in the handler's place is answered without a warning of Node's. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2, { type ClientHttp2Session, type Http2Server, type IncomingHttpHeaders } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { protect, type ProtectOptions } from '../../src/index.ts'
+import { refuseAll } from './harness.ts'
+
+const servers: Http2Server[] = []
+const sessions: ClientHttp2Session[] = []
+const warnings: string[] = []
+const onWarning = (warning: Error): void => void warnings.push(`${warning.name}: ${warning.message}`)
+process.on('warning', onWarning)
+after(() => {
+  process.off('warning', onWarning)
+  for (const session of sessions) session.destroy()
+  for (const server of servers) server.close()
+})
+
+async function serve(options: ProtectOptions, listener: Parameters<typeof http2.createServer>[1]) {
+  const server = http2.createServer(listener as never)
+  servers.push(server)
+  const guard = protect(server, { lanes: 1, ...options })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  sessions.push(session)
+  return { guard, session }
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+async function ask(session: ClientHttp2Session, headers: object, body?: Buffer): Promise<Answered> {
+  const stream = session.request({ ':path': '/', ...headers } as never, { endStream: body === undefined })
+  if (body !== undefined) stream.end(body)
+  let text = ''
+  stream.setEncoding('utf8').on('data', chunk => (text += chunk))
+  const ended = once(stream, 'end')
+  const [head] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+  await ended
+  return { status: Number(head[':status']), headers: head, body: text }
+}
+
+/** Node tells of warnings on a later tick. */
+async function assertNoWarning(): Promise<void> {
+  await turn()
+  assert.deepEqual(warnings, [])
+}
+
+const REQUESTS: Readonly<Record<string, [headers: object, body?: Buffer]>> = {
+  'a GET': [{ ':method': 'GET' }],
+  'a HEAD': [{ ':method': 'HEAD' }],
+  'a browser': [{ ':method': 'GET', accept: 'text/html' }],
+  'an upload': [{ ':method': 'POST' }, Buffer.alloc(60_000)],
+  'one that expects 100-continue': [{ ':method': 'POST', expect: '100-continue' }, Buffer.alloc(10)],
+}
+
+describe('over HTTP/2', () => {
+  for (const [what, [headers, body]] of Object.entries(REQUESTS)) {
+    it(`${what} is shed without a warning`, async () => {
+      const { session, guard } = await serve({ limit: 1, queue: refuseAll() }, () => {})
+      const held = session.request({ ':path': '/held' })
+      held.on('error', () => {})
+      for (let i = 0; guard.stats().inflight < 1 && i < 1000; i++) await new Promise(r => setTimeout(r, 2))
+      const answer = await ask(session, headers, body)
+      assert.equal(answer.status, 503)
+      assert.equal(answer.body.length > 0, what !== 'a HEAD')
+      await assertNoWarning()
+    })
+
+    it(`${what} is answered 504 without a warning`, async () => {
+      const { session } = await serve({ deadlineMs: 40 }, (_request, response) => {
+        // A proxy copies what it was told.
+        response.setHeader('x-request-id', '7')
+      })
+      const answer = await ask(session, headers, body)
+      assert.equal(answer.status, 504)
+      assert.equal(answer.headers['x-request-id'], '7')
+      assert.equal(answer.body.length > 0, what !== 'a HEAD')
+      await assertNoWarning()
+    })
+  }
+
+  it('what a handler writes after its 504 is nothing, without a warning', async () => {
+    const done = Promise.withResolvers<void>()
+    const { session } = await serve({ deadlineMs: 40 }, (_request, response) => {
+      response.on('finish', () => {
+        response.setHeader('x-late', '1')
+        response.writeHead(200, { 'content-type': 'text/plain' })
+        response.write('too late')
+        response.end('really', () => done.resolve())
+      })
+    })
+    assert.equal((await ask(session, {})).status, 504)
+    await done.promise
+    await assertNoWarning()
+  })
+
+  it('a server that drains answers without a warning', async () => {
+    const { session, guard } = await serve({ drainDelayMs: 200, readiness: '/ready' }, (_request, response) =>
+      response.end('ok'),
+    )
+    assert.equal((await ask(session, { ':path': '/ready' })).status, 200)
+    const drained = guard.drain(1000)
+    const stream = session.request({ ':path': '/' })
+    stream.resume()
+    await once(stream, 'close')
+    await assertNoWarning()
+    session.close()
+    await drained
+  })
+})
