@@ -21,6 +21,7 @@ export class Loop {
   readonly #external = new EventHeap<Task>()
   readonly #kernel = new EventHeap<Task>()
   #immediates: Task[] = []
+  #ticks: Task[] = []
 
   constructor(core: Core = wholeCore) {
     this.#core = core
@@ -32,6 +33,11 @@ export class Loop {
 
   setImmediate(task: Task): void {
     this.#immediates.push(task)
+  }
+
+  /** When the callback under way is over, as `process.nextTick` and promises have it. */
+  nextTick(task: Task): void {
+    this.#ticks.push(task)
   }
 
   /** Something outside (a socket, a dependency) becomes ready at a time, and is polled when the loop gets there. */
@@ -55,7 +61,7 @@ export class Loop {
   run(untilMs: number): void {
     while (this.nowMs < untilMs) {
       this.turns++
-      while (this.#timers.nextAt <= this.nowMs) this.#timers.pop()!()
+      while (this.#timers.nextAt <= this.nowMs) this.#call(this.#timers.pop()!)
       if (this.#immediates.length === 0) {
         const next = Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt)
         if (next === Number.POSITIVE_INFINITY) return
@@ -63,10 +69,17 @@ export class Loop {
       }
       const polledAt = this.nowMs
       while (this.#kernel.nextAt <= polledAt) this.#kernel.pop()!()
-      for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#external.pop()!()
+      for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#call(this.#external.pop()!)
       const immediates = this.#immediates
       this.#immediates = []
-      for (const task of immediates) task()
+      for (const task of immediates) this.#call(task)
     }
+  }
+
+  #call(task: Task): void {
+    task()
+    if (this.#ticks.length === 0) return
+    for (const tick of this.#ticks) tick()
+    this.#ticks.length = 0
   }
 }

@@ -28,6 +28,8 @@ export interface SimOptions {
   readonly queue?: MakeDiscipline<SimRequest>
   /** Undefined: no admission at all. */
   readonly law: ((busyMs: () => number) => LimitLaw) | undefined
+  /** Everybody counts, as behind a limit that an operator gave. @default false */
+  readonly everybodyCounts?: boolean
   readonly sloMs?: number
 }
 
@@ -77,9 +79,14 @@ export interface SimRequest extends Entry, Stay {
   knownKind: number
   steps: readonly Step[]
   step: number
+  /** Its CPU takes so many times as long as it will later. */
+  coldness: number
   /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
+
+/** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
+export const HEAD_SHARE = 0.7
 
 /** While somebody waits, the door looks this often for who outstays, ms. */
 const LOOK_EVERY_MS = 5
@@ -179,7 +186,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
     for (const request of abandoned.takePresumedOver(loop.nowMs)) drop(request)
-    if (!outstayers.look(loop.nowMs, loop.busyMs)) return
+    if (options.everybodyCounts || !outstayers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
       if (outstayers.full || outstayers.tooShort(request)) return
       if (request.state === 'left' || !outstayers.has(request)) continue
@@ -201,8 +208,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     })
   }
 
-  function arrive(createdAt: number, tries: number, user: number): void {
-    const kind = workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt)
+  function arrive(createdAt: number, tries: number, user: number, given?: number): void {
+    const kind = given ?? (workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt))
     const request: SimRequest = {
       createdAt,
       arrivedAt: 0,
@@ -218,6 +225,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       knownKind: -1,
       steps: [],
       step: 0,
+      coldness: 1,
       startedAt: 0,
       staysSince: 0,
       kindNoted: 0,
@@ -243,7 +251,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       serve(request)
       return
     }
-    loop.burn(shedCostMs * 0.7)
+    loop.burn(shedCostMs * HEAD_SHARE)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
       loop.burn(parseCostMs)
@@ -285,7 +293,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   function turnAway(request: SimRequest): void {
-    loop.burn(shedCostMs * 0.3)
+    loop.burn(shedCostMs * (1 - HEAD_SHARE))
     request.state = 'over'
     shed++
     count(request, 'shed')
@@ -300,9 +308,16 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     stays.started(request, request.kind)
     serving.add(request)
     request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
+    request.coldness = coldness()
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
+  }
+
+  /** How many times what a request costs later one costs that starts now. */
+  function coldness(): number {
+    const { times, requests } = workload.warmUp ?? { times: 1, requests: 1 }
+    return 1 + (times - 1) * Math.exp(-started / requests)
   }
 
   function proceed(request: SimRequest): void {
@@ -317,7 +332,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
         return
       }
       if ('cpu' in step) {
-        loop.burn(step.cpu)
+        loop.burn(step.cpu * request.coldness)
         continue
       }
       if ('timer' in step) {
@@ -336,7 +351,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       )
       return
     }
-    finish(request)
+    // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
+    loop.nextTick(() => finish(request))
   }
 
   function finish(request: SimRequest): void {
@@ -365,6 +381,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (gate === undefined) unguarded--
   }
 
+  const given = workload.arrivals
+  const comes = (index: number): void => {
+    const next = given?.[index]
+    if (next === undefined) return
+    arrive(next.atMs, 0, 0, next.kind)
+    loop.kernelAt(next.atMs, () => comes(index + 1))
+  }
   // Arrivals: a Poisson process whose rate may change, generated one ahead.
   const generate = (fromMs: number): void => {
     const rate = workload.rate(fromMs)
@@ -375,7 +398,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (rate > 0) arrive(next, 0, workload.users === undefined ? 0 : Math.floor(random.next() * workload.users))
     loop.kernelAt(next, () => generate(next))
   }
-  generate(0)
+  if (given === undefined) generate(0)
+  else comes(0)
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]

@@ -34,6 +34,8 @@ export interface Kind {
 export interface Workload {
   /** Arrivals per second at a time. */
   readonly rate: (nowMs: number) => number
+  /** Who comes when, instead of a rate; in order. */
+  readonly arrivals?: readonly { readonly atMs: number; readonly kind: number }[]
   /** What one request does. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** Kinds of requests, instead of `steps`. */
@@ -50,6 +52,11 @@ export interface Workload {
   readonly stalls?: readonly (readonly [atMs: number, forMs: number])[]
   /** The garbage that requests leave behind stops the loop once in so many of them. @default never */
   readonly gc?: { readonly everyRequests: number; readonly pauseMs: number }
+  /**
+   * The process has just started: what the first to be served costs, as so many times what it costs once the compiler
+   * has seen enough; of what is beyond, a third is left after so many requests.
+   */
+  readonly warmUp?: { readonly times: number; readonly requests: number }
   /** The core, made anew for every run. @default one of our own */
   readonly core?: (random: Random) => Core
   /** Every request comes on a connection of its own, through so many listening sockets. @default standing connections */

@@ -34,7 +34,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
-  MELTPROOF_CLIENT_DISCARDED: 'A query was sent on a connection whose last query was cancelled by its deadline.',
+  MELTPROOF_CLIENT_DISCARDED:
+    'A query was sent on a connection whose last query passed its deadline, and the server did not say in time that it is over.',
 }
 
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */

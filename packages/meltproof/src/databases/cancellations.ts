@@ -1,47 +1,75 @@
 /**
- * Cancellations under way. Each is a connection of its own to a server that may be in trouble already, so only some go
- * at once, and only so many wait; beyond that the database's own timeout has to do.
+ * The cancellations of one pool. Each is a connection of its own to a server that may be in trouble already, so only
+ * some go at once. The others wait for their turn, and one whose query ends meanwhile is never made.
  */
-import { startFairTimer } from '../deadline/fair-timer.ts'
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 
-/** At once; a pool is seldom larger than a few times this. */
+/** PostgreSQL starts a process for each. */
 const MOST_AT_ONCE = 8
-const MOST_WAITING = 256
-/** One that takes longer is given up: the server's own timeout has ended the query by then, or nothing will. */
-const CANCELLATION_MS = 5000
+/** One that takes longer is given up, ms: connecting and sending twenty bytes takes a few. */
+const CANCELLATION_MS = 2000
 
-/** Begins a cancellation; calls `done` once it is over, however it ended. Returns a function that gives it up. */
-export type Cancellation = (done: () => void) => () => void
+/**
+ * How one ended. `processed`: the server has taken it, so it does not come later. `unsent`: it never left.
+ * `unknown`: it may still arrive.
+ */
+export type CancellationOutcome = 'processed' | 'unsent' | 'unknown'
 
-let underWay = 0
-const waiting: Cancellation[] = []
+/**
+ * Begins a cancellation; calls `done` once it is over, however it ended. Returns a function that gives it up, after
+ * which it must call `done` too.
+ */
+export type Cancellation = (done: (outcome: CancellationOutcome) => void) => () => void
 
-/** Runs it now or when others are done. Never throws. */
-export function runCancellation(cancellation: Cancellation): void {
-  if (underWay < MOST_AT_ONCE) begin(cancellation)
-  else if (waiting.length < MOST_WAITING) waiting.push(cancellation)
+interface Waiting {
+  readonly cancellation: Cancellation
+  readonly over: (outcome: CancellationOutcome) => void
 }
 
-function begin(cancellation: Cancellation): void {
-  underWay++
-  let over = false
-  let giveUp = (): void => {}
-  const done = (): void => {
-    if (over) return
-    over = true
-    timer.cancel()
-    underWay--
-    const next = waiting.shift()
-    if (next !== undefined) begin(next)
+export class Cancellations {
+  #underWay = 0
+  readonly #waiting = new Set<Waiting>()
+
+  /**
+   * Runs it now or when others are done, and calls `over` then. Returns a function that takes it back: true if it had
+   * not begun, and `over` is not called. Never throws.
+   */
+  run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
+    const entry: Waiting = { cancellation, over }
+    this.#waiting.add(entry)
+    this.#next()
+    return () => this.#waiting.delete(entry)
   }
-  const timer = startFairTimer(CANCELLATION_MS, () => {
-    giveUp()
-    done()
-  })
-  try {
-    giveUp = cancellation(done)
-  } catch {
-    // Nobody to tell: the call it belongs to has been answered already.
-    done()
+
+  #next(): void {
+    for (const entry of this.#waiting) {
+      if (this.#underWay >= MOST_AT_ONCE) return
+      this.#waiting.delete(entry)
+      this.#begin(entry)
+    }
+  }
+
+  #begin({ cancellation, over }: Waiting): void {
+    this.#underWay++
+    let timer: FairTimer | undefined
+    let ended = false
+    const done = (outcome: CancellationOutcome): void => {
+      if (ended) return
+      ended = true
+      timer?.cancel()
+      this.#underWay--
+      over(outcome)
+      this.#next()
+    }
+    try {
+      const giveUp = cancellation(done)
+      if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
+    } catch {
+      // Nobody to tell: the call it belongs to has been answered already.
+      done('unsent')
+    }
   }
 }
+
+/** Of connections that are in no pool. */
+export const loneCancellations: Cancellations = new Cancellations()

@@ -4,8 +4,9 @@ import { MeltproofError } from '../errors.ts'
 export function discardedError(what: string, cause: Error): MeltproofError {
   return new MeltproofError(
     'MELTPROOF_CLIENT_DISCARDED',
-    `This ${what} connection ran a query whose deadline passed. The query was cancelled and the connection is discarded, ` +
-      'because a late cancel would hit the next query on it. Release it (a pool makes a new one), or connect anew.',
+    `This ${what} connection ran a query whose deadline passed, and the server did not say in time that the query is ` +
+      'over. The connection is discarded, because a late cancel would hit the next query on it. Release it (a pool makes ' +
+      'a new one), or connect anew.',
     { cause },
   )
 }

@@ -1,6 +1,7 @@
 /**
  * meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. A query whose deadline
- * has passed calls back on time, is ended at the server by KILL QUERY, and its connection is discarded.
+ * has passed calls back on time and is ended at the server by KILL QUERY; its connection is used again once the server
+ * is done with it.
  *
  * Patches the instance it is given, so that whoever holds it already (an ORM, say) is bounded too.
  */
@@ -9,15 +10,19 @@ import type { Budget } from '../deadline/budget.ts'
 import { show } from '../options.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
-import { type Cancellation, runCancellation } from './cancellations.ts'
-import { discardedError, notRecognised } from './discarded.ts'
-import { noteCall } from './note-call.ts'
+import { Cancellations } from './cancellations.ts'
+import { ConnectionLine } from './connection-line.ts'
+import { notRecognised } from './discarded.ts'
+import { BoundConnection, type Lender } from './mysql2-connection.ts'
+import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
+import { Replacements } from './replacements.ts'
 
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
  * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs
  * in, whichever is less. When it passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`,
- * and the connection is not used again. The same when the budget ends early because the client has left.
+ * and the connection is used again when the server has said that the query is over. The same when the budget ends early
+ * because the client has left.
  *
  * Queries without a callback (streams of rows) run at the reader's pace and are left alone.
  *
@@ -34,48 +39,33 @@ export function bound<T extends object>(client: T, options: BoundDatabaseOptions
   return client
 }
 
-// What is used of mysql2, by shape: it is an optional peer, and several copies of it may be installed.
-
-interface Command {
-  readonly sql?: unknown
-  onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined
-  start?: (...args: unknown[]) => unknown
-}
-
-interface Connection {
-  addCommand: (command: Command) => Command
-  destroy(): void
-  query(sql: string, callback: (error: Error | null) => void): unknown
-  on(event: string, listener: (error?: Error) => void): unknown
-  readonly threadId?: number | null
-  readonly config: object
-  readonly _command?: Command | null
-  readonly _pool?: unknown
-}
-
-type GetConnection = (callback: (error: Error | null, connection?: Connection & { release(): void }) => void) => void
-
-interface Pool {
-  getConnection: GetConnection
-  readonly config: { readonly connectionConfig: object }
-}
-
-function isPool(value: unknown): value is Pool {
-  const { getConnection, config } = (value ?? {}) as Partial<Pool>
-  return typeof getConnection === 'function' && typeof config?.connectionConfig === 'object'
-}
-
-function isConnection(value: unknown): value is Connection {
-  const { addCommand, destroy, config } = (value ?? {}) as Partial<Connection>
-  return typeof addCommand === 'function' && typeof destroy === 'function' && typeof config === 'object'
-}
-
 const BOUND = Symbol.for('meltproof.bound')
 
 function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
   if (BOUND in pool) return
   Object.defineProperty(pool, BOUND, { value: true })
   const original = pool.getConnection.bind(pool)
+  const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
+  const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
+  // Who has said how long the line may be means mysql2's own.
+  const ownLine = waitForConnections === false || queueLimit > 0
+  const line = new ConnectionLine<PooledConnection>({
+    limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
+    connect: original,
+    giveBack: connection => connection.release(),
+  })
+  const lender: Lender = { line, replacements: new Replacements(() => size), cancellations: new Cancellations() }
+  const out = new Set<PooledConnection>()
+  const releaseConnection = pool.releaseConnection.bind(pool)
+  // Whoever comes back passes here, and whoever is taken out of the pool for good.
+  pool.releaseConnection = connection => {
+    releaseConnection(connection)
+    if (out.delete(connection)) line.free()
+  }
+  Object.defineProperty(pool, 'waitingCount', {
+    configurable: true,
+    get: () => line.waiting + (pool._connectionQueue?.length ?? 0),
+  })
   pool.getConnection = callback => {
     // The pool calls back from whoever released a connection: without this the query would run in their budget.
     const inContext = AsyncLocalStorage.bind(callback)
@@ -86,111 +76,27 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
       process.nextTick(inContext, error)
       return
     }
-    let over = false
-    budget.onEnd(reason => {
-      over = true
-      inContext(reason as Error)
-    })
-    original((error, connection) => {
-      // It came too late: the next one in line may have it.
-      if (over) {
-        connection?.release()
+    line.wait(budget, (error, connection) => {
+      if (error || connection === undefined) {
+        inContext(error ?? null)
         return
       }
-      over = true
-      budget.settle()
-      if (connection !== undefined) boundConnection(connection, options)
-      inContext(error, connection)
+      out.add(connection)
+      const given = boundConnection(connection, options)
+      // What it inherits: its own is that of whoever had it before.
+      const { release } = Object.getPrototypeOf(connection) as PooledConnection
+      connection.release = given.checkOut(lender, () => release.call(connection))
+      inContext(null, connection)
     })
   }
 }
 
-interface InFlight {
-  readonly command: Command
-  finish(error: Error): void
-}
+const connections = new WeakMap<Connection, BoundConnection>()
 
-function boundConnection(connection: Connection, options: CheckedDatabaseOptions): void {
-  if (BOUND in connection) return
-  Object.defineProperty(connection, BOUND, { value: true })
-  const original = connection.addCommand
-  const inFlight = new Set<InFlight>()
-  let discarded: Error | undefined
-
-  const discard = (reason: Error): void => {
-    discarded = reason
-    const kill = killQuery(connection)
-    if (kill !== undefined) runCancellation(kill)
-    connection.destroy()
-    // mysql2 puts its own here, which says less.
-    connection.addCommand = bounded
-    for (const other of inFlight) other.finish(discardedError('MySQL', reason))
-  }
-
-  const bounded = (command: Command): Command => {
-    const { onResult } = command
-    // A handshake, a ping, a stream of rows: no query that somebody waits for.
-    if (typeof command.sql !== 'string' || typeof onResult !== 'function') return original.call(connection, command)
-    const refuse = (error: unknown): Command => {
-      command.onResult = undefined
-      process.nextTick(onResult, error)
-      // Through the line all the same, where it ends without having sent anything: a pool waits for its end.
-      command.start = () => null
-      return discarded === undefined ? original.call(connection, command) : command
-    }
-    if (discarded !== undefined) return refuse(discardedError('MySQL', discarded))
-    let budget: Budget
-    try {
-      budget = openCallBudget(options.queryMs, 'query', 'a MySQL query')
-    } catch (error) {
-      return refuse(error)
-    }
-    const inContext = AsyncLocalStorage.bind(onResult)
-    const noted = noteCall('mysql', connection.config, 'query')
-    const entry: InFlight = {
-      command,
-      finish: error => {
-        if (!inFlight.delete(entry)) return
-        budget.settle()
-        noted?.end(error)
-        command.onResult = () => {}
-        process.nextTick(inContext, error)
-      },
-    }
-    inFlight.add(entry)
-    command.onResult = (error, ...results) => {
-      if (!inFlight.delete(entry)) return
-      budget.settle()
-      noted?.end(error)
-      inContext(error, ...results)
-    }
-    budget.onEnd(reason => {
-      const running = connection._command === command
-      // Still in line: it ends there without having been sent, and nobody else's query is touched.
-      if (!running) command.start = () => null
-      entry.finish(reason)
-      if (running) discard(reason)
-    })
-    return original.call(connection, command)
-  }
-  connection.addCommand = bounded
-}
-
-/** Ends what the connection's thread is running, from a connection of its own made the same way. */
-function killQuery(connection: Connection): Cancellation | undefined {
-  const { threadId, config } = connection
-  if (typeof threadId !== 'number') return undefined
-  // A pool's connection takes itself out of the pool, and back in; what it extends does neither.
-  const own = connection.constructor
-  const plain = own.name === 'PoolConnection' ? Object.getPrototypeOf(own) : own
-  return done => {
-    const killer = new (plain as new (options: object) => Connection)({ config })
-    const end = (): void => {
-      killer.destroy()
-      done()
-    }
-    killer.on('error', end)
-    killer.query(`KILL QUERY ${threadId}`, end)
-    return () => killer.destroy()
-  }
+function boundConnection(connection: Connection, options: CheckedDatabaseOptions): BoundConnection {
+  const known = connections.get(connection)
+  if (known !== undefined) return known
+  const made = new BoundConnection(connection, options)
+  connections.set(connection, made)
+  return made
 }

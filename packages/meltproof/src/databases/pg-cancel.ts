@@ -27,16 +27,23 @@ export function pgCancellation(client: CancelTarget): Cancellation | undefined {
   if (typeof processID !== 'number' || typeof secretKey !== 'number') return undefined
   return done => {
     const socket = host.startsWith('/') ? connectTcp(`${host}/.s.PGSQL.${port}`) : connectTcp(port, host)
+    let sent = false
+    let failed = false
+    // The server closes once it has signalled the backend; before that nothing is certain.
+    const over = (): void => done(!sent ? 'unsent' : failed ? 'unknown' : 'processed')
+    const fail = (): void => {
+      failed = true
+      socket.destroy()
+    }
     const send = (on: Socket): void => {
-      on.on('error', () => {})
-      // The server's closing is the answer.
-      on.on('close', done)
+      sent = true
       on.resume()
-      on.end(cancelRequest(processID, secretKey))
+      // Not ended: to a proxy that would be a reason to close our side before it has passed the request on.
+      on.write(cancelRequest(processID, secretKey))
     }
     socket.unref()
-    socket.on('error', () => {})
-    socket.on('close', done)
+    socket.on('error', fail)
+    socket.on('close', over)
     socket.once('connect', () => {
       if (!ssl) return send(socket)
       const secure = (): void => {
@@ -44,7 +51,8 @@ export function pgCancellation(client: CancelTarget): Cancellation | undefined {
         if (!host.startsWith('/') && !/^[\d.]+$|:/.test(host)) options.servername ??= host
         if (sslNegotiation === 'direct') options.ALPNProtocols = ['postgresql']
         const encrypted = connectTls(options, () => send(encrypted))
-        encrypted.on('error', () => socket.destroy())
+        encrypted.on('error', fail)
+        encrypted.on('close', () => socket.destroy())
       }
       if (sslNegotiation === 'direct') return secure()
       socket.once('data', answer => {
@@ -53,7 +61,7 @@ export function pgCancellation(client: CancelTarget): Cancellation | undefined {
       })
       socket.write(request(8, SSL_REQUEST_CODE))
     })
-    return () => socket.destroy()
+    return fail
   }
 }
 

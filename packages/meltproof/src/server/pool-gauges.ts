@@ -24,7 +24,9 @@ const KINDS: readonly { readonly name: string; readonly read: Read }[] = [
 ]
 
 function queueLength(pool: object | undefined): unknown {
-  return (pool as { _connectionQueue?: { length?: unknown } } | undefined)?._connectionQueue?.length
+  // A bound pool (meltproof/mysql2) has a line of its own, and tells of both.
+  const { waitingCount, _connectionQueue } = (pool ?? {}) as { waitingCount?: unknown; _connectionQueue?: unknown[] }
+  return waitingCount ?? _connectionQueue?.length
 }
 
 /** A function that reads this pool; undefined when it is none we know. */

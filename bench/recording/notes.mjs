@@ -1,0 +1,124 @@
+/**
+ * What a recorded app notes of itself: for each request that starts, its slices of CPU and what it waited for between
+ * them; pauses for garbage; and how busy the loop was. A slice is timed by the wall, and the kernel says how much of it
+ * the thread was ready to run and had no core. Costs about 3 us a slice.
+ */
+import { openSync, readSync } from 'node:fs'
+import { PerformanceObserver, performance } from 'node:perf_hooks'
+
+/** How often the account of the loop is written down, ms. */
+const ACCOUNT_EVERY_MS = 100
+
+/** The kernel's count of how long this thread had to wait for a core, ms; always 0 where there is none. */
+function waitedForCore() {
+  let file
+  try {
+    file = openSync('/proc/thread-self/schedstat')
+  } catch {
+    return () => 0
+  }
+  const bytes = Buffer.alloc(128)
+  const [SPACE, ZERO] = [32, 48]
+  return () => {
+    readSync(file, bytes, 0, bytes.length, 0)
+    let at = bytes.indexOf(SPACE) + 1
+    let ns = 0
+    for (; bytes[at] !== SPACE; at++) ns = ns * 10 + bytes[at] - ZERO
+    return ns / 1e6
+  }
+}
+
+export class Notes {
+  /** One a request, in order of their starts: its kind, and steps of four numbers each (see OwnNotes). */
+  requests = []
+  /** Pauses for garbage: at, for. */
+  garbage = []
+  /** The loop so far: at, busy, waited for a core, started, shed. */
+  account = []
+  #stolenMs = waitedForCore()
+  #shed
+  #accountedAt = Number.NEGATIVE_INFINITY
+  #depth = 0
+  #sliceAt = 0
+  #stolenBefore = 0
+
+  /** `shed` answers how many requests were turned away so far. */
+  constructor(shed) {
+    this.#shed = shed
+    new PerformanceObserver(list => {
+      for (const { startTime, duration } of list.getEntries()) this.garbage.push(startTime, duration)
+    }).observe({ entryTypes: ['gc'] })
+  }
+
+  /** A request starts. */
+  starts(kind) {
+    const nowMs = performance.now()
+    if (nowMs >= this.#accountedAt + ACCOUNT_EVERY_MS) this.#settle(nowMs)
+    const own = new OwnNotes(this, kind)
+    this.requests.push(own)
+    return own
+  }
+
+  /** A slice of CPU begins; within another it is part of that one. */
+  begins() {
+    if (this.#depth++ > 0) return
+    this.#stolenBefore = this.#stolenMs()
+    this.#sliceAt = performance.now()
+  }
+
+  ends(steps) {
+    if (--this.#depth > 0) return
+    const endedAt = performance.now()
+    steps.push(CPU, this.#sliceAt, endedAt - this.#sliceAt, this.#stolenMs() - this.#stolenBefore)
+  }
+
+  all() {
+    this.#settle(performance.now())
+    return {
+      requests: this.requests.map(({ kind, steps }) => ({ kind, steps })),
+      garbage: this.garbage,
+      account: this.account,
+    }
+  }
+
+  #settle(nowMs) {
+    this.#accountedAt = nowMs
+    const { active } = performance.eventLoopUtilization()
+    this.account.push(nowMs, active, this.#stolenMs(), this.requests.length, this.#shed())
+  }
+}
+
+export const [CPU, YIELD, POOL] = [0, 1, 2]
+
+/** Of one request. Each step is four numbers: which it is, when it began, how long it took, and how much of that was stolen. */
+class OwnNotes {
+  steps = []
+  #notes
+
+  constructor(notes, kind) {
+    this.#notes = notes
+    this.kind = kind
+  }
+
+  /** Not a function that runs another: the compiler would make one of both, and be wrong about busy loops for seconds. */
+  begins() {
+    this.#notes.begins()
+  }
+
+  ends() {
+    this.#notes.ends(this.steps)
+  }
+
+  async yields() {
+    this.steps.push(YIELD, performance.now(), 0, 0)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+
+  /** Notes how long a place was held. */
+  async holding(use) {
+    const startedAt = performance.now()
+    const held = await use()
+    this.steps.push(POOL, startedAt, performance.now() - startedAt, 0)
+    return held
+  }
+}

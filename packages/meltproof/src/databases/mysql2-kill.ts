@@ -1,0 +1,29 @@
+/** MySQL's way to end a query: `KILL QUERY` from a connection of its own, made the same way. */
+import type { Cancellation } from './cancellations.ts'
+import type { Connection } from './mysql2-shapes.ts'
+
+/** Ends what the connection's thread is running; undefined when it has none yet. */
+export function killQuery(connection: Connection): Cancellation | undefined {
+  const { threadId, config } = connection
+  if (typeof threadId !== 'number') return undefined
+  // A pool's connection takes itself out of the pool, and back in; what it extends does neither.
+  const own = connection.constructor
+  const plain = own.name === 'PoolConnection' ? Object.getPrototypeOf(own) : own
+  return done => {
+    const killer = new (plain as new (options: object) => Connection)({ config })
+    let sent = false
+    const end = (outcome: 'processed' | 'unknown'): void => {
+      killer.destroy()
+      done(sent ? outcome : 'unsent')
+    }
+    killer.on('connect', () => {
+      sent = true
+    })
+    killer.on('error', () => end('unknown'))
+    // An error that the server sends is an answer too: there is no such thread any more.
+    killer.query(`KILL QUERY ${threadId}`, error =>
+      end((error as { fatal?: boolean } | null)?.fatal === true ? 'unknown' : 'processed'),
+    )
+    return () => end('unknown')
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The way of a connection from a query whose deadline has passed back into use. A cancel is tied to a connection, not
+ * to a query: one that arrives late hits whatever runs next. So the connection stays occupied until
+ * 1. the server has said that the query is over, cancelled or not, and
+ * 2. the server has taken the cancel (or it was never sent), and
+ * 3. an empty round trip has come back, which is what a cancel hits that was taken but had not struck yet.
+ * Where that does not come the connection is lost.
+ */
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
+import type { CancellationOutcome } from './cancellations.ts'
+
+/**
+ * How long to wait for each answer, ms. A database looks for interrupts every few milliseconds; what takes longer than
+ * this is stuck where it does not look, or the cancel went to nobody.
+ */
+export const PATIENCE_MS = 2000
+
+export interface RecoveryHooks {
+  /**
+   * Cancels the query now or in its turn, and calls `over` then. Returns a function that takes that back, true if it had
+   * not begun; undefined when there is nothing to cancel with.
+   */
+  cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
+  /** One round trip. Settles when the server has answered, with whatever, or the connection is gone. */
+  probe(): Promise<unknown>
+  /** It may be used again. */
+  recovered(): void
+  /** The answer is overdue. It can still recover until {@link Recovery.stop}, unless `final`. */
+  lost(final: boolean): void
+}
+
+export class Recovery {
+  readonly #hooks: RecoveryHooks
+  #running: boolean
+  #cancelling = false
+  #mayStrike = false
+  #takeBack: (() => boolean) | undefined
+  #timer: FairTimer | undefined
+  #stopped = false
+
+  /** @param running false when no query runs any more and a round trip is all that is missing */
+  constructor(hooks: RecoveryHooks, running: boolean) {
+    this.#hooks = hooks
+    this.#running = running
+  }
+
+  start(): void {
+    if (!this.#running) this.#probe()
+    else {
+      this.#cancelling = true
+      this.#takeBack = this.#hooks.cancel(outcome => this.#cancelled(outcome))
+      if (this.#takeBack !== undefined) return
+      this.#cancelling = false
+      this.#watch()
+    }
+  }
+
+  /** The server has said that the query is over. */
+  queryEnded(): void {
+    this.#running = false
+    if (this.#cancelling && this.#takeBack?.() === true) this.#cancelling = false
+    this.#advance()
+  }
+
+  /** Forgets the connection: nothing is called any more. */
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#takeBack?.()
+  }
+
+  #cancelled(outcome: CancellationOutcome): void {
+    if (this.#stopped) return
+    this.#cancelling = false
+    this.#mayStrike = outcome !== 'unsent'
+    if (outcome === 'unknown') {
+      this.stop()
+      this.#hooks.lost(true)
+    } else if (this.#running) this.#watch()
+    else this.#advance()
+  }
+
+  #advance(): void {
+    if (this.#stopped || this.#running || this.#cancelling) return
+    this.#timer?.cancel()
+    if (this.#mayStrike) this.#probe()
+    else this.#recovered()
+  }
+
+  #probe(): void {
+    this.#watch()
+    const answered = (): void => this.#recovered()
+    this.#hooks.probe().then(answered, answered)
+  }
+
+  #recovered(): void {
+    if (this.#stopped) return
+    this.stop()
+    this.#hooks.recovered()
+  }
+
+  #watch(): void {
+    this.#timer?.cancel()
+    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost(false))
+  }
+}

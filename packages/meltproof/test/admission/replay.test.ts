@@ -1,0 +1,47 @@
+/**
+ * The simulator against real servers: each recording (sim/recorded/, by bench/record.ts) is replayed, and what clients
+ * see must be what they really saw. Where the limit was given that is the simulator's own doing; where it was learned,
+ * the law's as well, so a law that has changed since needs new recordings.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { type RunName, recordings } from '../../sim/recording.ts'
+import { replay } from '../../sim/replay.ts'
+
+/** Of what was offered. */
+const MOST_POINTS_APART = 3
+/** Of the goodput itself: ten times over, most of what is offered is neither good nor to be had. */
+const MOST_PERCENT_APART = 5
+
+const SEEDS = [1, 2, 3, 4, 5]
+
+const RUNS: readonly RunName[] = ['fixed', 'learned']
+
+test('ten real workloads and more are recorded', () => {
+  assert.ok(recordings().length >= 10)
+})
+
+describe('what is simulated is what really was', () => {
+  for (const recording of recordings()) {
+    for (const name of RUNS) {
+      test(`${recording.name}, limit ${name}`, () => {
+        const real = recording.runs[name]
+        const replays = SEEDS.map(seed => replay(recording, real, busyMs => new KneeLaw(busyMs), seed))
+        const again = `; if the law has changed since ${recording.commit}: node bench/record.ts --all`
+        const mean = (what: 'offered' | 'good' | 'shed'): number =>
+          replays.reduce((sum, each) => sum + each[what], 0) / replays.length
+        assert.equal(mean('offered'), real.offered)
+        for (const what of ['good', 'shed'] as const) {
+          const points = (100 * (mean(what) - real[what])) / real.offered
+          assert.ok(
+            Math.abs(points) <= MOST_POINTS_APART,
+            `${what}: ${mean(what)} simulated, ${real[what]} real, of ${real.offered}${again}`,
+          )
+        }
+        const percent = 100 * (mean('good') / real.good - 1)
+        assert.ok(Math.abs(percent) <= MOST_PERCENT_APART, `goodput ${percent.toFixed(1)} % from the real one${again}`)
+      })
+    }
+  }
+})

@@ -1,0 +1,58 @@
+/** Bounds that need no database: cancellations under way, connections being replaced. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type CancellationOutcome, Cancellations } from '../../src/databases/cancellations.ts'
+import { Replacements } from '../../src/databases/replacements.ts'
+
+test('eight cancellations at once, the others in turn; one taken back in time is never made', () => {
+  const cancellations = new Cancellations()
+  const begun: ((outcome: CancellationOutcome) => void)[] = []
+  const over: string[] = []
+  const takeBack = Array.from({ length: 10 }, (_, i) =>
+    cancellations.run(
+      done => {
+        begun.push(done)
+        return () => done('unsent')
+      },
+      outcome => over.push(`${i} ${outcome}`),
+    ),
+  )
+  assert.equal(begun.length, 8)
+  assert.equal(takeBack[8]!(), true)
+  assert.equal(takeBack[0]!(), false)
+  begun[0]!('processed')
+  begun[0]!('unknown')
+  assert.equal(begun.length, 9)
+  begun[8]!('processed')
+  assert.deepEqual(over, ['0 processed', '9 processed'])
+})
+
+test('one that throws was not sent, and the next begins', () => {
+  const cancellations = new Cancellations()
+  const over: CancellationOutcome[] = []
+  for (let i = 0; i < 20; i++) {
+    cancellations.run(
+      () => {
+        throw new Error('no')
+      },
+      outcome => over.push(outcome),
+    )
+  }
+  assert.deepEqual(new Set(over), new Set(['unsent']))
+  assert.equal(over.length, 20)
+})
+
+test('a quarter of a pool is replaced at once, one at least', () => {
+  for (const [size, most] of [
+    [1, 1],
+    [10, 2],
+    [100, 25],
+    [Number.POSITIVE_INFINITY, 200],
+  ] as const) {
+    const replacements = new Replacements(() => size)
+    let replaced = 0
+    const takeBack = Array.from({ length: 200 }, () => replacements.ask(() => replaced++))
+    assert.equal(replaced, most)
+    for (const give of takeBack) give()
+  }
+})

@@ -1,0 +1,110 @@
+/** The line in front of a pool: who gets the next connection. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConnectionLine } from '../../src/databases/connection-line.ts'
+import { Budget } from '../../src/deadline/budget.ts'
+import { DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
+
+type Connected = (error: Error | undefined | null, connection?: number) => void
+
+class FakePool {
+  readonly asked: Connected[] = []
+  readonly returned: number[] = []
+  readonly served: string[] = []
+  readonly line: ConnectionLine<number>
+  readonly #budgets = new Map<string, Budget>()
+
+  constructor(size: number) {
+    this.line = new ConnectionLine<number>({
+      limit: () => size,
+      connect: called => this.asked.push(called),
+      giveBack: connection => this.returned.push(connection),
+    })
+  }
+
+  wait(...names: string[]): void {
+    for (const name of names) {
+      const budget = new Budget(60_000)
+      this.#budgets.set(name, budget)
+      this.line.wait(budget, error => this.served.push(error === undefined ? name : `${name}: ${error.message}`))
+    }
+  }
+
+  timeout(name: string): void {
+    const facts = { phase: 'acquire', limitMs: 1, waitedMs: 1, ownStallMs: 0 } as const
+    this.#budgets.get(name)?.cancel(Object.assign(new DeadlineExceededError(facts), { message: 'late' }))
+  }
+
+  leave(name: string): void {
+    this.#budgets.get(name)?.cancel(new Error('left'))
+  }
+
+  /** The pool answers whom it was asked by first. */
+  connect(error?: Error): void {
+    this.asked.shift()!(error, error === undefined ? 1 : undefined)
+  }
+}
+
+test('first come, first served; no more connections are asked for than wanted, and than there may be', () => {
+  const pool = new FakePool(2)
+  pool.wait('a')
+  assert.equal(pool.asked.length, 1)
+  pool.wait('b', 'c', 'd')
+  assert.equal(pool.asked.length, 2)
+  assert.equal(pool.line.waiting, 2)
+  pool.connect()
+  pool.connect()
+  assert.deepEqual(pool.served, ['a', 'b'])
+  assert.equal(pool.asked.length, 0)
+  pool.line.free()
+  pool.connect()
+  assert.deepEqual(pool.served, ['a', 'b', 'c'])
+})
+
+test('once a deadline has passed the newest goes first, until the line is empty', () => {
+  const pool = new FakePool(1)
+  pool.wait('a', 'b', 'c', 'd')
+  pool.timeout('a')
+  pool.connect()
+  pool.line.free()
+  pool.wait('e')
+  pool.connect()
+  pool.line.free()
+  pool.connect()
+  pool.line.free()
+  pool.connect()
+  assert.deepEqual(pool.served, ['a: late', 'd', 'e', 'c', 'b'])
+  pool.wait('f', 'g')
+  pool.line.free()
+  pool.connect()
+  assert.equal(pool.served.at(-1), 'f')
+})
+
+test('a deadline that passes on a connection counts, one that passes with nobody in line does not, nor who leaves', () => {
+  const pool = new FakePool(1)
+  const late = new DeadlineExceededError({ phase: 'query', limitMs: 1, waitedMs: 1, ownStallMs: 0 })
+  pool.line.ended(late)
+  pool.wait('a', 'b', 'c', 'd')
+  pool.leave('c')
+  pool.connect()
+  pool.line.free()
+  pool.connect()
+  pool.wait('e')
+  pool.line.ended(late)
+  pool.line.free()
+  pool.connect()
+  assert.deepEqual(pool.served, ['c: left', 'a', 'b', 'e'])
+})
+
+test('a connection that comes for nobody goes back, and one that fails is an error for who waits longest', () => {
+  const pool = new FakePool(2)
+  pool.wait('a')
+  pool.leave('a')
+  pool.connect()
+  assert.deepEqual(pool.returned, [1])
+  pool.wait('b', 'c')
+  pool.connect(new Error('refused'))
+  assert.deepEqual(pool.served, ['a: left', 'b: refused'])
+  pool.connect()
+  assert.equal(pool.served.at(-1), 'c')
+})

@@ -1,0 +1,317 @@
+/** What becomes of a PostgreSQL connection whose query was late: meltproof/pg against a real server and bad proxies. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { bound } from '../../src/databases/pg.ts'
+import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { rejection } from '../rejection.ts'
+import { type CancelProxy, cancelProxy } from './cancel-proxy.ts'
+import { type Running, startPostgres } from './real-servers.ts'
+
+let server: Running
+const config = (port = server.port): pg.PoolConfig => ({
+  host: '127.0.0.1',
+  port,
+  user: 'postgres',
+  password: 'secret',
+  database: 'postgres',
+})
+
+before(async () => {
+  server = await startPostgres()
+})
+after(async () => {
+  await server?.stop()
+})
+
+async function until(what: string, check: () => boolean, withinMs = 5000): Promise<number> {
+  const startMs = performance.now()
+  while (!check()) {
+    if (performance.now() - startMs > withinMs) assert.fail(`not within ${withinMs} ms: ${what}`)
+    await sleep(10)
+  }
+  return performance.now() - startMs
+}
+
+/** The server's own timeout would end what is to be seen to run on. */
+const ALONE = { serverTimeout: false }
+
+async function withPool(options: pg.PoolConfig, run: (pool: pg.Pool) => Promise<void>): Promise<void> {
+  const pool = bound(new pg.Pool({ ...config(), ...options }), ALONE)
+  pool.on('error', () => {})
+  try {
+    await run(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function withProxy(
+  options: pg.PoolConfig,
+  run: (pool: pg.Pool, proxy: CancelProxy) => Promise<void>,
+): Promise<void> {
+  const proxy = await cancelProxy(server.port)
+  const pool = bound(new pg.Pool({ ...config(proxy.port), ...options }), ALONE)
+  pool.on('error', () => {})
+  try {
+    await run(pool, proxy)
+  } finally {
+    const ended = pool.end()
+    await proxy.stop()
+    await ended
+  }
+}
+
+const pidOf = async (on: pg.Pool | pg.PoolClient): Promise<number> =>
+  (await on.query('select pg_backend_pid() as pid')).rows[0].pid
+
+async function isLate(call: Promise<unknown>): Promise<void> {
+  const error = await rejection(call)
+  assert.ok(error instanceof DeadlineExceededError, String(error))
+}
+
+test('the connection is occupied until the server is done with the late query, and then used again', () =>
+  withPool({ max: 1 }, async pool => {
+    const pid = await pidOf(pool)
+    for (let i = 0; i < 5; i++) {
+      await isLate(within(60, () => pool.query('select pg_sleep(30)')))
+      assert.equal(pool.idleCount, 0)
+      assert.equal(await pidOf(pool), pid)
+    }
+    assert.equal(pool.totalCount, 1)
+    await until('all timers are gone', () => pendingFairTimers() === 0)
+  }))
+
+test('a late query that ends by itself is waited for as well', () =>
+  withProxy({ max: 1 }, async (pool, proxy) => {
+    proxy.treatment = 'swallow'
+    const pid = await pidOf(pool)
+    const startMs = performance.now()
+    await isLate(within(60, () => pool.query('select pg_sleep(0.5)')))
+    assert.equal(await pidOf(pool), pid)
+    assert.ok(performance.now() - startMs >= 490)
+    assert.equal(proxy.connections, 1)
+  }))
+
+test('a cancel that comes after its query has ended does not hit the next one', () =>
+  withProxy({ max: 1 }, async (pool, proxy) => {
+    proxy.treatment = 700
+    const pid = await pidOf(pool)
+    await isLate(within(50, () => pool.query('select pg_sleep(0.4)')))
+    // It is sent once the cancel has struck nobody.
+    const { rows } = await pool.query('select pg_sleep(0.6), pg_backend_pid() as pid')
+    assert.equal(rows[0].pid, pid)
+    assert.equal(proxy.cancels, 1)
+  }))
+
+test('a cancel that comes about when its query ends never hits the next one', () =>
+  withProxy({ max: 1 }, async (pool, proxy) => {
+    const pid = await pidOf(pool)
+    for (let i = 0; i < 60; i++) {
+      proxy.treatment = i % 7
+      await within(20, () => pool.query(`select pg_sleep(${0.015 + (i % 13) / 1000})`)).catch(() => {})
+      const { rows } = await pool.query('select pg_sleep(0.005), pg_backend_pid() as pid')
+      assert.equal(rows[0].pid, pid)
+    }
+    assert.ok(proxy.cancels > 10)
+    assert.equal(proxy.connections, 1)
+  }))
+
+test('a transaction goes on with the same client: what comes next waits for the cancelled query', () =>
+  withPool({ max: 1 }, async pool => {
+    const client = await pool.connect()
+    const pid = await pidOf(client)
+    await client.query('begin')
+    await client.query('create temporary table kept (n int)')
+    await isLate(within(60, () => client.query('select pg_sleep(30)')))
+    await client.query('rollback')
+    assert.equal((await client.query("select to_regclass('kept') as kept")).rows[0].kept, null)
+    client.release()
+    assert.equal(await pidOf(pool), pid)
+  }))
+
+test('a savepoint outlives the late query', () =>
+  withPool({ max: 1 }, async pool => {
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query('savepoint before')
+    await isLate(within(60, () => client.query('select pg_sleep(30)')))
+    await client.query('rollback to savepoint before')
+    assert.equal((await client.query('select 1 as n')).rows[0].n, 1)
+    await client.query('commit')
+    client.release()
+  }))
+
+test('who could not roll back for want of time leaves no transaction behind', () =>
+  withPool({ max: 1 }, async pool => {
+    const pid = await pidOf(pool)
+    for (const statement of ['select pg_sleep(30)', 'select 1']) {
+      const transaction = within(80, async () => {
+        const client = await pool.connect()
+        try {
+          await client.query('begin')
+          await client.query(statement)
+          await sleep(100)
+          await client.query('select 2')
+        } finally {
+          await client.query('rollback').catch(() => {})
+          client.release()
+        }
+      })
+      await isLate(transaction)
+      // A time of its own per transaction: in one that was left open these two are the same.
+      const times = [await pool.query('select now()::text as t'), await pool.query('select now()::text as t')]
+      assert.notEqual(times[0]!.rows[0].t, times[1]!.rows[0].t)
+      assert.equal(await pidOf(pool), pid)
+    }
+  }))
+
+test('what the app releases with an error of its own is not used again; releasing twice is an error', () =>
+  withPool({ max: 1 }, async pool => {
+    const client = await pool.connect()
+    const pid = await pidOf(client)
+    await isLate(within(60, () => client.query('select pg_sleep(30)')))
+    client.release(new Error('of no use to me'))
+    assert.throws(() => client.release(), /already been released/)
+    assert.notEqual(await pidOf(pool), pid)
+    const other = await pool.connect()
+    const late = await rejection(within(60, () => other.query('select pg_sleep(30)')))
+    other.release(late as Error)
+    assert.throws(() => other.release(), /already been released/)
+    assert.equal(pool.totalCount, 1)
+  }))
+
+test('queries whose time was up before they were sent cost no connection and no cancel', () =>
+  withProxy({ max: 1 }, async (pool, proxy) => {
+    const pid = await pidOf(pool)
+    const client = await pool.connect()
+    const long = client.query('select pg_sleep(0.3)')
+    await Promise.all(Array.from({ length: 10 }, () => isLate(within(50, () => client.query('select 1')))))
+    await long
+    client.release()
+    assert.equal(await pidOf(pool), pid)
+    assert.equal(proxy.cancels, 0)
+    assert.equal(proxy.connections, 1)
+  }))
+
+test('when cancels go to nobody only a quarter of the pool is replaced at a time', () =>
+  withProxy({ max: 4 }, async (pool, proxy) => {
+    proxy.treatment = 'swallow'
+    const startMs = performance.now()
+    await Promise.all(Array.from({ length: 4 }, () => isLate(within(200, () => pool.query('select pg_sleep(30)')))))
+    assert.equal(proxy.connections, 4)
+    const first = await pool.connect()
+    assert.ok(performance.now() - startMs >= 2000, 'not before the server had its time')
+    const second = await pool.connect()
+    assert.ok(performance.now() - startMs >= 7000, 'not while the first may still be replaced')
+    assert.equal(proxy.connections, 6)
+    first.release()
+    second.release()
+  }))
+
+test('those that wait to be replaced are used again when their query ends after all', () =>
+  withProxy({ max: 4 }, async (pool, proxy) => {
+    proxy.treatment = 'swallow'
+    await Promise.all(Array.from({ length: 4 }, () => isLate(within(200, () => pool.query('select pg_sleep(3)')))))
+    const answers = await Promise.all(Array.from({ length: 4 }, () => pool.query('select 1 as n')))
+    assert.equal(answers.length, 4)
+    await until('all of them are back', () => pool.idleCount === 4)
+    assert.equal(proxy.connections, 5)
+  }))
+
+test('a cancel that was neither taken nor refused may still come: the connection is not used again', () =>
+  withProxy({ max: 1 }, async (pool, proxy) => {
+    proxy.treatment = 'silent'
+    const pid = await pidOf(pool)
+    await isLate(within(50, () => pool.query('select pg_sleep(0.2)')))
+    assert.notEqual(await pidOf(pool), pid)
+    assert.equal(proxy.connections, 2)
+  }))
+
+test('many late at once are cancelled in turn, eight at a time, and all connections are kept', () =>
+  withProxy({ max: 20 }, async (pool, proxy) => {
+    proxy.treatment = 20
+    await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.1)')))
+    const connections = proxy.connections
+    await Promise.all(Array.from({ length: 20 }, () => isLate(within(100, () => pool.query('select pg_sleep(30)')))))
+    await until('all of them are back', () => pool.idleCount === pool.totalCount)
+    assert.equal(pool.totalCount, connections)
+    assert.equal(proxy.connections, connections)
+    assert.equal(proxy.cancels, 20)
+    assert.ok(proxy.mostCancelling <= 8, `${proxy.mostCancelling} at once`)
+  }))
+
+test('a connection that breaks while its late query is waited for harms nobody', () =>
+  withPool({ max: 1 }, async pool => {
+    const proxy = await cancelProxy(server.port)
+    const behind = bound(new pg.Pool({ ...config(proxy.port), max: 1 }), ALONE)
+    behind.on('error', () => {})
+    proxy.treatment = 'swallow'
+    await isLate(within(100, () => behind.query('select pg_sleep(30)')))
+    await proxy.stop()
+    await until('it left the pool', () => behind.totalCount === 0)
+    await behind.end()
+    assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
+  }))
+
+test('a lone client: what comes next waits; when the server does not answer in time it is discarded', async () => {
+  const proxy = await cancelProxy(server.port)
+  const client = bound(new pg.Client(config(proxy.port)), ALONE)
+  client.on('error', () => {})
+  await client.connect()
+  await isLate(within(60, () => client.query('select pg_sleep(30)')))
+  assert.equal((await client.query('select 1 as n')).rows[0].n, 1)
+  proxy.treatment = 'swallow'
+  await isLate(within(60, () => client.query('select pg_sleep(30)')))
+  const refused = await rejection(client.query('select 1'))
+  assert.ok(isMeltproofError(refused) && refused.code === 'MELTPROOF_CLIENT_DISCARDED', String(refused))
+  await proxy.stop()
+})
+
+test('a query that takes its answer apart by itself waits for the cancel, and gets no timeout of ours', async () => {
+  const pool = bound(new pg.Pool({ ...config(), max: 1 }))
+  const client = await pool.connect()
+  await isLate(within(60, () => client.query('select pg_sleep(30)')))
+  const own = new pg.Query('select pg_sleep(0.4), current_setting($1) as timeout', ['statement_timeout'])
+  const rows: { timeout: string }[] = []
+  const ended = new Promise((resolve, reject) => {
+    own.on('row', row => rows.push(row))
+    own.on('end', resolve)
+    own.on('error', reject)
+  })
+  assert.equal(client.query(own), own)
+  const next = within(5000, () => client.query('select 2 as n'))
+  await ended
+  assert.deepEqual(
+    rows.map(({ timeout }) => timeout),
+    ['0'],
+  )
+  assert.equal((await next).rows[0].n, 2)
+  client.release()
+  await pool.end()
+})
+
+test('asked for four times what it can do, a pool answers what it can in time', () =>
+  withPool({ max: 5 }, async pool => {
+    let connections = 0
+    pool.on('connect', () => connections++)
+    let good = 0
+    const calls: Promise<unknown>[] = []
+    for (let i = 0; i < 200; i++) {
+      await sleep(5)
+      const call = within(150, () => pool.query('select pg_sleep(0.1)'))
+      calls.push(
+        call.then(
+          () => good++,
+          () => {},
+        ),
+      )
+    }
+    await Promise.all(calls)
+    // Fifty a second are possible. First come, first served answers the first ten.
+    assert.ok(good >= 25, `${good} in time`)
+    assert.equal(connections, 5)
+  }))

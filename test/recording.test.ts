@@ -1,0 +1,75 @@
+/** What a recording keeps of a run: numbers come back as they were written, and CPU is told from what interrupted it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { distil, stolenShare } from '../bench/recording/distil.ts'
+import {
+  packPauses,
+  packSteps,
+  packTimes,
+  type RecordedStep,
+  unpackPauses,
+  unpackSteps,
+  unpackTimes,
+} from '../packages/meltproof/sim/recording.ts'
+
+const [CPU, YIELD, POOL] = [0, 1, 2]
+const near = (actual: number, expected: number): void =>
+  assert.ok(Math.abs(actual - expected) <= 0.0051, `${actual}, not ${expected}`)
+
+test('what is written is read again, to a hundredth of a millisecond', () => {
+  const steps: RecordedStep[] = [
+    ['cpu', 0.12],
+    ['next turn', 1.03],
+    ['pool', 50.4],
+    ['cpu', 0],
+  ]
+  const read = unpackSteps(packSteps(steps))
+  assert.deepEqual(
+    read.map(([what]) => what),
+    steps.map(([what]) => what),
+  )
+  for (const [i, [, ms]] of read.entries()) near(ms, steps[i]![1])
+  // A thousand gaps that each end between two units: rounding must not add up.
+  const times = Array.from({ length: 1000 }, (_, i) => (i + 1) * 1.23456)
+  for (const [i, time] of unpackTimes(packTimes(times)).entries()) near(time, times[i]!)
+  const written: [number, number][] = [
+    [10.006, 5],
+    [20, 0.5],
+  ]
+  const pauses = unpackPauses(packPauses(written))
+  near(pauses[1]![0], 20)
+  near(pauses[1]![1], 0.5)
+  assert.deepEqual(unpackPauses(packPauses([])), [])
+})
+
+test('a slice is its own CPU: not the garbage in it, nor what others took', () => {
+  // The second request: 7 ms of the wall, 2 of them garbage and 1 a neighbour's; then 50 ms in the pool.
+  const notes = {
+    requests: [
+      { kind: 0, steps: [CPU, 1000, 1, 0, YIELD, 1001, 0, 0, CPU, 1002, 3, 0] },
+      { kind: 0, steps: [CPU, 1010, 7, 1, POOL, 1017, 50, 0, CPU, 1070, 1, 0] },
+    ],
+    garbage: [1012, 2, 1013, 0.5],
+    // Busy 20 ms in a tenth of a second: 12 of them in slices, 2 for the 20 who were turned away, 6 for two starts.
+    account: [999, 0, 0, 0, 0, 1099, 20, 1, 2, 20, 1200, 500, 1, 2, 20],
+  }
+  const { costs, garbage, stolen } = distil(notes, { kinds: 1, firstArrivalMs: 40, shedMs: 0.1 })
+  const [one, other] = costs[0]!.split(' ').map(unpackSteps)
+  assert.deepEqual(
+    one!.map(([what]) => what),
+    ['cpu', 'next turn'],
+  )
+  near(one![0]![1], 1 + 3)
+  near(one![1]![1], 3)
+  assert.deepEqual(
+    other!.map(([what]) => what),
+    ['cpu', 'pool', 'cpu'],
+  )
+  // Of the neighbour's millisecond two sevenths fell into the pause, as far as anybody knows.
+  near(other![0]![1], 7 - 1 - 2 * (6 / 7) + 3)
+  // Counted from the beginning of the schedule: the first to come started at once.
+  near(unpackPauses(garbage)[0]![0], 52)
+  near(unpackPauses(garbage)[0]![1], 2 * (6 / 7))
+  near(unpackPauses(stolen)[0]![0], 50)
+  near(stolenShare(notes), 1 / 500)
+})
