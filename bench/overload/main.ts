@@ -1,5 +1,5 @@
 /**
- * `npm run bench:overload`: the scoreboard. Every arm under every workload at 0.7 to 100 times the capacity of the bare
+ * `npm run bench:overload`: the scoreboard. Every arm under every workload at 0.7 to 300 times the capacity of the bare
  * app, cold starts, standing and fresh connections, medians of rounds, and the ideal beside each figure.
  *
  *   npm run bench:overload -- [--workload steps,pool] [--arms bare,meltproof] [--loads 1,10,100] [--modes standing]

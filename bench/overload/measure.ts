@@ -1,9 +1,10 @@
 /** Measures one app: its capacity, one cell of the table, and the cost of a shed. Reuses the lab from start to end. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { WORD } from '../../packages/lab/src/load/numbered-request.ts'
-import type { LoadOutcome } from '../../packages/lab/src/load/plan.ts'
+import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import { type App, launch } from '../../packages/lab/src/melt/app.ts'
 import { type MeasuredCapacity, remeasureCapacity, searchCapacity } from '../../packages/lab/src/melt/capacity.ts'
@@ -84,6 +85,7 @@ async function withApp<T>(
   }
   const command = [process.execPath, '--no-warnings', join(import.meta.dirname, 'app.mjs'), subject.name, arm]
   const app = await launch({ command: pinned(command, bench.pinning?.server), env })
+  const neighbour = subject.workload.neighbour === true ? startNeighbour(bench.pinning?.server) : undefined
   try {
     const { origin } = await waitUntilListening(app, {
       url: new URL(`http://127.0.0.1:${port}`),
@@ -95,8 +97,15 @@ async function withApp<T>(
     await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 5000)
     return await use(app, origin)
   } finally {
+    neighbour?.kill('SIGKILL')
     await app.stop()
   }
+}
+
+/** A process that never rests. Without cores to choose from it has all of them to share. */
+function startNeighbour(core: number | undefined): ChildProcess {
+  const [command, ...args] = pinned([process.execPath, '-e', 'for (;;);'], core)
+  return spawn(command!, args, { stdio: 'ignore' })
 }
 
 /** Share of the server's core that neither the app nor an idle core accounts for; null where unknown. */
@@ -157,10 +166,12 @@ export async function measureCell(
       if (!ending) died = { afterMs: Math.round(performance.now() - startedMs), how: signal ?? `code ${code}` }
     })
     const ask = (path: string, per: number): Promise<LoadOutcome> =>
-      runLoad({
-        ...offer(targetOf(subject, origin, path), per, durationMs),
-        ...(path.includes(WORD) ? { numbered: { senders: 1 } } : {}),
-      })
+      runLoad(
+        asCrowd({
+          ...offer(targetOf(subject, origin, path), per, durationMs),
+          ...(path.includes(WORD) ? { numbered: { senders: 1 } } : {}),
+        }),
+      )
     const [outcome, besideOutcome] = await Promise.all([
       ask(workload.path, rate),
       workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),
@@ -174,6 +185,12 @@ export async function measureCell(
     const step = summarise(outcome)
     return besideOutcome === undefined ? { step } : { step, beside: summarise(besideOutcome) }
   })
+}
+
+/** At three hundred times the capacity there are more clients than this machine has ports for. */
+function asCrowd(plan: LoadPlan): LoadPlan {
+  const { connections } = plan
+  return connections.kind === 'fresh' ? plan : { ...plan, connections: { ...connections, newestFirst: true } }
 }
 
 /** r: the CPU cost of one shed by meltproof on this machine now, microseconds; the median of `rounds`. */

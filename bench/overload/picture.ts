@@ -1,5 +1,5 @@
 /**
- * One suite as a picture: share of the capacity that is still served at each load, on a logarithmic axis (0.7 to 100
+ * One suite as a picture: share of the capacity that is still served at each load, on a logarithmic axis (0.7 to 300
  * times), with the curve that no server can beat. Follows the reader's light or dark theme. Pure.
  */
 import { escapeText } from '../../packages/lab/src/report/escape.ts'

@@ -152,7 +152,7 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
   if (found.after === null) why.unshift('the capacity was not measured again at the end')
   const besideSteps = cells.flatMap(cell => cell.beside ?? [])
   const serviceUs = 1e6 / rate
-  const r = shedCost?.us[subject.mode] ?? 0
+  const r = (shedCost?.us[subject.mode] ?? 0) * (workload.neighbour === true ? 2 : 1)
   const idealAt = (k: number): number => (workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k))
   return {
     name,

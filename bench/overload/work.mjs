@@ -52,6 +52,11 @@ function withStalls() {
 
 const WORK = {
   steps: () => steps,
+  neighbour: () => steps,
+  quick: () => async () => {
+    spin(perMs * 0.2)
+    return 'quick\n'
+  },
   sync: () => async () => {
     spin(perMs * 20)
     return 'That was twenty milliseconds of work.\n'

@@ -22,6 +22,8 @@ export interface Workload {
   /** When clients give up, ms. */
   readonly timeoutMs?: number
   readonly needsPostgres?: true
+  /** Another process that never rests runs on the server's core and takes half of it, also while the capacity is measured. */
+  readonly neighbour?: true
 }
 
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
@@ -30,6 +32,22 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story: 'Every request burns 5 ms of CPU over five asynchronous calls.',
     path: '/',
     bound: 'cpu',
+  },
+  neighbour: {
+    title: 'half of the core taken by a neighbour',
+    story:
+      'As 5 ms of CPU in five steps, while a process that never rests takes half of the core. The capacity is that of the ' +
+      'other half; a shed takes twice its CPU, as the work does.',
+    path: '/',
+    bound: 'cpu',
+    neighbour: true,
+  },
+  quick: {
+    title: '0.2 ms of CPU at once',
+    story: 'Every request burns 0.2 ms of CPU: about ten times what it costs to turn one away.',
+    path: '/',
+    bound: 'cpu',
+    loads: [0.5, 0.7, 1, 2, 4],
   },
   sync: {
     title: '20 ms of CPU at once',
@@ -98,7 +116,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   },
 }
 
-export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100]
+export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100, 300]
 
 export const ARMS = ['bare', 'toobusy-js', 'under-pressure', 'overload-protection', 'meltproof'] as const
 export type Arm = (typeof ARMS)[number]

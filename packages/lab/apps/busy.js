@@ -9,10 +9,18 @@
 /** Kept outside, so that the compiler may not throw the loop away. */
 let sink = 1
 
-/** @param {number} iterations */
+/**
+ * Xorshift, whose every step is a 32-bit operation. With a sum or a product in it V8 compiles the loop now with integers
+ * and now with floating point, up to six times apart, and short work is not as long as the calibration says.
+ * @param {number} iterations
+ */
 export function spin(iterations) {
-  let x = sink | 1
-  for (let i = 0; i < iterations; i++) x = (Math.imul(x, 1664525) + 1013904223) | 0
+  let x = sink
+  for (let i = 0; i < iterations; i++) {
+    x ^= x << 13
+    x ^= x >> 17
+    x ^= x << 5
+  }
   sink = x
 }
 

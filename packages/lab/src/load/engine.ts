@@ -85,6 +85,7 @@ export class Engine implements ConnectionOwner {
   readonly #pacer: Pacer
   readonly #fresh: boolean
   readonly #most: number
+  readonly #newestFirst: boolean
   readonly #standing: number
   readonly #numbered: NumberedRequest | undefined
   #number: number
@@ -130,6 +131,7 @@ export class Engine implements ConnectionOwner {
     this.#standing = connections.kind === 'fresh' ? 0 : shareOf(connections.count, worker, workers)
     this.#most =
       connections.kind === 'fresh' ? Number.POSITIVE_INFINITY : Math.max(1, shareOf(connections.max, worker, workers))
+    this.#newestFirst = connections.kind === 'keep-alive' && connections.newestFirst === true
     this.#pacer = new Pacer(job.control, () => this.#turn())
     this.#numbered =
       plan.numbered && job.peer ? new NumberedRequest(job.peer.request, plan.numbered.senders) : undefined
@@ -295,11 +297,15 @@ export class Engine implements ConnectionOwner {
     while (this.#waiting.length > 0) {
       const free = this.#takeFree()
       if (free === undefined) break
-      this.#send(free, this.#waiting.shift()!, now, this.#capped)
+      this.#send(free, this.#nextWaiting(), now, this.#capped)
     }
     const more = this.#waiting.length > 0 && this.#open < this.#most
-    if (more) this.#send(this.#connect(), this.#waiting.shift()!, now, this.#capped)
+    if (more) this.#send(this.#connect(), this.#nextWaiting(), now, this.#capped)
     this.#capped = this.#waiting.length > 0 && !more
+  }
+
+  #nextWaiting(): number {
+    return (this.#newestFirst && this.#capped ? this.#waiting.pop() : this.#waiting.shift())!
   }
 
   onBytes(count: number): void {
@@ -333,7 +339,7 @@ export class Engine implements ConnectionOwner {
     this.#source.ended(now, true)
     if (this.#waiting.length > 0 && this.#free.length > 0) {
       const next = this.#takeFree()
-      if (next !== undefined) this.#send(next, this.#waiting.shift()!, now, this.#capped)
+      if (next !== undefined) this.#send(next, this.#nextWaiting(), now, this.#capped)
     }
     if (this.#source.peek() <= now) this.#sendDue(now)
   }

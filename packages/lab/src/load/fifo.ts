@@ -27,6 +27,16 @@ export class Fifo<T> {
     return item
   }
 
+  /** The one that was pushed last. */
+  pop(): T | undefined {
+    if (this.#length === 0) return undefined
+    this.#length--
+    const at = (this.#head + this.#length) & (this.#slots.length - 1)
+    const item = this.#slots[at]
+    this.#slots[at] = undefined
+    return item
+  }
+
   #grow(): void {
     const old = this.#slots
     const next: (T | undefined)[] = new Array(old.length * 2).fill(undefined)

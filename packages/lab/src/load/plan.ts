@@ -31,10 +31,13 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens one more, up to `max`; beyond that it waits, its latency running, and counts as unsent when the run ends first.
+ * With `newestFirst` a connection that comes free goes to whoever came last: for a load that needs more connections than
+ * this machine can open. In turn, everybody would be as late as the longest queue allows, whatever the server does; a
+ * crowd in which each has a connection of his own has no such queue.
  * `fresh`: a new connection for every request.
  */
 export type Connections =
-  | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number }
+  | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
   | { readonly kind: 'fresh' }
 
 export interface LoadPlan {

@@ -222,6 +222,22 @@ describe('runLoad: connections', () => {
     assert.match(outcome.why.join(' '), /requests waited for one of 8 connections/)
   })
 
+  it('gives a free connection to whoever came last where newestFirst says so', async () => {
+    const goodOf = async (newestFirst: boolean): Promise<number> => {
+      const server = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 50))
+      const connections = { kind: 'keep-alive', count: 4, max: 4 } as const
+      const { good } = await against(server, {
+        connections: newestFirst ? { ...connections, newestFirst } : connections,
+        arrival: constant(1000, 1000),
+        timeoutMs: 800,
+        sloMs: 200,
+      })
+      return good
+    }
+    const [inTurn, newest] = [await goodOf(false), await goodOf(true)]
+    assert.ok(newest > 2 * inTurn, `${newest} and ${inTurn}`)
+  })
+
   it('counts as unsent what found no free connection within the timeout', async () => {
     const server = await rawServer(() => {})
     const outcome = await against(server, {

@@ -11,6 +11,7 @@ import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from './exchange.ts'
 import { ASKED_AT_HEAD, type AskedAtHead, NOBODY, type Parser, standAtHead } from './parser-head.ts'
+import type { AnswerChoice } from './shed-answer.ts'
 
 /** Returns 0, or 2 for an upgrade. */
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
@@ -46,6 +47,8 @@ export class Connection implements AskedAtHead {
   behind: Exchange[] = []
   /** When the last answer that somebody observed had been given to it: its client can not have asked again before. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY
+  /** The answer of a request that was shed, when it was put off (held-answers.ts). */
+  owed: AnswerChoice | undefined
   /** Said goodbye: whatever else arrives is not a request to us (RFC 9112 section 9.6). */
   closing = false
   /** Node has closed it, or is about to, because nothing moved on it. */
@@ -99,6 +102,7 @@ export class Connection implements AskedAtHead {
     const { socket } = this
     return (
       !this.closing &&
+      this.owed === undefined &&
       this.waiting === undefined &&
       this.behind.length === 0 &&
       socket._httpMessage == null &&
@@ -110,7 +114,7 @@ export class Connection implements AskedAtHead {
 
   /** True when a request that arrives now has to get in line. */
   get hasLine(): boolean {
-    return this.waiting !== undefined || this.behind.length > 0
+    return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
   }
 
   /** True when requests behind the one that `response` answers have to be answered on this connection, too. */

@@ -19,11 +19,13 @@ import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { STAY_KINDS } from '../admission/stays.ts'
+import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requestsAreObserved, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
+import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { cameOverConnection } from './came-over-connection.ts'
 import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
@@ -31,6 +33,7 @@ import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
 import { sendsEvents } from './flows.ts'
 import { answerAfterEnd } from './half-open.ts'
+import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 import { keepEnd } from './kept-end.ts'
 import { makeLast } from './last-answer.ts'
 import { endAfter, endConnection } from './last-of-connection.ts'
@@ -90,6 +93,8 @@ export class Doorkeeper {
   readonly #gate: Gate<Exchange>
   readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
+  readonly #turningAway: TurningAwayTime
+  readonly #heldAnswers: HeldAnswers
   readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
@@ -120,6 +125,8 @@ export class Doorkeeper {
   ) {
     this.#server = server
     this.#policy = policy
+    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
+    this.#heldAnswers = new HeldAnswers(this.#turningAway, connection => this.#answerOwed(connection))
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
@@ -182,6 +189,11 @@ export class Doorkeeper {
 
   pressure(): number {
     return this.#pressure.value(now())
+  }
+
+  /** False while turning away takes more than its share of the loop's time. */
+  get hasTimeToTurnAway(): boolean {
+    return this.#turningAway.hasTime(now())
   }
 
   /** How many may be in service at once; 0 when the law does not know what it says. */
@@ -248,6 +260,7 @@ export class Doorkeeper {
   }
 
   #startEverybody(): void {
+    this.#heldAnswers.end()
     for (const connection of [...this.#linedConnections]) {
       const line = connection.waiting === undefined ? connection.behind : [connection.waiting, ...connection.behind]
       if (connection.waiting !== undefined) this.#abandon(connection.waiting)
@@ -334,6 +347,7 @@ export class Doorkeeper {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
+      this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
       answerAfterEnd(connection, this.#server)
@@ -366,6 +380,7 @@ export class Doorkeeper {
     this.connections.delete(connection)
     const { waiting, overlapping } = connection
     connection.waiting = undefined
+    connection.owed = undefined
     connection.behind = []
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
@@ -469,6 +484,7 @@ export class Doorkeeper {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     }
     this.#noteOverlap(connection, exchange)
+    this.#turningAway.interrupted()
     this.#handingOn = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -695,6 +711,12 @@ export class Doorkeeper {
       this.#startGhost(exchange)
       return
     }
+    if (exchange.connection?.socket.destroyed) {
+      // Its client has gone, and the news is still to come.
+      this.#leaveWaiting(exchange)
+      this.#gate.drop(now(), 0)
+      return
+    }
     this.#permit(exchange, now())
     if (this.#heldUploads.delete(exchange)) {
       exchange.resume!()
@@ -767,7 +789,7 @@ export class Doorkeeper {
     const moved = this.#movedLines
     this.#movedLines = []
     for (const connection of moved) {
-      while (connection.waiting === undefined && connection.behind.length > 0) {
+      while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
         const exchange = connection.behind.shift()!
         exchange.arrivedAt = now()
         if (connection.closing) continue
@@ -780,6 +802,7 @@ export class Doorkeeper {
 
   /** Answers everybody in line, in order, because something came that can not wait. */
   #shedLine(connection: Connection): void {
+    this.#answerOwed(connection)
     const { waiting, behind } = connection
     const line = waiting === undefined ? behind : [waiting, ...behind]
     connection.waiting = undefined
@@ -962,6 +985,31 @@ export class Doorkeeper {
 
   /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
+    this.#turningAway.spent(nowMs, loopTurn())
+    if (choice.keepAlive && !this.#open && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
+    else this.#writeNow(connection, choice, nowMs, complete)
+  }
+
+  /** A client that closes after its answer is gone however late it gets it; one that stays does not ask again before. */
+  #owe(connection: Connection, choice: AnswerChoice, nowMs: number): void {
+    connection.owed = choice
+    this.#linedConnections.add(connection)
+    if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
+    this.#heldAnswers.hold(connection, nowMs)
+  }
+
+  #answerOwed(connection: Connection): void {
+    const { owed, socket, behind } = connection
+    if (owed === undefined) return
+    connection.owed = undefined
+    if (behind.length === 0) this.#linedConnections.delete(connection)
+    else if (this.#movedLines.push(connection) === 1) setImmediate(this.#moveLines)
+    if (socket.destroyed || !socket.writable) return
+    const last = this.#leaving && behind.length === 0
+    this.#writeNow(connection, last ? { ...owed, keepAlive: false } : owed, now(), false)
+  }
+
+  #writeNow(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     const { socket } = connection
     const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
     if (choice.keepAlive) connection.startIdleTimeout(this.#server)

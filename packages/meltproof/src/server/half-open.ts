@@ -15,8 +15,9 @@ export function answerAfterEnd(connection: Connection, server: Server & { httpAl
   // Before Node's own listener: it marks the answer after which it closes, the last one that it knows of.
   socket.prependListener('end', () => {
     const last = connection.behind.at(-1) ?? connection.waiting
-    if (last === undefined) return
-    last.keepAlive = false
+    if (last !== undefined) last.keepAlive = false
+    else if (connection.owed !== undefined) connection.owed = { ...connection.owed, keepAlive: false }
+    else return
     socket._httpMessage ??= STAND_IN
     const answers: Ending[] = [socket._httpMessage, ...connection.queuedResponses()]
     notLast = answers.filter(each => each._last !== true)

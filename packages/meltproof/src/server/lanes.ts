@@ -17,6 +17,7 @@
  */
 import cluster from 'node:cluster'
 import net from 'node:net'
+import { LaneGrowth } from './lane-growth.ts'
 import {
   addressIsFree,
   bindSocket,
@@ -47,6 +48,11 @@ export interface LaneOptions {
    * process has joined the port (strangers.ts), unless the operator asked for sharing.
    */
   readonly onNote?: (note: string) => void
+  /**
+   * Whether there is time to turn more away, asked when the lanes do not keep up: then there are up to four times as many.
+   * Absent: never.
+   */
+  readonly mayGrow?: () => boolean
   /** How often it is looked for others on the port, ms. */
   readonly lookEveryMs?: number
 }
@@ -88,6 +94,7 @@ interface Outcome {
   readonly detach: () => void
 }
 
+const never = (): boolean => false
 const NO_LANES = '(one listener accepts one connection per turn of the event loop)'
 
 /** Makes every later listen() of this server open lanes. Call before listen(). */
@@ -233,13 +240,23 @@ function addLanes(
   }
 
   const extra: ListenHandle[] = []
+  const fds: number[] = []
+  const open = (): ListenHandle | undefined => {
+    const lane = attempt(() => openLane(beside, main, backlog, accepted))
+    if (lane !== undefined) fds.push(lane.fd ?? -1)
+    return lane
+  }
+  let growth: LaneGrowth | undefined
+  const follow = (): void => growth?.accepted()
+  const accepted = (): void => attempt(follow)
   while (extra.length < wanted - 1) {
-    const lane = attempt(() => openLane(beside, main, backlog))
+    const lane = open()
     if (!lane) break
     extra.push(lane)
   }
+  growth = new LaneGrowth({ lanes: extra, main, backlog, open, mayGrow: options.mayGrow ?? never })
 
-  const fds = [main, ...extra].map(({ fd = -1 }) => fd)
+  fds.push(main.fd ?? -1)
   const stopWatching = watch(at, bound.port, fds, options)
   return {
     main,
@@ -262,11 +279,19 @@ function watch(at: ListenAddress, port: number, fds: number[], { onNote, lookEve
   return watchForStrangers({ port, fds, bothFamilies: (at.flags & IPV6_ONLY) === 0 }, tell, lookEveryMs)
 }
 
-function openLane(at: ListenAddress, main: ListenHandle, backlog: number): ListenHandle | undefined {
+function openLane(
+  at: ListenAddress,
+  main: ListenHandle,
+  backlog: number,
+  accepted: () => void,
+): ListenHandle | undefined {
   const lane = bindSocket(at)
   if (!lane) return undefined
   // Looked up at each call: node:cluster's primary, for one, replaces onconnection after listen().
-  lane.onconnection = (status, client) => main.onconnection?.call(main, status, client)
+  lane.onconnection = (status, client) => {
+    accepted()
+    main.onconnection?.call(main, status, client)
+  }
   if (lane.listen(backlog) !== 0) {
     lane.close()
     return undefined

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { MakeDiscipline } from '../admission/discipline.ts'
+import type { TurningAwayTime } from '../admission/turning-away.ts'
 import type { Clients } from './client-key.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -29,4 +30,6 @@ export interface DoorPolicy {
   readonly dryRun?: boolean
   /** True while the heap is nearly full: who comes is shed. */
   readonly memoryShort?: (() => boolean) | undefined
+  /** Who keeps account of the time that turning away takes; absent: as it is measured. */
+  readonly turningAway?: TurningAwayTime | undefined
 }

@@ -5,7 +5,6 @@ import { Server as HttpServer, type IncomingMessage } from 'node:http'
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:http2'
 import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
-import { performance } from 'node:perf_hooks'
 import { Server as TlsServer } from 'node:tls'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { checkedDiscipline } from '../admission/checked-discipline.ts'
@@ -18,6 +17,7 @@ import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
+import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { clientsBy } from './client-key.ts'
 import { criticalityLevels } from './criticality-of.ts'
 import { Doorkeeper } from './doorkeeper.ts'
@@ -92,7 +92,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     clients: checked.clientKey && clientsBy(checked.clientKey, note),
-    loopBusyMs: checked.limit === undefined ? loopBusyMs : undefined,
+    loopBusyMs: checked.limit === undefined ? loopWorkedMs : undefined,
     exemptUrl: exemptPaths(paths),
     exemptRequest: exemptRequest === undefined ? undefined : safely(exemptRequest, note),
     answers:
@@ -120,7 +120,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
   const sessions = sessionsOf(server)
   const raw = belowTls(server)
-  const lanes = openLanes(server, { lanes: laneCount, onNote: note })
+  const lanes = openLanes(server, { lanes: laneCount, onNote: note, mayGrow: () => door.hasTimeToTurnAway })
   const guard: Guard = {
     stats: () => ({
       inflight: door.inflight,
@@ -184,11 +184,7 @@ const MOST_DRAIN_MS = 3_600_000
 function lawOf(limit: number | LimitLaw | undefined, note: Note): LimitLaw {
   if (typeof limit === 'number') return fixedLimit(limit)
   if (limit !== undefined) return checkedLaw(limit, note)
-  return new KneeLaw(loopBusyMs)
-}
-
-function loopBusyMs(): number {
-  return performance.eventLoopUtilization().active
+  return new KneeLaw(loopWorkedMs)
 }
 
 /** The operator's function, whose exceptions are said once and mean no. */

@@ -11,7 +11,7 @@ export const LOOK_EVERY_MS = 10_000
 /** What we listen with. */
 export interface OwnListeners {
   readonly port: number
-  /** All of them. */
+  /** All of them; lanes that are opened later are added (lane-growth.ts). */
   readonly fds: readonly number[]
   /** Whether `::` takes what is sent by IPv4, too. */
   readonly bothFamilies: boolean
@@ -26,7 +26,8 @@ export function watchForStrangers(
   onFound: (who: string) => void,
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
-  let inodes: ReadonlySet<string | undefined> | undefined
+  let inodes: ReadonlySet<string | undefined> = new Set()
+  let known = 0
   let looking = false
   let stopped = false
   const stop = (): void => {
@@ -34,9 +35,13 @@ export function watchForStrangers(
     clearInterval(timer)
   }
   const look = async (): Promise<void> => {
-    inodes ??= new Set(await Promise.all(fds.map(inodeOf)))
+    if (known < fds.length) {
+      known = fds.length
+      inodes = new Set(await Promise.all(fds.map(inodeOf)))
+    }
     const stranger = findStranger(await listenersOn(port), inodes, bothFamilies)
-    if (stranger === undefined || stopped) return
+    // One of ours may have been opened meanwhile.
+    if (stranger === undefined || stopped || known < fds.length) return
     stop()
     const pid = await processOf(stranger.inode)
     onFound(pid === undefined ? 'another process' : pid === process.pid ? 'this process' : `process ${pid}`)

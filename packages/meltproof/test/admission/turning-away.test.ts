@@ -1,0 +1,82 @@
+/** The account of the time that turning away takes. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { TurningAway } from '../../src/admission/turning-away.ts'
+
+interface Options {
+  readonly rests?: boolean
+  readonly handlers?: boolean
+  /** Half of the core is somebody else's. */
+  readonly stolen?: boolean
+}
+
+/** A loop of turns of 10 ms that never rests, of which `sheds` sheds of `costMs` are a part. Answers the share not held. */
+function share(sheds: number, costMs: number, options: Options = {}): number {
+  let busyMs = 0
+  const time = new TurningAway(
+    () => busyMs,
+    () => (options.stolen === true ? busyMs / 2 : busyMs),
+  )
+  let may = 0
+  let asked = 0
+  for (let turn = 1; turn <= 500; turn++) {
+    for (let i = 0; i < sheds; i++) {
+      const nowMs = turn * 10 + i * costMs
+      busyMs = options.rests === true ? (turn * sheds + i) * costMs : nowMs
+      time.spent(nowMs, turn)
+      if (options.handlers === true) time.interrupted()
+      asked++
+      if (time.hasTime(nowMs)) may++
+    }
+  }
+  return may / asked
+}
+
+describe('the time for turning away', () => {
+  it('suffices while it takes less than its share of a busy loop', () => {
+    assert.equal(share(100, 0.02), 1)
+    assert.equal(share(170, 0.02), 1)
+  })
+
+  it('does not suffice when it takes far more', () => {
+    assert.ok(share(400, 0.02) < 0.1)
+  })
+
+  it('is all that nobody else uses where the loop rests', () => {
+    assert.equal(share(400, 0.02, { rests: true }), 1)
+  })
+
+  it('is a share of what others leave of the core', () => {
+    assert.equal(share(160, 0.02), 1)
+    assert.ok(share(160, 0.02, { stolen: true }) < 0.2)
+  })
+
+  it('counts nothing that handlers did in between', () => {
+    assert.equal(share(400, 0.02, { handlers: true }), 1)
+  })
+
+  it('counts what was given out later', () => {
+    const time = new TurningAway(() => 1000)
+    assert.equal(time.hasTime(1000), true)
+    time.spentAll(1000, 1200)
+    assert.equal(time.hasTime(1000), false)
+  })
+
+  it('is there again a fifth of a second after the load has ended, however much was owed', () => {
+    let busyMs = 0
+    const time = new TurningAway(() => busyMs)
+    for (busyMs = 0; busyMs < 10_000; busyMs += 10) {
+      time.spentAll(busyMs, busyMs + 10)
+      time.hasTime(busyMs + 10)
+    }
+    assert.equal(time.hasTime(busyMs), false)
+    busyMs += 150
+    assert.equal(time.hasTime(busyMs), true)
+  })
+
+  it('suffices where Node numbers no turns', () => {
+    const time = new TurningAway(() => 0)
+    for (let i = 0; i < 100_000; i++) time.spent(i * 0.02, Number.NaN)
+    assert.equal(time.hasTime(2000), true)
+  })
+})
