@@ -31,6 +31,9 @@ function handlerOf(doWork) {
 
 const handler = handlerOf(work)
 
+/** Where a workload is about an option. Everywhere else there is none. */
+const OPTIONS = { forged: { deadlineMs: 3000 } }
+
 const START = {
   bare: () => void http.createServer(handler).listen(port, host),
   'toobusy-js': () => {
@@ -62,7 +65,7 @@ const START = {
   },
   meltproof: () => {
     const server = http.createServer(handler)
-    protect(server)
+    protect(server, OPTIONS[workload])
     server.listen(port, host)
   },
 }

@@ -59,7 +59,7 @@ function targetOf(subject: Subject, origin: string, path: string): Target {
   return {
     url: new URL(path, origin).href,
     method: 'GET',
-    headers: {},
+    headers: path === subject.workload.path ? { ...subject.workload.headers } : {},
     body: undefined,
     timeoutMs: timeoutOf(subject),
     sloMs: SLO_MS,

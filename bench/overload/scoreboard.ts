@@ -153,7 +153,8 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
   const besideSteps = cells.flatMap(cell => cell.beside ?? [])
   const serviceUs = 1e6 / rate
   const r = (shedCost?.us[subject.mode] ?? 0) * (workload.neighbour === true ? 2 : 1)
-  const idealAt = (k: number): number => (workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k))
+  const idealAt = (k: number): number =>
+    (workload.bound === 'cpu' ? idealShare(k, r, serviceUs) : Math.min(1, k)) * (workload.available ?? 1)
   return {
     name,
     subject,

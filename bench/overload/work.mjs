@@ -19,10 +19,23 @@ function simulatedPool(size, holdMs) {
   return async () => {
     if (held >= size) await new Promise(resolve => waiting.push(resolve))
     held++
-    await sleep(holdMs)
+    await sleep(typeof holdMs === 'function' ? holdMs() : holdMs)
     held--
     waiting.shift()?.()
     return 'held\n'
+  }
+}
+
+/** From its first request to `/outage` on it answers nobody from the fourth second to the ninth. */
+function poolWithOutage(size, holdMs) {
+  const pool = simulatedPool(size, () => {
+    const nowMs = performance.now() - beganMs
+    return nowMs >= 4_000 && nowMs < 9_000 ? 9_000 - nowMs + holdMs : holdMs
+  })
+  let beganMs = Number.NaN
+  return path => {
+    if (path === '/outage' && Number.isNaN(beganMs)) beganMs = performance.now()
+    return pool()
   }
 }
 
@@ -63,6 +76,9 @@ const WORK = {
   },
   database,
   pool: () => simulatedPool(10, 50),
+  impatient: () => simulatedPool(10, 50),
+  forged: () => simulatedPool(10, 50),
+  outage: () => poolWithOutage(10, 50),
   mixed: () => async path => {
     if (path === '/cheap') {
       spin(perMs * 0.2)

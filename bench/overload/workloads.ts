@@ -24,6 +24,10 @@ export interface Workload {
   readonly needsPostgres?: true
   /** Another process that never rests runs on the server's core and takes half of it, also while the capacity is measured. */
   readonly neighbour?: true
+  /** Header fields of every request to `path`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
+  readonly available?: number
 }
 
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
@@ -113,6 +117,39 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     bound: 'cpu',
     loads: [0.7],
     durationMs: 20_000,
+  },
+  impatient: {
+    title: 'a simulated pool, clients that leave after half a second',
+    story:
+      'As a simulated pool. Clients leave after 500 ms; what they asked for goes on, and holds its place in the pool.',
+    path: '/',
+    bound: 'waiting',
+    timeoutMs: 500,
+  },
+  outage: {
+    title: 'the pool answers nobody for five of twenty seconds, clients leave after half a second',
+    story:
+      'As a simulated pool, which gives no answer from the fourth second to the ninth. What is asked for meanwhile is lost; ' +
+      'what counts is when it comes back.',
+    path: '/outage',
+    capacityPath: '/',
+    bound: 'waiting',
+    loads: [0.8, 3],
+    durationMs: 20_000,
+    timeoutMs: 500,
+    available: 14 / 19,
+  },
+  forged: {
+    title: 'a simulated pool, and callers that forge a deadline of a millisecond',
+    story:
+      'As a simulated pool, protected with `deadlineMs: 3000`. The load says in `x-envoy-expected-rq-timeout-ms` that it ' +
+      'waits for 1 ms, and is never goodput; 80 honest requests a second are asked beside it.',
+    path: '/',
+    capacityPath: '/',
+    bound: 'waiting',
+    headers: { 'x-envoy-expected-rq-timeout-ms': '1' },
+    beside: { path: '/honest', rate: 80 },
+    loads: [0.7, 2, 10],
   },
 }
 
