@@ -69,6 +69,11 @@ const WORK = {
     }
     return 'heavy\n'
   },
+  waiting: () => async path => {
+    if (path === '/health') return 'well\n'
+    await sleep(5_000)
+    return 'That took five seconds.\n'
+  },
   tail: oneInTenSlow,
   render: () => async () => renderPage(),
   stalls: withStalls,

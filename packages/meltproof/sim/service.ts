@@ -54,6 +54,8 @@ export interface SimResult {
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
+  /** How long those who were started waited at the gate, sorted, ms. */
+  readonly waits: Float64Array
   /** The same for those that came in the second half, by user, class and kind; empty where the workload names none. */
   readonly users: SimTally[]
   readonly classes: SimTally[]
@@ -68,7 +70,7 @@ export interface SimRequest extends Waiting, Stay {
   readonly tries: number
   readonly user: number
   level: number
-  readonly kind: number
+  kind: number
   steps: readonly Step[]
   step: number
   /** `going on`: in service without a permit (outstayers.ts). */
@@ -100,6 +102,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const kindTallies = tallies(workload.kinds?.length ?? 0)
   const latencies: number[] = []
   const shedLatencies: number[] = []
+  const waits: number[] = []
   let shed = 0
   let good = 0
   let offered = 0
@@ -127,7 +130,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           {
             now: () => loop.nowMs,
             turn: () => loop.turns,
-            start: request => serve(request),
+            start: request => {
+              waits.push(loop.nowMs - request.arrivedAt)
+              serve(request)
+            },
             shed: request => turnAway(request),
             wakeAtTurnEnd: () =>
               loop.setImmediate(() => {
@@ -190,7 +196,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       tries,
       user,
       level: workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!,
-      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next()),
+      kind: workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt),
       steps: [],
       step: 0,
       startedAt: 0,
@@ -198,6 +204,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       kindNoted: 0,
       answeredThen: 0,
       besideThen: 0,
+      among: 0,
       state: 'arriving',
     }
     if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
@@ -221,6 +228,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     loop.burn(shedCostMs * 0.7)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
+      waits.push(0)
       loop.burn(parseCostMs)
       serve(request)
     } else if (decision === 'wait') {
@@ -243,7 +251,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     outstayers.ended(request)
     if (!serving.delete(request)) return
     outstayers.left(request, answered)
-    gate?.release(loop.nowMs, loop.nowMs - request.startedAt, answered, answered ? request : undefined)
+    gate?.release(loop.nowMs, loop.nowMs - request.startedAt, answered, request)
   }
 
   function again(request: SimRequest, nowMs: number): void {
@@ -266,7 +274,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     request.startedAt = loop.nowMs
     outstayers.started(request, request.kind)
     serving.add(request)
-    request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
+    request.steps =
+      workload.kinds?.[request.kind]?.steps(random, request.createdAt) ?? workload.steps(random, request.createdAt)
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     proceed(request)
@@ -350,6 +359,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     gaveUp,
     latencies: Float64Array.from(latencies).sort(),
     shedLatencies: Float64Array.from(shedLatencies).sort(),
+    waits: Float64Array.from(waits).sort(),
     users: userTallies,
     classes: classTallies,
     kinds: kindTallies,
@@ -364,10 +374,10 @@ export function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** The kind on which a number from 0 to 1 falls. */
-function pick(kinds: NonNullable<Workload['kinds']>, at: number): number {
+function pick(kinds: NonNullable<Workload['kinds']>, at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {
-    until += share
+    until += typeof share === 'number' ? share : share(nowMs)
     if (at < until) return kind
   }
   return kinds.length - 1

@@ -24,7 +24,10 @@ export interface Workload {
   /** What one request does. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** Kinds of requests, told apart at the gate, instead of `steps`: the share of each, and what it does. */
-  readonly kinds?: readonly { readonly share: number; readonly steps: (random: Random) => readonly Step[] }[]
+  readonly kinds?: readonly {
+    readonly share: number | ((nowMs: number) => number)
+    readonly steps: (random: Random, nowMs: number) => readonly Step[]
+  }[]
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
   /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */

@@ -68,7 +68,7 @@ export class Gate<E extends Waiting> {
   /** Mean time in service of those who were answered; 0 before the first. */
   #usualServiceMs = 0
   /** When permits whose clients went away are given back. */
-  readonly #keptUntil: number[] = []
+  readonly #kept: { readonly until: number; readonly kind: number | undefined }[] = []
 
   // The turn budget: which turn it was in which a handler was last started on arrival, and when the first one was.
   #turn = Number.NaN
@@ -117,7 +117,7 @@ export class Gate<E extends Waiting> {
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     if (this.#queue.size === 0 && this.#inflight < this.#law.limit && !this.#turnSpent(nowMs)) {
-      this.enter(nowMs)
+      this.enter(nowMs, entry)
       return 'start'
     }
     const decision = this.#queue.push(entry, nowMs)
@@ -151,24 +151,24 @@ export class Gate<E extends Waiting> {
     if (answered) {
       this.#usualServiceMs += (serviceMs - this.#usualServiceMs) * (this.#usualServiceMs === 0 ? 1 : USUAL_WEIGHT)
       this.#inflight--
-      this.#law.completed(nowMs, serviceMs)
+      this.#law.completed(nowMs, serviceMs, entry?.kind, entry?.among)
     } else if (serviceMs < this.#usualServiceMs) {
-      this.#keptUntil.push(nowMs + this.#usualServiceMs - serviceMs)
+      this.#kept.push({ until: nowMs + this.#usualServiceMs - serviceMs, kind: entry?.kind })
       this.#wakeWhenDue(nowMs)
       return
-    } else this.#desert(nowMs, serviceMs)
+    } else this.#desert(nowMs, serviceMs, entry?.kind)
     this.#left(nowMs, answered ? entry : undefined, serviceMs)
   }
 
   /** A request in service goes on without its permit (outstayers.ts); it is not released any more. */
   goOn(nowMs: number, serviceMs: number, entry?: E): void {
-    this.#desert(nowMs, serviceMs)
+    this.#desert(nowMs, serviceMs, entry?.kind)
     this.#left(nowMs, entry, serviceMs)
   }
 
-  #desert(nowMs: number, serviceMs?: number): void {
+  #desert(nowMs: number, serviceMs: number | undefined, kind: number | undefined): void {
     this.#inflight--
-    this.#law.deserted(nowMs, serviceMs)
+    this.#law.deserted(nowMs, serviceMs, kind)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
@@ -179,9 +179,8 @@ export class Gate<E extends Waiting> {
 
   /** Gives back the permits that were kept long enough. Roughly in order: one behind a later one waits for it. */
   #giveBackKept(nowMs: number): void {
-    while (this.#keptUntil.length > 0 && this.#keptUntil[0]! <= nowMs) {
-      this.#keptUntil.shift()
-      this.#desert(nowMs)
+    while (this.#kept.length > 0 && this.#kept[0]!.until <= nowMs) {
+      this.#desert(nowMs, undefined, this.#kept.shift()!.kind)
       if (this.#queue.size > 0) this.#queue.departed(nowMs)
     }
   }
@@ -204,7 +203,7 @@ export class Gate<E extends Waiting> {
     // A timer that fires this late: the loop did not turn, and whatever is being measured holds the pause.
     if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#law.disturbed(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
-    if (this.#keptUntil.length > 0) this.#giveBackKept(nowMs)
+    if (this.#kept.length > 0) this.#giveBackKept(nowMs)
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)
   }
@@ -219,7 +218,7 @@ export class Gate<E extends Waiting> {
     while (this.#inflight < this.#law.limit && now < until) {
       const entry = this.#queue.next(now)
       if (entry === undefined) break
-      this.enter(now)
+      this.enter(now, entry)
       this.#hooks.start(entry)
       now = this.#hooks.now()
     }
@@ -240,9 +239,15 @@ export class Gate<E extends Waiting> {
   }
 
   /** A request enters service; from outside, one that can not be turned away any more. */
-  enter(nowMs: number): void {
+  enter(nowMs: number, entry?: E): void {
     this.#inflight++
-    this.#law.admitted(nowMs)
+    if (entry === undefined) {
+      this.#law.admitted(nowMs)
+      return
+    }
+    entry.kind = this.#hooks.kind?.(entry) ?? 0
+    this.#law.admitted(nowMs, entry.kind)
+    entry.among = this.#law.among?.(entry.kind) ?? 0
   }
 
   /**
@@ -283,7 +288,7 @@ export class Gate<E extends Waiting> {
   /** Somebody must be shed in time even when nothing else happens. */
   #wakeWhenDue(nowMs: number): void {
     let due = this.#queue.dueInMs(nowMs)
-    if (this.#keptUntil.length > 0) due = Math.min(due, Math.max(1, this.#keptUntil[0]! - nowMs))
+    if (this.#kept.length > 0) due = Math.min(due, Math.max(1, this.#kept[0]!.until - nowMs))
     if (this.#wakeAt <= nowMs + due) return
     this.#wakeAt = nowMs + due
     this.#hooks.wakeAfter(due)

@@ -17,6 +17,9 @@ export interface Waiting {
   level?: number
   /** In which queue of its discipline it waits, written by the discipline. */
   line?: number
+  /** Its kind (fair-shares.ts), and what the law answered when it entered service; written by the gate then. */
+  kind?: number
+  among?: number
   /** Where it stands among those who wait in a discipline from outside (ledger.ts). */
   place?: number
 }

@@ -871,7 +871,7 @@ export class Doorkeeper {
   #resumeUnasked(exchange: Exchange): void {
     const nowMs = now()
     try {
-      this.#gate.enter(nowMs)
+      this.#gate.enter(nowMs, exchange)
       this.#permit(exchange, nowMs)
     } catch (error) {
       this.#fail(error)
@@ -987,8 +987,8 @@ export class Doorkeeper {
 }
 
 /** Reading an order is another matter than placing one, though the path is the same. */
-function stayKind({ request: { method = '' }, url }: Exchange): number {
-  return (kindOf(url) + 37 * method.length + method.charCodeAt(0)) % KINDS
+function stayKind({ request: { method = '' }, kind }: Exchange): number {
+  return (kind + 37 * method.length + method.charCodeAt(0)) % KINDS
 }
 
 /** Not the stand-in of one that is over. */

@@ -14,6 +14,8 @@ export class Exchange implements Waiting, Stay {
   left = false
   line = 0
   place = -1
+  kind = 0
+  among = 0
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks cut it down on the way, and its kind must stay the same. */
   readonly url: string

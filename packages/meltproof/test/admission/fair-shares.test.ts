@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FairShares, KINDS, kindOf } from '../../src/admission/fair-shares.ts'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { fixedLimit } from '../../src/admission/limit.ts'
 import { StandingQueue } from '../../src/admission/standing-queue.ts'
 import { type SimTally, simulate } from '../../sim/service.ts'
@@ -90,7 +90,7 @@ describe('a flood of heavy requests', () => {
       { share: heavyRate / rate, steps: heavy },
     ]
     const workload: Workload = { rate: () => rate, steps: heavy, kinds }
-    return simulate(workload, { seconds: 30, seed, law: busyMs => new KneeLaw(busyMs) }).kinds
+    return simulate(workload, { seconds: 30, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }).kinds
   }
 
   for (const times of [2, 10]) {
