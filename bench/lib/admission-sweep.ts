@@ -1,7 +1,7 @@
 /** Sensitivity: one constant of the gate or the law at a time, over all short scenarios and several seeds. */
 import { GATE_TUNING } from '../../packages/meltproof/src/admission/gate.ts'
-import { KneeLaw } from '../../packages/meltproof/src/admission/knee-law.ts'
-import { KNEE_TUNING } from '../../packages/meltproof/src/admission/knee-tuning.ts'
+import { ConcurrencyLimiter } from '../../packages/meltproof/src/admission/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../packages/meltproof/src/admission/limiter-tuning.ts'
 import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
 import { SCENARIOS } from '../../packages/meltproof/sim/scenarios.ts'
 import { quantile, simulate } from '../../packages/meltproof/sim/service.ts'
@@ -35,6 +35,8 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
     turnBudgetMs: [1, 3, 5, 10, 20, 40, 100],
     intervalMs: [25, 50, 100, 200, 400],
     targetMs: [5, 20, 50, 100, 200],
+    drains: [0.05, 0.1, 0.2, 0.3, 0.4, 0.6],
+    rememberMs: [1000, 4000, 10_000, 30_000],
     intervalsToStand: [1, 2, 3, 4, 5, 8],
     maxWaitMs: [100, 200, 400, 800, 1200, 2000],
     staleMs: [0, 20, 40, 80, 160, 320],
@@ -48,34 +50,31 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
   },
   law: {
     initial: [2, 4, 8, 16, 32, 64, 256],
-    headroom: [1, 1.25, 1.5, 2, 3, 4],
-    tooShortMs: [0, 1, 2, 4, 8],
+    promiseMs: [250, 500, 1000, 2000],
+    patienceMs: [100, 200, 400, 600],
+    blindPerMs: [0, 0.1, 0.25, 0.5, 1],
+    blindMs: [400, 800, 2000],
     workMs: [0, 25, 50, 100, 200],
     workElsewhereMs: [0, 25, 50, 100, 200, 400],
-    alike: [0, 0.25, 0.5, 1, 2],
     samples: [6, 12, 24, 48, 96],
-    minWindowMs: [10, 20, 40, 80, 160],
     maxWindowMs: [250, 500, 1000, 2000],
-    lookEveryMs: [500, 1000, 2000, 4000, 8000, 16_000],
+    fell: [0.7, 0.8, 0.85, 0.9, 0.95],
+    lookEveryMs: [1000, 4000, 8000, 16_000, 60_000],
+    probeMs: [100, 300, 1000, 10_000],
     forgetMs: [500, 1000, 2000, 5000, 20_000],
+    haltMs: [100, 200, 400, 800],
+    distrustMs: [0, 500, 2000, 8000],
     loopBusy: [0.7, 0.8, 0.9, 0.95, 1.1],
     busyWindowMs: [5, 10, 20, 40, 80],
-    busyToStand: [1, 2, 3, 5, 10],
-    busyStreak: [3, 8, 15, 30],
-    searchAtOnce: [0, 16, 48, 10_000],
-    fell: [0.7, 0.8, 0.85, 0.9, 0.95],
-    larger: [1.1, 1.2, 1.3, 1.5, 2],
-    slower: [0.2, 0.4, 0.6, 0.8, 1],
-    missing: [1.2, 1.5, 2, 3, 4, 100],
+    busyToLimit: [1, 2, 3, 5, 10],
+    larger: [1.2, 1.35, 1.5, 1.75, 2],
+    slower: [0.3, 0.4, 0.5, 0.6, 0.8],
+    atMost: [1.1, 1.3, 1.6, 2.5],
+    alike: [0.3, 0.5, 0.7, 10],
     clearly: [0, 1, 2, 4],
-    unsure: [0, 2, 4, 6, 8],
-    many: [25, 50, 100, 200, 400],
-    sameKnee: [0, 0.15, 0.3, 0.6],
-    mostTrust: [1, 2, 4, 8],
-    changes: [1, 2, 3, 5],
-    growthBatch: [4, 8, 16, 32],
-    patienceMs: [100, 300, 1000, 10_000],
-    leaving: [0.05, 0.1, 0.25, 0.5],
+    least: [4, 8, 16, 32],
+    ofThose: [0.1, 0.2, 0.33, 0.5, 1],
+    missing: [1, 2, 3, 5, 100],
   },
 }
 
@@ -86,13 +85,13 @@ export function sweepNames(): [of: 'gate' | 'law', name: string][] {
 }
 
 export function sweep(of: 'gate' | 'law', name: string, seeds: readonly number[]): Sweep {
-  const shipped = (of === 'gate' ? GATE_TUNING : KNEE_TUNING)[name as never] as number
+  const shipped = (of === 'gate' ? GATE_TUNING : LIMITER_TUNING)[name as never] as number
   return { of, name, shipped, points: VALUES[of][name]!.map(value => point(of, name, value, seeds)) }
 }
 
 function point(of: 'gate' | 'law', name: string, value: number, seeds: readonly number[]): Point {
   const tuning = of === 'gate' ? { ...GATE_TUNING, [name]: value } : GATE_TUNING
-  const knee = of === 'law' ? { ...KNEE_TUNING, [name]: value } : KNEE_TUNING
+  const limiter = of === 'law' ? { ...LIMITER_TUNING, [name]: value } : LIMITER_TUNING
   const shares: number[] = []
   let [worst, worstAt, falseShed, falseShedAt] = [Number.POSITIVE_INFINITY, '', 0, '']
   const p99s: number[] = []
@@ -103,7 +102,7 @@ function point(of: 'gate' | 'law', name: string, value: number, seeds: readonly 
         seconds: Math.min(each.seconds, MOST_SECONDS),
         seed,
         tuning,
-        law: busyMs => new KneeLaw(busyMs, knee),
+        law: busyMs => new ConcurrencyLimiter(busyMs, limiter),
       })
       if (each.noShed) {
         if (shedShare(result) > falseShed) [falseShed, falseShedAt] = [shedShare(result), each.name]

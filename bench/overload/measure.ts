@@ -94,7 +94,7 @@ async function withApp<T>(
       signal: new AbortController().signal,
     })
     const path = subject.workload.capacityPath ?? subject.workload.path
-    await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 5000)
+    await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 10_000)
     return await use(app, origin)
   } finally {
     neighbour?.kill('SIGKILL')
@@ -126,6 +126,8 @@ export async function measureCapacity(
   users?: number,
 ): Promise<MeasuredCapacity & { readonly foreign: number | null }> {
   const { workload } = subject
+  if (workload.capacity !== undefined)
+    return { rate: workload.capacity, users: users ?? 1, latencyP50Ms: 0, foreign: null }
   return withApp(bench, subject, 'bare', async (app, origin) => {
     const context = {
       target: targetOf(subject, origin, workload.capacityPath ?? workload.path),

@@ -91,6 +91,11 @@ const WORK = {
     return 'heavy\n'
   },
   'random-paths': () => steps,
+  waiting: () => async path => {
+    if (path === '/health') return 'well\n'
+    await sleep(5_000)
+    return 'That took five seconds.\n'
+  },
   tail: oneInTenSlow,
   render: () => async () => renderPage(),
   stalls: withStalls,

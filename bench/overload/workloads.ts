@@ -13,6 +13,8 @@ export interface Workload {
   readonly goodShare?: number
   /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
   readonly bound: 'cpu' | 'waiting'
+  /** Where there is none to be measured, loads are multiples of this, requests per second. */
+  readonly capacity?: number
   /** A second route, asked at a constant rate beside it. */
   readonly beside?: { readonly path: string; readonly rate: number }
   /** The only loads that make sense here, multiples of the capacity. */
@@ -101,6 +103,19 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     capacityPath: '/quick',
     goodShare: 0.9,
     bound: 'cpu',
+    timeoutMs: 11_000,
+  },
+  waiting: {
+    title: 'handlers that merely wait',
+    story:
+      'Every request waits 5 s for something with room for everybody, 40 and 200 a second; `/health` is asked 10 times a ' +
+      'second beside. Nothing is scarce: nobody should be shed, nor wait.',
+    path: '/gateway',
+    bound: 'waiting',
+    capacity: 1,
+    loads: [40, 200],
+    beside: { path: '/health', rate: 10 },
+    durationMs: 12_000,
     timeoutMs: 11_000,
   },
   render: {

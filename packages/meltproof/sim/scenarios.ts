@@ -31,11 +31,11 @@ export const cpu5 = (): Step[] => [
 ]
 /** 50 ms in a pool of ten: capacity 200/s. */
 export const pool50 = (): Step[] => [{ cpu: 0.1 }, { pool: 50 }, { cpu: 0.1 }]
-const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
-const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
+export const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
+export const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
 /** Capacities of the two above: what a request costs in CPU besides (parsing) included. */
-const CPU5 = 1000 / 5.0356
+export const CPU5 = 1000 / 5.0356
 const POOL50 = 200
 
 export const every = (periodMs: number, forMs: number, seconds: number): [number, number][] =>
@@ -47,7 +47,7 @@ interface Draft extends Omit<Scenario, 'workload' | 'name' | 'ideal' | 'changesA
   readonly changesAt?: readonly number[]
 }
 
-const draft = (name: string, rest: Draft): Scenario => ({
+export const draft = (name: string, rest: Draft): Scenario => ({
   name,
   changesAt: [0],
   noShed: rest.ideal === undefined,
@@ -55,7 +55,7 @@ const draft = (name: string, rest: Draft): Scenario => ({
   ideal: s => Math.min(rest.workload.rate(s * 1000 + 500), rest.ideal?.(s) ?? Number.POSITIVE_INFINITY),
 })
 /** An outage of the database, and then it goes on as before. */
-const answersNobody = (rate: number, from: number, to: number): Scenario =>
+export const answersNobody = (rate: number, from: number, to: number): Scenario =>
   draft(`the database answers nobody from ${from} to ${to} s, at ${rate}/s`, {
     workload: {
       rate: () => rate,
@@ -66,7 +66,7 @@ const answersNobody = (rate: number, from: number, to: number): Scenario =>
     changesAt: [to],
   })
 /** Goodput at k times capacity when each of those shed costs r of the S a service costs (DESIGN.md, fact 4). */
-const withSheds = (capacity: number, rate: number, shedMs = 0.008): number =>
+export const withSheds = (capacity: number, rate: number, shedMs = 0.008): number =>
   (capacity * (1 - (rate / capacity) * shedMs * (capacity / 1000))) / (1 - shedMs * (capacity / 1000))
 
 const loads = [1.1, 1.25, 1.5, 2, 3, 10]

@@ -58,6 +58,8 @@ export interface SimResult {
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
+  /** How long those who were started waited at the gate, sorted, ms. */
+  readonly waits: Float64Array
   /** The same for those that came in the second half, by user, class and kind; empty where the workload names none. */
   readonly users: SimTally[]
   readonly classes: SimTally[]
@@ -113,6 +115,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const kindTallies = tallies(workload.kinds?.length ?? 0)
   const latencies: number[] = []
   const shedLatencies: number[] = []
+  const waits: number[] = []
   let shed = 0
   let good = 0
   let offered = 0
@@ -140,7 +143,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           {
             now: () => loop.nowMs,
             turn: () => loop.turns,
-            start: request => serve(request),
+            start: request => {
+              waits.push(loop.nowMs - request.arrivedAt)
+              serve(request)
+            },
             shed: request => turnAway(request),
             wakeAtTurnEnd: () =>
               loop.setImmediate(() => {
@@ -150,6 +156,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             wakeAfter: ms => wakeAfter(ms),
             level: workload.criticality === undefined ? undefined : request => request.level,
             kind: workload.kinds === undefined ? undefined : request => knownKind(request),
+            kindInService: request => request.kind,
             client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
@@ -193,7 +200,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       serving.delete(request)
       outstayers.goesOn(request)
       request.state = 'going on'
-      gate.drop(loop.nowMs, loop.nowMs - request.startedAt, request)
+      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
   }
 
@@ -231,6 +238,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       kindNoted: 0,
       answeredThen: 0,
       besideThen: 0,
+      among: 0,
       state: 'arriving',
     }
     if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
@@ -254,6 +262,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     loop.burn(shedCostMs * HEAD_SHARE)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
+      waits.push(0)
       loop.burn(parseCostMs)
       serve(request)
     } else if (decision === 'wait') {
@@ -282,7 +291,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (!serving.delete(request)) return
     request.state = 'over'
     stays.gone(request)
-    gate?.drop(loop.nowMs, loop.nowMs - request.startedAt)
+    gate?.drop(loop.nowMs, loop.nowMs - request.startedAt, request)
     if (gate === undefined) unguarded--
   }
 
@@ -307,7 +316,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (request.knownKind < 0) request.knownKind = known.of(request.path)
     stays.started(request, request.kind)
     serving.add(request)
-    request.steps = workload.kinds?.[request.kind]?.steps(random) ?? workload.steps(random, request.createdAt)
+    request.steps =
+      workload.kinds?.[request.kind]?.steps(random, request.createdAt) ?? workload.steps(random, request.createdAt)
     request.coldness = coldness()
     started++
     if (workload.gc !== undefined && started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
@@ -417,6 +427,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     gaveUp,
     latencies: Float64Array.from(latencies).sort(),
     shedLatencies: Float64Array.from(shedLatencies).sort(),
+    waits: Float64Array.from(waits).sort(),
     users: userTallies,
     classes: classTallies,
     kinds: kindTallies,

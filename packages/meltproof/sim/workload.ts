@@ -22,7 +22,7 @@ export interface Kind {
   /** Its share of the requests. */
   readonly share: number | ((nowMs: number) => number)
   /** What it does. */
-  readonly steps: (random: Random) => readonly Step[]
+  readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** What it asks for. @default a path of its own */
   readonly path?: (random: Random, nowMs: number) => string
   /** Who asks, a whole number. @default clients are not told apart */

@@ -1,5 +1,5 @@
 /** Every law that is compared, the one meltproof ships first. */
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
 import { AimdCodelLaw } from './aimd-codel.ts'
 import { BbrLaw } from './bbr.ts'
@@ -10,7 +10,7 @@ import { Gradient2Law } from './gradient2.ts'
 import { VegasLaw } from './vegas.ts'
 
 export const LAWS: Readonly<Record<string, (busyMs: () => number) => LimitLaw>> = {
-  meltproof: busyMs => new KneeLaw(busyMs),
+  meltproof: busyMs => new ConcurrencyLimiter(busyMs),
   Vegas: () => new VegasLaw(),
   Gradient2: () => new Gradient2Law(),
   BBR: () => new BbrLaw(),

@@ -31,9 +31,9 @@ export function checkedLaw(law: LimitLaw, note: (text: string) => void): LimitLa
       if (typeof searching === 'object') caughtPromise(searching)
       return searching === true
     },
-    admitted: nowMs => done('admitted', law.admitted(nowMs)),
-    completed: (nowMs, serviceMs) => done('completed', law.completed(nowMs, serviceMs)),
-    deserted: (nowMs, serviceMs) => done('deserted', law.deserted(nowMs, serviceMs)),
+    admitted: (nowMs, kind) => done('admitted', law.admitted(nowMs, kind)),
+    completed: (nowMs, serviceMs, kind) => done('completed', law.completed(nowMs, serviceMs, kind)),
+    deserted: (nowMs, serviceMs, kind) => done('deserted', law.deserted(nowMs, serviceMs, kind)),
     bound: nowMs => done('bound', law.bound(nowMs)),
     tick: nowMs => done('tick', law.tick(nowMs)),
     unbound: nowMs => done('unbound', law.unbound(nowMs)),

@@ -24,6 +24,10 @@ export type { ShedReason } from './discipline.ts'
 export interface Entry extends DueStart {
   /** It has been let in before (see {@link Gate.offerAgain}). */
   readonly again: boolean
+  /** The kind it is counted as in service, a whole number below STAY_KINDS (stays.ts); written when it enters service. */
+  kindNoted: number
+  /** How many of that kind the limiter counted then. */
+  among: number
 }
 
 /** What the gate does to the outside. */
@@ -49,6 +53,8 @@ export interface GateHooks<E extends Entry> {
    * only while somebody waits.
    */
   readonly kind?: ((entry: E) => number) | undefined
+  /** The kind that a request is counted as in service, where the limiter tells kinds apart. */
+  readonly kindInService?: ((entry: E) => number) | undefined
   /**
    * The time by which a request must start to be answered within its deadline, on the gate's clock; Infinity when it has
    * none. Leave it out where nobody has one.
@@ -133,7 +139,7 @@ export class Gate<E extends Entry> {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
-    if (this.queued === 0 && this.#startsNow(nowMs)) return 'start'
+    if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
     if (entry.startBy < nowMs + (this.#queue.expectedWaitMs ?? 0)) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
@@ -149,16 +155,16 @@ export class Gate<E extends Entry> {
    */
   offerAgain(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
-    if (this.queued === 0 && this.#startsNow(nowMs)) return 'start'
+    if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
     entry.arrivedAt = nowMs
     this.#again.push(entry)
     this.#beginWaiting(nowMs)
     return 'wait'
   }
 
-  #startsNow(nowMs: number): boolean {
+  #startsNow(nowMs: number, entry: E): boolean {
     if (this.full || this.#turnSpent(nowMs)) return false
-    this.enter(nowMs)
+    this.enter(nowMs, entry)
     return true
   }
 
@@ -188,17 +194,27 @@ export class Gate<E extends Entry> {
   }
 
   /** A request was answered, `serviceMs` after it started: its permit is free. */
-  release(nowMs: number, serviceMs: number, entry?: E): void {
+  release(nowMs: number, serviceMs: number, entry: E): void {
     this.#inflight--
-    this.#law.completed(nowMs, serviceMs)
+    this.#law.completed(nowMs, serviceMs, entry.kindNoted, entry.among)
     this.#left(nowMs, entry, serviceMs)
   }
 
   /** The permit of a request is free though it was not answered, so what it took says nothing about the limit. */
-  drop(nowMs: number, serviceMs: number, entry?: E): void {
-    this.#inflight--
-    this.#law.deserted(nowMs, serviceMs)
+  drop(nowMs: number, serviceMs: number, entry: E): void {
+    this.#dropped(nowMs, serviceMs, entry)
+    this.#left(nowMs, undefined, serviceMs)
+  }
+
+  /** A request goes on without its permit (outstayers.ts): what it took so far is what its kind takes. */
+  goOn(nowMs: number, serviceMs: number, entry: E): void {
+    this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
+  }
+
+  #dropped(nowMs: number, serviceMs: number, { kindNoted }: E): void {
+    this.#inflight--
+    this.#law.deserted(nowMs, serviceMs, kindNoted)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
@@ -243,7 +259,7 @@ export class Gate<E extends Entry> {
         this.#hooks.shed(entry, 'deadline')
         continue
       }
-      this.enter(now)
+      this.enter(now, entry)
       this.#hooks.start(entry)
       now = this.#hooks.now()
     }
@@ -281,9 +297,15 @@ export class Gate<E extends Entry> {
   }
 
   /** A request enters service; from outside, one that can not be turned away any more. */
-  enter(nowMs: number): void {
+  enter(nowMs: number, entry?: E): void {
     this.#inflight++
-    this.#law.admitted(nowMs)
+    if (entry === undefined) {
+      this.#law.admitted(nowMs)
+      return
+    }
+    entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
+    this.#law.admitted(nowMs, entry.kindNoted)
+    entry.among = this.#law.among?.(entry.kindNoted) ?? 0
   }
 
   /**

@@ -7,15 +7,17 @@ export interface LimitLaw {
   readonly limit: number
   /** True while the limit is being raised because nothing speaks against it: overload is not established yet. */
   readonly searching: boolean
-  /** A request entered service. */
-  admitted(nowMs: number): void
-  /** A request left service after `serviceMs` in it. */
-  completed(nowMs: number, serviceMs: number): void
+  /** A request of a kind (fair-shares.ts) entered service. */
+  admitted(nowMs: number, kind?: number): void
+  /** How many of a kind are in service now; asked when one has entered, and told again in {@link completed}. */
+  among?(kind: number): number
+  /** A request left service after `serviceMs` in it. `among`: how many of its kind there were when it came, itself included. */
+  completed(nowMs: number, serviceMs: number, kind?: number, among?: number): void
   /**
    * A request counts no more as in service though it is not over: its client went away, or it takes far longer than
    * others of its kind (outstayers.ts). What it took says nothing. `serviceMs`: for how long it counted, where that is known.
    */
-  deserted(nowMs: number, serviceMs?: number): void
+  deserted(nowMs: number, serviceMs?: number, kind?: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   bound(nowMs: number): void
   /** Somebody still waits. Called from time to time meanwhile, at least every tenth of a second. */

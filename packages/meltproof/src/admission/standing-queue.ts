@@ -22,8 +22,14 @@ import type { Waiting } from './queue.ts'
 export interface StandingTuning {
   /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
   readonly intervalMs: number
-  /** A backlog below this is not congestion, ms of waiting. */
+  /** What is promised: an answer within this. */
+  readonly promiseMs: number
+  /** A backlog below this share of the promise drains before anybody is told no. */
+  readonly drains: number
+  /** The same once a queue has stood within {@link rememberMs}, ms of waiting. */
   readonly targetMs: number
+  /** See above. */
+  readonly rememberMs: number
   /** Nobody waits longer than this, standing or not: most of the usual SLO of one second. */
   readonly maxWaitMs: number
   /** In a standing queue nobody waits longer than this, or than {@link staleDepartures} departures take. */
@@ -45,13 +51,16 @@ export interface StandingTuning {
 
 export const STANDING_TUNING: StandingTuning = {
   intervalMs: 100,
+  promiseMs: 1000,
+  drains: 0.25,
   targetMs: 50,
+  rememberMs: 10_000,
   maxWaitMs: 800,
   staleMs: 40,
   staleDepartures: 8,
   keptLonger: 3,
   freshGaps: 0.25,
-  intervalsToStand: 4,
+  intervalsToStand: 5,
   maxQueued: 4096,
 }
 
@@ -81,8 +90,9 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   // The observation interval, after CoDel's.
   #intervalEndsAt = 0
-  #previousBacklogMs = 0
-  #intervalsStanding = 0
+  /** At the end of the last intervals, as long as it is more than may drain, ms. */
+  readonly #backlogs: number[] = []
+  #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
 
@@ -148,7 +158,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     for (let i = which; i < this.#lastKeptAt.length; i++) this.#lastKeptAt[i] = nowMs
     this.#queue.push(entry, which)
     // Recognise hopeless growth at once, without waiting for an interval to pass.
-    if (!this.#standing && !this.#law.searching && this.#backlogMs() > this.#tuning.maxWaitMs) this.#standing = true
+    if (!this.#standing && !this.#law.searching && this.#backlogMs() > 2 * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -271,13 +281,12 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     // Empty for a moment is not over: under load that hardly exceeds capacity a queue runs empty now and then.
     if (nowMs - this.#emptySince > this.#tuning.intervalMs) {
       this.#standing = false
-      this.#intervalsStanding = 0
+      this.#backlogs.length = 0
       this.#cutoff?.open(nowMs)
       this.#shares?.open(nowMs)
       this.#clients?.open(nowMs)
     }
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
-    this.#previousBacklogMs = 0
     this.#lastDepartureAt = nowMs
     this.#countDeparturesFrom(nowMs)
   }
@@ -299,13 +308,18 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
+    const { promiseMs, drains, targetMs, rememberMs, intervalMs, intervalsToStand, maxWaitMs } = this.#tuning
     const backlog = this.#backlogMs()
-    if (!this.#law.searching && backlog > this.#tuning.targetMs && backlog >= this.#previousBacklogMs)
-      this.#intervalsStanding++
-    else this.#intervalsStanding = 0
-    if (this.#intervalsStanding >= this.#tuning.intervalsToStand) this.#standing = true
-    this.#previousBacklogMs = backlog
-    this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+    // What was overloaded a moment ago is not given another chance to drain.
+    if (this.#standing) this.#stoodAt = nowMs
+    const tolerated = nowMs - this.#stoodAt < rememberMs ? targetMs : promiseMs * drains
+    if (this.#law.searching || backlog <= tolerated) this.#backlogs.length = 0
+    else {
+      const before = this.#backlogs.length < intervalsToStand ? undefined : this.#backlogs.shift()!
+      this.#backlogs.push(backlog)
+      if (backlog > maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
+    }
+    this.#intervalEndsAt = nowMs + intervalMs
   }
 
   /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */

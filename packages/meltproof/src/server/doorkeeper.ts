@@ -149,6 +149,7 @@ export class Doorkeeper {
         },
         level: level === undefined ? undefined : exchange => level(exchange.request),
         kind: exchange => this.#kindOf(exchange),
+        kindInService: exchange => this.#stayKindOf(exchange),
         client: clients === undefined ? undefined : exchange => (exchange.client ??= clients.of(exchange.request)),
         startBy:
           hooks.deadlines === undefined
@@ -556,7 +557,7 @@ export class Doorkeeper {
   }
 
   #permit(exchange: Exchange, nowMs: number): void {
-    this.#permits.take(exchange, nowMs, this.#stayKindOf(exchange))
+    this.#permits.take(exchange, nowMs)
     // The end of an upload is no request.
     if (!exchange.again) this.counts.admitted++
   }
@@ -714,7 +715,7 @@ export class Doorkeeper {
     if (exchange.connection?.socket.destroyed) {
       // Its client has gone, and the news is still to come.
       this.#leaveWaiting(exchange)
-      this.#gate.drop(now(), 0)
+      this.#gate.drop(now(), 0, exchange)
       return
     }
     this.#permit(exchange, now())

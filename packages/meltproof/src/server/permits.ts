@@ -68,12 +68,12 @@ export class Permits {
     return this.#stays.leastMs(kind)
   }
 
-  /** The gate has let it in. `kind`: a whole number below {@link STAY_KINDS}. */
-  take(exchange: Exchange, nowMs: number, kind: number): void {
+  /** The gate has let it in. */
+  take(exchange: Exchange, nowMs: number): void {
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
-    this.#stays.started(exchange, kind)
+    this.#stays.started(exchange, exchange.kindNoted)
     if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
   }
 
@@ -96,7 +96,7 @@ export class Permits {
     this.#abandoned.ended(exchange, nowMs)
     this.#giveBack(exchange)
     this.#stays.gone(exchange)
-    this.#gate.drop(nowMs, nowMs - exchange.startedAt)
+    this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
   /** Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. */
@@ -148,7 +148,7 @@ export class Permits {
       if (stragglers.full) return
       this.#giveBack(exchange)
       stragglers.goesOn(exchange)
-      this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
+      this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
 

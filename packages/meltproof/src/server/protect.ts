@@ -9,7 +9,8 @@ import { Server as TlsServer } from 'node:tls'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { checkedDiscipline } from '../admission/checked-discipline.ts'
 import { checkedLaw } from '../admission/checked-law.ts'
-import { KneeLaw } from '../admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../admission/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../admission/limiter-tuning.ts'
 import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
 import { standingQueue } from '../admission/standing-queue.ts'
@@ -81,7 +82,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const checked = checkProtectOptions(options === undefined ? {} : options)
   const { lanes: laneCount, answer, deadline, dryRun, readiness, tellsTiming } = checked
   const note = safeNote(checked.onNote)
-  const law = lawOf(checked.limit, note)
+  const tuning = deadline === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadline.limitMs }
+  const law = lawOf(checked.limit, tuning.promiseMs, note)
   const heap = heapRoom()
   const gauges = new Gauges(checked.pools, note)
   let draining: Promise<boolean> | undefined
@@ -89,7 +91,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
   const { exemptRequest } = checked
   const policy: DoorPolicy = {
-    queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(GATE_TUNING), note),
+    queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(tuning), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     clients: checked.clientKey && clientsBy(checked.clientKey, note),
     loopBusyMs: checked.limit === undefined ? loopWorkedMs : undefined,
@@ -117,7 +119,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ? {}
       : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers, deadline.trusts) }),
   }
-  const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, GATE_TUNING, policy)
+  const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, tuning, policy)
   const sessions = sessionsOf(server)
   const raw = belowTls(server)
   const lanes = openLanes(server, { lanes: laneCount, onNote: note, mayGrow: () => door.hasTimeToTurnAway })
@@ -181,10 +183,14 @@ const ROUTES_TOLD = 3
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
-function lawOf(limit: number | LimitLaw | undefined, note: Note): LimitLaw {
+function lawOf(limit: number | LimitLaw | undefined, promiseMs: number, note: Note): LimitLaw {
   if (typeof limit === 'number') return fixedLimit(limit)
   if (limit !== undefined) return checkedLaw(limit, note)
-  return new KneeLaw(loopWorkedMs)
+  // Who promises more than a second does not make a second quick.
+  return new ConcurrencyLimiter(loopWorkedMs, {
+    ...LIMITER_TUNING,
+    promiseMs: Math.min(LIMITER_TUNING.promiseMs, promiseMs),
+  })
 }
 
 /** The operator's function, whose exceptions are said once and mean no. */

@@ -1,5 +1,5 @@
 /** Honest routes on a core of 5 ms a request, and somebody who asks for far more. What becomes of the honest ones. */
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import type { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
@@ -37,7 +37,7 @@ export function served({ honest, attackers, seconds = 20 }: Attack, seed: number
       ...(each.client === undefined ? {} : { client: each.client }),
     })),
   }
-  const { kinds } = simulate(workload, { seconds, seed, law: busyMs => new KneeLaw(busyMs) })
+  const { kinds } = simulate(workload, { seconds, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
   return honest.map((_, kind) => kinds[kind]!.good / kinds[kind]!.offered)
 }
 

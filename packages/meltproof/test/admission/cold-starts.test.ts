@@ -1,7 +1,7 @@
 /** Cold starts near the capacity on machines as they are: there is time for everybody, and nearly everybody is served. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { COLD_STARTS } from '../../sim/cold-starts.ts'
 import type { Scenario } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'
@@ -18,7 +18,9 @@ const MOST_SHED: Readonly<Record<string, number>> = {
 }
 
 const runs = ({ workload, seconds }: Scenario, guarded: boolean): SimResult[] =>
-  SEEDS.map(seed => simulate(workload, { seconds, seed, law: guarded ? busyMs => new KneeLaw(busyMs) : undefined }))
+  SEEDS.map(seed =>
+    simulate(workload, { seconds, seed, law: guarded ? busyMs => new ConcurrencyLimiter(busyMs) : undefined }),
+  )
 const share = (results: readonly SimResult[], what: 'good' | 'shed'): number =>
   results.reduce((sum, each) => sum + each[what], 0) / results.reduce((sum, each) => sum + each.offered, 0)
 

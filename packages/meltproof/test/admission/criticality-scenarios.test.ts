@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CRITICALITIES, type CriticalityAnswer } from '../../src/admission/criticality.ts'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { goodRate } from '../../sim/figures.ts'
 import { cpu5, pool50 } from '../../sim/scenarios.ts'
 import { type SimResult, type SimTally, simulate } from '../../sim/service.ts'
@@ -18,7 +18,7 @@ function overloaded(
   rate = 600,
 ): SimResult {
   const workload = { rate: () => rate, steps, users: USERS, ...(criticality === undefined ? {} : { criticality }) }
-  return simulate(workload, { seconds: 40, seed, law: busyMs => new KneeLaw(busyMs) })
+  return simulate(workload, { seconds: 40, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
 }
 
 const served = ({ good, offered }: SimTally): number => good / offered

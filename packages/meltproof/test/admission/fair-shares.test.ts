@@ -1,8 +1,8 @@
 /** Fairness between kinds of requests: the arithmetic, the kind of a path, and what becomes of a service. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { FairShares } from '../../src/admission/fair-shares.ts'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
 import { fixedLimit } from '../../src/admission/limit.ts'
 import { StandingQueue } from '../../src/admission/standing-queue.ts'
 import { type SimTally, simulate } from '../../sim/service.ts'
@@ -75,7 +75,7 @@ describe('a flood of heavy requests', () => {
       { share: heavyRate / rate, steps: heavy },
     ]
     const workload: Workload = { rate: () => rate, steps: heavy, kinds }
-    return simulate(workload, { seconds: 30, seed, law: busyMs => new KneeLaw(busyMs) }).kinds
+    return simulate(workload, { seconds: 30, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }).kinds
   }
 
   for (const times of [2, 10]) {

@@ -19,6 +19,8 @@ const entryOf = (id: number): Entry => ({
   left: false,
   startBy: Number.POSITIVE_INFINITY,
   again: false,
+  kindNoted: 0,
+  among: 0,
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
@@ -57,7 +59,7 @@ function gateOn(law: LimitLaw, levels = false) {
     /** A request arrives; its handler yields at once. */
     arrive: (worth?: number) => come(worth === undefined ? {} : { worth }),
     release(): void {
-      gate.release(world.now, 1)
+      gate.release(world.now, 1, entryOf(0))
     },
     endTurn(): void {
       gate.turnEnded(world.now)
@@ -97,7 +99,7 @@ test('handlers that do not yield stop starting once the turn has spent its budge
     decisions.push(decision)
     if (decision !== 'start') continue
     world.now += 3 // burns 3 ms and answers
-    gate.release(world.now, 3)
+    gate.release(world.now, 3, entryOf(id))
   }
   const started = decisions.filter(decision => decision === 'start').length
   assert.equal(started, Math.ceil(GATE_TUNING.turnBudgetMs / 3))
@@ -350,10 +352,10 @@ test('a permit that is dropped is free, and the law is told that its service tim
   const { gate, world, arrive, endTurn } = gateOn(law)
   arrive()
   const waiting = arrive().entry
-  gate.drop(world.now, 500)
+  gate.drop(world.now, 500, entryOf(0))
   endTurn()
   assert.deepEqual(world.started, [0, waiting.id])
-  gate.release(world.now, 10)
+  gate.release(world.now, 10, waiting)
   assert.deepEqual(told, ['deserted', 'completed'])
   assert.equal(gate.inflight, 0)
 })

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
-import { KNEE_TUNING } from '../../src/admission/knee-tuning.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter-tuning.ts'
 import { fixedLimit } from '../../src/admission/limit.ts'
 import { quantile, simulate } from '../../sim/service.ts'
 import { goodRate } from '../../sim/figures.ts'
@@ -38,7 +38,7 @@ for (const [name, make] of Object.entries(LAWS)) {
             if (each === 'deserted') law.deserted(now)
             else law.completed(now, each.serviceMs)
           } else law[each](now)
-          assert.ok(Number.isInteger(law.limit) && law.limit >= 1 && law.limit <= KNEE_TUNING.max, `${law.limit}`)
+          assert.ok(Number.isInteger(law.limit) && law.limit >= 1 && law.limit <= LIMITER_TUNING.max, `${law.limit}`)
         }
       }),
     )
@@ -62,9 +62,10 @@ test('a fixed limit keeps what it says', () => {
 })
 
 test('the law stays within its bounds when told so', () => {
-  const law = new KneeLaw(() => 0, { ...KNEE_TUNING, initial: 4, max: 8 })
+  const law = new ConcurrencyLimiter(() => 0, { ...LIMITER_TUNING, initial: 4, max: 8 })
   law.bound(0)
-  for (let i = 1; i < 1000; i++) {
+  for (let i = 0; i < 6; i++) law.admitted(i)
+  for (let i = 6; i < 1000; i++) {
     law.admitted(i)
     law.completed(i + 0.5, 0.5)
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { Outstayers, type OutstayTuning } from '../../src/admission/outstayers.ts'
 import { type Stay, Stays } from '../../src/admission/stays.ts'
 import { goodRate } from '../../sim/figures.ts'
@@ -139,7 +139,7 @@ describe('a request outstays', () => {
 
 /** Answered in time, per second, after the first five. */
 function goodOf(workload: Workload, seed: number, tuning: Partial<OutstayTuning>): number {
-  const law = (busyMs: () => number): KneeLaw => new KneeLaw(busyMs)
+  const law = (busyMs: () => number): ConcurrencyLimiter => new ConcurrencyLimiter(busyMs)
   return goodRate(simulate(workload, { seconds: 40, seed, tuning: { ...GATE_TUNING, ...tuning }, law }), 5)
 }
 
@@ -172,9 +172,9 @@ it('one request in ten that waits 10 s: without it a core at ten times its capac
   assert.ok(shipped > 185 && never < 0.4 * shipped, `${shipped} and ${never}/s`)
 })
 
-it('hits of a cache beside four times as many misses as their pool can serve: most hits are answered', () => {
+it('hits of a cache beside four times as many misses as their pool can serve: the hits are answered', () => {
   const steps = (random: { next(): number }): Step[] =>
     random.next() < 0.1 ? [{ cpu: 0.1 }, { pool: 400 }, { cpu: 0.1 }] : [{ cpu: 0.1 }, { wait: 1 }]
-  const [shipped, never] = withAndWithout({ rate: () => 1000, steps })
-  assert.ok(shipped > 750 && never < 0.6 * shipped, `${shipped} and ${never}/s`)
+  const [shipped] = withAndWithout({ rate: () => 1000, steps })
+  assert.ok(shipped > 850, `${shipped}/s`)
 })

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KneeLaw } from '../../src/admission/knee-law.ts'
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { type RunName, recordings } from '../../sim/recording.ts'
 import { replay } from '../../sim/replay.ts'
 
@@ -27,7 +27,7 @@ describe('what is simulated is what really was', () => {
     for (const name of RUNS) {
       test(`${recording.name}, limit ${name}`, () => {
         const real = recording.runs[name]
-        const replays = SEEDS.map(seed => replay(recording, real, busyMs => new KneeLaw(busyMs), seed))
+        const replays = SEEDS.map(seed => replay(recording, real, busyMs => new ConcurrencyLimiter(busyMs), seed))
         const again = `; if the law has changed since ${recording.commit}: node bench/record.ts --all`
         const mean = (what: 'offered' | 'good' | 'shed'): number =>
           replays.reduce((sum, each) => sum + each[what], 0) / replays.length

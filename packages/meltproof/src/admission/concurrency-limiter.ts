@@ -1,0 +1,383 @@
+/**
+ * The concurrency limiter. It has two states.
+ *
+ * - open: nothing is known to be scarce. The limit keeps ahead of what is asked for; it may double in the time that those
+ *   in service take (TCP's slow start).
+ * - limited: something is scarce: the loop never rests (loop-load.ts), or those in service wait for each other
+ *   (contention.ts). Throughput X is flat in the limit L from a knee K on (Kleinrock's optimal operating point), so halving
+ *   L finds K: X stays above it and falls below it. Then the limit rests somewhat above K, and is halved again from time
+ *   to time to see whether that still holds.
+ *
+ * A loop that rests and service times that do not rise with how many are in service are no reason to make anybody wait.
+ * Kinds of requests that merely wait for something are not counted at all (waiting-kinds.ts).
+ *
+ * While it is limited it learns from the time in which the limit binds, and from answers alone: an idle service and
+ * requests that were given up teach nothing.
+ */
+import { LIMITER_TUNING, type LimiterTuning } from './limiter-tuning.ts'
+import type { LimitLaw } from './limit.ts'
+import { LoopLoad } from './loop-load.ts'
+import { Throughput } from './throughput.ts'
+import { WaitingKinds } from './waiting-kinds.ts'
+
+/** Weight of one more answer, or of one more measurement, in a mean of the last few. */
+const ANSWER_WEIGHT = 0.1
+const RATE_WEIGHT = 0.2
+/** A search starts so many times above where they are said to begin to wait for each other. */
+const ABOVE_KNEE = 1.5
+/** A knee no further below where a look began: throughput is in proportion to the limit, and nothing is scarce. */
+const PROPORTION = 0.8
+/** Two measurements in a row that differ from the mean by so much: something else is going on. */
+const CHANGED = [0.7, 1.4] as const
+/** After so many measurements the limit is raised when it is worth less than the floor by more than this factor. */
+const SURE = 5
+const RAISED = 1.25
+/** A measurement is begun anew at most so many times: a loop that never turns in time would never be measured at all. */
+const MOST_DISTURBANCES = 3
+/** Evidence that was found false so often in a row is not believed for so long, ms, at the most. */
+const MOST_DISTRUST_MS = 16_000
+
+type Phase = 'open' | 'reference' | 'probe' | 'rest'
+
+export class ConcurrencyLimiter implements LimitLaw {
+  readonly #tuning: LimiterTuning
+  readonly #busyMs: () => number
+  readonly #loop: LoopLoad
+  readonly #kinds: WaitingKinds
+  /** Of those who count. */
+  #limit: number
+  #phase: Phase = 'open'
+  #inService = 0
+  #bound = false
+  #boundSince = 0
+  #unboundAt = Number.NEGATIVE_INFINITY
+  /** Of the last answers: mean service time, and mean of its squares. */
+  #meanMs = 0
+  #squareMs = 0
+  #answeredAt = 0
+  #someGaveUp = false
+  /** Answers of those who came before say nothing about the limit: nobody was answered for long. */
+  #haltedAt = -1
+
+  // Open.
+  #grewAt = 0
+  #growing = true
+  /** Until then nobody is believed to wait for the others: that was found to be wrong. */
+  #distrustUntil = 0
+  #distrustMs = 0
+
+  // Limited.
+  /** What is scarce is the loop. */
+  #byLoop = false
+  /** The search began because they wait for each other. */
+  #contended = false
+  readonly #window = new Throughput()
+  #countedUntil = 0
+  #busyThen = 0
+  #disturbances = 0
+  /** Those admitted under the limit before are still to leave. */
+  #settling = false
+  #changedAt = 0
+  /** What throughput at a lower limit is compared with. */
+  #reference = { rate: 0, limit: 0 }
+  /** While it rests: the mean rate, of how many measurements, and how many differed in a row. */
+  readonly #steady = { rate: 0, count: 0, changes: 0 }
+  #lookAt = 0
+
+  constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
+    this.#busyMs = busyMs
+    this.#tuning = tuning
+    this.#limit = tuning.initial
+    this.#loop = new LoopLoad(busyMs, tuning)
+    this.#kinds = new WaitingKinds(tuning)
+  }
+
+  get limit(): number {
+    return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.#kinds.uncounted)
+  }
+
+  get phase(): string {
+    return this.#phase
+  }
+
+  get searching(): boolean {
+    return this.#phase === 'open' && this.#growing && !this.#loop.scarce
+  }
+
+  /** In service, and counted. */
+  get #inflight(): number {
+    return this.#inService - this.#kinds.uncounted
+  }
+
+  admitted(nowMs: number, kind = 0): void {
+    this.#pass(nowMs)
+    if (this.#inService++ === 0) this.#answeredAt = nowMs
+    this.#kinds.admitted(nowMs, kind)
+    this.#growKinds(nowMs)
+  }
+
+  among(kind: number): number {
+    return this.#kinds.inside(kind)
+  }
+
+  completed(nowMs: number, serviceMs: number, kind = 0, among = 0): void {
+    this.#pass(nowMs)
+    this.#inService--
+    this.#answeredAt = nowMs
+    this.#loop.judge(nowMs)
+    const counts = this.#kinds.counts(kind)
+    this.#kinds.completed(nowMs, serviceMs, kind, !this.#loop.busy)
+    if (!this.#loop.busy && (this.#phase === 'open' || !counts)) this.#lookForContention(nowMs, serviceMs, kind, among)
+    if (!counts) return
+    const weight = this.#meanMs === 0 ? 1 : ANSWER_WEIGHT
+    this.#meanMs += (serviceMs - this.#meanMs) * weight
+    this.#squareMs += (serviceMs * serviceMs - this.#squareMs) * weight
+    if (this.#phase === 'open') {
+      this.#grow(nowMs, serviceMs)
+      this.#lookForLoop(nowMs)
+    } else if (this.#settled(nowMs) && this.#measures) {
+      this.#window.count(serviceMs)
+      if (this.#suffices) this.#learn(nowMs)
+    }
+  }
+
+  deserted(nowMs: number, serviceMs?: number, kind = 0): void {
+    this.#pass(nowMs)
+    this.#inService--
+    this.#someGaveUp = true
+    this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
+  }
+
+  bound(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#bound = true
+    this.#boundSince = nowMs
+    // What was learned may be another traffic's.
+    if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#open()
+    this.#loop.judge(nowMs)
+  }
+
+  unbound(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#bound = false
+    this.#unboundAt = nowMs
+  }
+
+  tick(nowMs: number): void {
+    this.#loop.judge(nowMs)
+    this.#growKinds(nowMs)
+    if (this.#phase === 'open') this.#lookForLoop(nowMs)
+    else this.#settled(nowMs)
+    if (this.#bound && !this.#loop.busy) this.#lookForHalt(nowMs)
+  }
+
+  disturbed(nowMs: number): void {
+    if (this.#phase !== 'open' && this.#disturbances++ < MOST_DISTURBANCES) this.#beginWindow(nowMs)
+  }
+
+  /** What service takes those who are there at some moment, ms: of the quick ones few are. */
+  get #typicalMs(): number {
+    return this.#meanMs === 0 ? 0 : this.#squareMs / this.#meanMs
+  }
+
+  /** Nobody is answered though the loop rests: something has come to a halt, or slow ones hold all the permits. */
+  #lookForHalt(nowMs: number): void {
+    const { haltMs, initial } = this.#tuning
+    const quietMs = nowMs - this.#answeredAt
+    if (quietMs <= Math.max(haltMs, 2 * this.#meanMs)) return
+    this.#haltedAt = nowMs
+    if (this.#someGaveUp) {
+      // Under this limit all take longer than their clients wait.
+      this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
+      this.#someGaveUp = false
+      this.#answeredAt = nowMs
+    } else if (this.#phase !== 'open') {
+      this.#limit = Math.max(this.#limit, this.#reference.limit)
+      this.#open()
+    }
+  }
+
+  // Open ----------------------------------------------------------------------------------------------------------
+
+  #open(): void {
+    this.#phase = 'open'
+    this.#settling = false
+    this.#kinds.forget()
+  }
+
+  /** The limit doubles in the time that those who are there take, however many quick ones come and go beside. */
+  #grow(nowMs: number, serviceMs: number): void {
+    if (this.#loop.busy || 2 * this.#inflight <= this.#limit || this.#limit >= this.#tuning.max) return
+    if (nowMs - serviceMs <= this.#haltedAt) return
+    this.#limit += Math.min(1, serviceMs / this.#typicalMs)
+    this.#grewAt = nowMs
+  }
+
+  #growKinds(nowMs: number): void {
+    const waitedMs = this.#bound ? nowMs - this.#boundSince : 0
+    if (this.#kinds.grow(nowMs, waitedMs, !this.#loop.busy)) this.#grewAt = nowMs
+    this.#growing = nowMs - this.#grewAt < this.#tuning.haltMs
+  }
+
+  #lookForContention(nowMs: number, serviceMs: number, kind: number, among: number): void {
+    const share = this.#kinds.contended(nowMs, kind, among, serviceMs)
+    if (share === undefined || nowMs < this.#distrustUntil || this.#phase !== 'open') return
+    // So little is in service at any limit.
+    if (2 * serviceMs < this.#tuning.workElsewhereMs) return
+    this.#byLoop = false
+    this.#contended = true
+    this.#limitTo(Math.min(this.#inflight, Math.ceil(this.#inflight * share * ABOVE_KNEE)), nowMs)
+  }
+
+  #lookForLoop(nowMs: number): void {
+    if (!this.#loop.scarce || !this.#bound) return
+    this.#byLoop = true
+    this.#contended = false
+    this.#limitTo(Math.min(this.#limit, Math.max(this.#inflight, this.#tuning.initial)), nowMs)
+  }
+
+  // Limited -------------------------------------------------------------------------------------------------------
+
+  #limitTo(limit: number, nowMs: number): void {
+    this.#phase = 'reference'
+    if (!this.#bound) this.#unboundAt = nowMs
+    this.#reference = { rate: 0, limit: Math.max(this.#inflight, limit) }
+    this.#limit = Math.max(1, Math.floor(limit))
+    // While those above the limit leave throughput is what it can be.
+    this.#settling = false
+    this.#beginWindow(nowMs)
+  }
+
+  #probeAt(limit: number, nowMs: number): void {
+    this.#phase = 'probe'
+    this.#limit = Math.max(1, Math.round(limit))
+    this.#settling = true
+    this.#changedAt = nowMs
+  }
+
+  #restAt(limit: number, nowMs: number): void {
+    this.#phase = 'rest'
+    this.#contended = false
+    this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.ceil(limit)))
+    Object.assign(this.#steady, { rate: 0, count: 0, changes: 0 })
+    this.#lookAt = nowMs + this.#tuning.lookEveryMs
+    this.#settling = true
+    this.#changedAt = nowMs
+  }
+
+  /** True once those admitted under the limit before have left, so that what is measured belongs to the new one. */
+  #settled(nowMs: number): boolean {
+    if (!this.#settling) return true
+    const since = nowMs - this.#changedAt
+    if (this.#inflight > this.#limit) {
+      // A look that keeps everybody out for long costs more than it can teach.
+      if (this.#phase === 'probe' && !this.#contended && since > this.#tuning.probeMs)
+        this.#restAt(this.#reference.limit, nowMs)
+      return false
+    }
+    if (since < Math.min(this.#typicalMs, this.#tuning.maxWindowMs)) return false
+    this.#settling = false
+    this.#beginWindow(nowMs)
+    return true
+  }
+
+  /** Whether what happens now says something about the limit. */
+  get #measures(): boolean {
+    return this.#bound || (this.#byLoop && this.#loop.busy) || this.#phase === 'reference'
+  }
+
+  #pass(nowMs: number): void {
+    if (this.#phase === 'open') return
+    const busyMs = this.#busyMs()
+    if (this.#measures) this.#window.pass(nowMs - this.#countedUntil, busyMs - this.#busyThen)
+    this.#countedUntil = nowMs
+    this.#busyThen = busyMs
+  }
+
+  #beginWindow(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#window.clear()
+  }
+
+  /** So many answers over so long are enough to compare throughputs. */
+  get #suffices(): boolean {
+    const { samples, maxWindowMs } = this.#tuning
+    const { answers, overMs } = this.#window
+    // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
+    if (overMs < Math.min(3 * this.#meanMs, maxWindowMs)) return false
+    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanMs)
+  }
+
+  #learn(nowMs: number): void {
+    const { loopBusy, fell, workElsewhereMs } = this.#tuning
+    // What was scarce when a search began may rest because of the search.
+    const byLoop = this.#phase === 'probe' ? this.#byLoop : this.#window.busy >= loopBusy
+    const rests = this.#byLoop && !byLoop
+    this.#byLoop = byLoop
+    this.#disturbances = 0
+    const rate = byLoop ? this.#window.rateByWork : this.#window.rate
+    this.#beginWindow(nowMs)
+    if (this.#phase === 'rest') this.#stay(rate, rests, nowMs)
+    else if (this.#phase === 'reference') {
+      this.#reference.rate = rate
+      // Where they are said to begin to wait for each other.
+      if (this.#contended) this.#probeAt(Math.max(this.#worth(rate), this.#limit), nowMs)
+      else if (byLoop) this.#goDown(rate, nowMs)
+      // It was a burst of work, and nothing else.
+      else this.#open()
+    } else {
+      this.#reference.rate = Math.max(rate, this.#reference.rate)
+      if (rate >= fell * this.#reference.rate) {
+        this.#goDown(rate, nowMs)
+        return
+      }
+      const knee = (this.#limit * this.#reference.rate) / rate
+      if (!byLoop && knee >= PROPORTION * this.#reference.limit) {
+        this.#nothingIsScarce(nowMs)
+        return
+      }
+      this.#distrustMs = 0
+      // No more above it than what may be in service anyway, or who waits for a slow service would wait for two.
+      const above = byLoop ? knee : Math.min(knee, this.#reference.rate * workElsewhereMs)
+      this.#restAt(Math.max(this.#worth(rate), knee + above), nowMs)
+    }
+  }
+
+  /** The limit that is so much work at this throughput: none lower is worth a look. */
+  #worth(rate: number): number {
+    return Math.max(1, Math.round(rate * (this.#byLoop ? this.#tuning.workMs : this.#tuning.workElsewhereMs)))
+  }
+
+  /** Looks at half the limit; at a quarter where the loop is scarce, for there the knee is one or two. */
+  #goDown(rate: number, nowMs: number): void {
+    const floor = this.#worth(rate)
+    const next = Math.max(floor, Math.round(this.#limit / (this.#byLoop ? 4 : 2)))
+    if (next < this.#limit) this.#probeAt(next, nowMs)
+    else this.#restAt(Math.max(floor, this.#limit), nowMs)
+  }
+
+  #nothingIsScarce(nowMs: number): void {
+    this.#distrustMs = Math.min(this.#distrustMs * 2 || this.#tuning.distrustMs, MOST_DISTRUST_MS)
+    this.#distrustUntil = nowMs + this.#distrustMs
+    this.#limit = Math.max(this.#limit, this.#reference.limit)
+    this.#open()
+  }
+
+  /** One more measurement at the limit where it rests. `rests`: so does the loop, which was scarce before. */
+  #stay(rate: number, rests: boolean, nowMs: number): void {
+    const steady = this.#steady
+    const before = steady.rate
+    steady.rate = before === 0 ? rate : before + (rate - before) * RATE_WEIGHT
+    steady.count++
+    const [less, more] = CHANGED
+    const changed = rests || (before > 0 && (rate < before * less || rate > before * more))
+    steady.changes = changed ? steady.changes + 1 : 0
+    const worth = this.#worth(steady.rate)
+    if (steady.changes >= 2) this.#open()
+    else if (steady.count >= SURE && worth > this.#limit * RAISED) this.#restAt(worth, nowMs)
+    else if (nowMs >= this.#lookAt) {
+      this.#reference = { rate: steady.rate, limit: this.#limit }
+      this.#goDown(steady.rate, nowMs)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** Kinds that merely wait are told from those that are quick, and from those that have come to a halt. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LIMITER_TUNING } from '../../src/admission/limiter-tuning.ts'
+import { WaitingKinds } from '../../src/admission/waiting-kinds.ts'
+
+const GATEWAY = 3
+const HEALTH = 7
+
+/** Forty a second from 0 on, each answered after `serviceMs`. */
+function forty(kinds: WaitingKinds, serviceMs: number, untilMs: number, waitedMs = 0): void {
+  for (let ms = 0; ms < untilMs; ms += 25) {
+    if (ms >= serviceMs) kinds.completed(ms, serviceMs, GATEWAY, true)
+    kinds.admitted(ms, GATEWAY)
+    kinds.grow(ms, waitedMs, true)
+  }
+}
+
+test('a kind whose answers take long from the first on is not counted', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  forty(kinds, 5000, 10_000)
+  assert.equal(kinds.counts(GATEWAY), false)
+  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
+  assert.equal(kinds.counts(HEALTH), true)
+})
+
+test('before the first answer it may grow, after a while', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  forty(kinds, 5000, 300)
+  assert.equal(kinds.uncounted, 0)
+  const later = new WaitingKinds(LIMITER_TUNING)
+  forty(later, 5000, 4000)
+  assert.equal(later.uncounted, later.inside(GATEWAY))
+})
+
+test('but not once others have waited for so long that they are shed anyway', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  forty(kinds, 5000, 4000, LIMITER_TUNING.blindMs)
+  assert.equal(kinds.uncounted, 0)
+})
+
+test('a quick kind counts, also when nobody of it is answered any more', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  forty(kinds, 50, 1000)
+  for (let ms = 1000; ms < 5000; ms += 25) {
+    kinds.admitted(ms, GATEWAY)
+    kinds.grow(ms, 0, true)
+  }
+  assert.equal(kinds.uncounted, 0)
+})
