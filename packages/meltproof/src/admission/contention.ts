@@ -38,6 +38,7 @@ export class Contention {
   #count = 0
   #amongs = 0
   #services = 0
+  #products = 0
   #agesThen = 0
   #squares = 0
 
@@ -50,24 +51,32 @@ export class Contention {
     this.#beginBatch()
   }
 
-  /** Somebody was answered who found so many there, himself included; `agesMs`:
-   * how long those of his kind who are there have been, together. The number from which on they wait for each other, when that shows; else undefined. */
-  completed(among: number, serviceMs: number, agesMs: number): number | undefined {
-    if (this.#count === 0) this.#agesThen = agesMs
+  /**
+   * Somebody was answered who found so many there, itself included. The number from which on they wait for each other,
+   * when that shows; else undefined.
+   *
+   * `agesMs`: how long those who are there have been, together. Undefined for a kind that nothing limits, which may grow
+   * faster than it is answered: there the slow ones are always missing, and whoever came among more must have taken longer
+   * than the others who leave with it. Where everybody takes as long as it takes, whoever came later took less.
+   */
+  completed(among: number, serviceMs: number, agesMs: number | undefined): number | undefined {
+    if (this.#count === 0) this.#agesThen = agesMs ?? 0
     this.#count++
     this.#amongs += among
     this.#services += serviceMs
+    this.#products += among * serviceMs
     this.#squares += serviceMs * serviceMs
     const { least, ofThose, larger, slower, atMost, clearly, missing } = this.#tuning
     const count = this.#count
     const number = this.#amongs / count
     if (count < least || count < ofThose * number) return undefined
     // Those who are there have grown older by more than those who left had taken: the slow ones are still missing.
-    if (agesMs - this.#agesThen > missing * this.#services && count < MANY) return undefined
+    if (agesMs !== undefined && agesMs - this.#agesThen > missing * this.#services && count < MANY) return undefined
     const mean = this.#services / count
+    const rises = agesMs !== undefined || this.#products > number * this.#services
     const variance = Math.max(0, this.#squares / count - mean * mean) / count
     const base = this.#latestBelow(number / larger)
-    if (base !== undefined) {
+    if (base !== undefined && rises) {
       const more = number / base.among - 1
       const needed = base.serviceMs * (1 + slower * more)
       const surplus = mean - needed
@@ -102,6 +111,7 @@ export class Contention {
     this.#count = 0
     this.#amongs = 0
     this.#services = 0
+    this.#products = 0
     this.#squares = 0
   }
 }

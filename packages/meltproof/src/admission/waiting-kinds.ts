@@ -139,8 +139,7 @@ export class WaitingKinds {
   contended(nowMs: number, kind: number, among: number, serviceMs: number): number | undefined {
     const known = this.#kinds[kind]
     if (known === undefined) return undefined
-    // A slow kind is not limited, so it may well grow faster than it is answered.
-    const agesMs = known.state === 'slow' ? 0 : known.inside * nowMs - known.startsMs
+    const agesMs = known.state === 'slow' ? undefined : known.inside * nowMs - known.startsMs
     const knee = known.contention.completed(among, serviceMs, agesMs)
     if (knee === undefined) return undefined
     if (known.state === 'slow') this.#become(known, 'quick')
