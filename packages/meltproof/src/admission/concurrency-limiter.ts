@@ -37,6 +37,10 @@ const MOST_DISTURBANCES = 3
 /** Evidence that was found false so often in a row is not believed for so long, ms, at the most. */
 const MOST_DISTRUST_MS = 16_000
 
+/** In a halt the limit is raised by this factor each time, and by this at the most. */
+const HALT_BY = 1.5
+const HALT_MOST = 4
+
 type Phase = 'open' | 'reference' | 'probe' | 'rest'
 
 export class ConcurrencyLimiter implements LimitLaw {
@@ -58,6 +62,8 @@ export class ConcurrencyLimiter implements LimitLaw {
   #someGaveUp = false
   /** Answers of those who came before say nothing about the limit: nobody was answered for long. */
   #haltedAt = -1
+  /** While it is limited: the limit before a halt, and when that was noticed; 0 when there is none. */
+  readonly #halted = { limit: 0, sinceMs: 0 }
 
   // Open.
   #grewAt = 0
@@ -124,6 +130,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#pass(nowMs)
     this.#inService--
     this.#answeredAt = nowMs
+    this.#haltEnds(nowMs - serviceMs)
     this.#loop.judge(nowMs)
     const counts = this.#kinds.counts(kind)
     this.#kinds.completed(nowMs, serviceMs, kind, !this.#loop.busy)
@@ -192,9 +199,20 @@ export class ConcurrencyLimiter implements LimitLaw {
       this.#someGaveUp = false
       this.#answeredAt = nowMs
     } else if (this.#phase !== 'open') {
-      this.#limit = Math.max(this.#limit, this.#reference.limit)
-      this.#open()
+      if (this.#halted.limit === 0) Object.assign(this.#halted, { limit: this.#limit, sinceMs: nowMs })
+      this.#limit = Math.min(Math.ceil(this.#limit * HALT_BY), HALT_MOST * this.#halted.limit)
+      this.#answeredAt = nowMs
     }
+  }
+
+  /**
+   * Somebody was answered who came at `startedMs`. Whoever came before a halt was held by it: it is over, and the limit is
+   * what it was. Whoever came later tells that there was none: slow ones hold the permits, and more are needed.
+   */
+  #haltEnds(startedMs: number): void {
+    if (this.#halted.limit === 0) return
+    if (startedMs < this.#halted.sinceMs) this.#limit = this.#halted.limit
+    this.#halted.limit = 0
   }
 
   // Open ----------------------------------------------------------------------------------------------------------

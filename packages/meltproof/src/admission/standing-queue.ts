@@ -45,6 +45,8 @@ export interface StandingTuning {
   readonly freshGaps: number
   /** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
   readonly intervalsToStand: number
+  /** The same once a queue has stood within {@link rememberMs}. */
+  readonly intervalsToStandAgain: number
   /** Requests that may wait at once; each holds a socket and its parsed head. */
   readonly maxQueued: number
 }
@@ -61,6 +63,7 @@ export const STANDING_TUNING: StandingTuning = {
   keptLonger: 3,
   freshGaps: 0.25,
   intervalsToStand: 5,
+  intervalsToStandAgain: 2,
   maxQueued: 4096,
 }
 
@@ -308,14 +311,17 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
-    const { promiseMs, drains, targetMs, rememberMs, intervalMs, intervalsToStand, maxWaitMs } = this.#tuning
+    const { promiseMs, drains, targetMs, rememberMs, intervalMs, intervalsToStand, intervalsToStandAgain, maxWaitMs } =
+      this.#tuning
     const backlog = this.#backlogMs()
     // What was overloaded a moment ago is not given another chance to drain.
     if (this.#standing) this.#stoodAt = nowMs
-    const tolerated = nowMs - this.#stoodAt < rememberMs ? targetMs : promiseMs * drains
+    const stood = nowMs - this.#stoodAt < rememberMs
+    const tolerated = stood ? targetMs : promiseMs * drains
     if (this.#law.searching || backlog <= tolerated) this.#backlogs.length = 0
     else {
-      const before = this.#backlogs.length < intervalsToStand ? undefined : this.#backlogs.shift()!
+      const intervals = stood ? intervalsToStandAgain : intervalsToStand
+      const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
       if (backlog > maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
     }
