@@ -32,6 +32,8 @@ const CHANGED = [0.7, 1.4] as const
 /** After so many measurements the limit is raised when it is worth less than the floor by more than this factor. */
 const SURE = 5
 const RAISED = 1.25
+/** By this where the loop is scarce: there the rate is also a matter of how many cheap ones are served. */
+const RAISED_BY_LOOP = 2
 /** A measurement is begun anew at most so many times: a loop that never turns in time would never be measured at all. */
 const MOST_DISTURBANCES = 3
 /** Evidence that was found false so often in a row is not believed for so long, ms, at the most. */
@@ -333,6 +335,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     const rests = this.#byLoop && !byLoop
     this.#byLoop = byLoop
     this.#disturbances = 0
+    const { busy } = this.#window
     const rate = byLoop ? this.#window.rateByWork : this.#window.rate
     this.#beginWindow(nowMs)
     if (this.#phase === 'rest') this.#stay(rate, rests, nowMs)
@@ -345,11 +348,13 @@ export class ConcurrencyLimiter implements LimitLaw {
       else this.#open()
     } else {
       this.#reference.rate = Math.max(rate, this.#reference.rate)
-      if (rate >= fell * this.#reference.rate) {
+      // A loop that is as busy as before does as much as before, whatever the mix of cheap and heavy ones is by now.
+      const kept = byLoop ? busy / loopBusy : rate / (fell * this.#reference.rate)
+      if (kept >= 1) {
         this.#goDown(rate, nowMs)
         return
       }
-      const knee = (this.#limit * this.#reference.rate) / rate
+      const knee = byLoop ? this.#limit / busy : (this.#limit * this.#reference.rate) / rate
       if (!byLoop && knee >= PROPORTION * this.#reference.limit) {
         this.#nothingIsScarce(nowMs)
         return
@@ -388,11 +393,13 @@ export class ConcurrencyLimiter implements LimitLaw {
     steady.rate = before === 0 ? rate : before + (rate - before) * RATE_WEIGHT
     steady.count++
     const [less, more] = CHANGED
-    const changed = rests || (before > 0 && (rate < before * less || rate > before * more))
+    // Where the loop is scarce another rate is another mix.
+    const changed = rests || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
     steady.changes = changed ? steady.changes + 1 : 0
     const worth = this.#worth(steady.rate)
     if (steady.changes >= 2) this.#open()
-    else if (steady.count >= SURE && worth > this.#limit * RAISED) this.#restAt(worth, nowMs)
+    else if (steady.count >= SURE && worth > this.#limit * (this.#byLoop ? RAISED_BY_LOOP : RAISED))
+      this.#restAt(worth, nowMs)
     else if (nowMs >= this.#lookAt) {
       this.#reference = { rate: steady.rate, limit: this.#limit }
       this.#goDown(steady.rate, nowMs)
