@@ -6,6 +6,7 @@
  * The permit comes back when the handler ends. Node does not always tell when that is, so a permit comes back as well
  *
  * - once the request has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
+ * - after five minutes;
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
  *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
  */
@@ -16,11 +17,13 @@ const OVERTAKEN_BY = 2
 /** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
+/** Nobody keeps a permit for longer than this after it was abandoned, ms. */
+const LONGEST_MS = 300_000
 
 export class Abandoned<S extends Stay> {
   readonly #stays: Stays<S>
-  /** In the order in which they were abandoned. */
-  readonly #working = new Set<S>()
+  /** Since when each was abandoned, in that order. */
+  readonly #working = new Map<S, number>()
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 
@@ -38,7 +41,7 @@ export class Abandoned<S extends Stay> {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    this.#working.add(stay)
+    this.#working.set(stay, nowMs)
   }
 
   /** Its handler has ended. False for one that is none of these; then nothing changes. */
@@ -51,10 +54,12 @@ export class Abandoned<S extends Stay> {
   /** Takes out those that are to give their permits back though nobody has said that they ended. */
   takePresumedOver(nowMs: number): S[] {
     const over: S[] = []
-    for (const stay of this.#working) if (this.#stays.overtaken(stay, OVERTAKEN_BY)) over.push(stay)
+    for (const [stay, sinceMs] of this.#working) {
+      if (nowMs - sinceMs >= LONGEST_MS || this.#stays.overtaken(stay, OVERTAKEN_BY)) over.push(stay)
+    }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
     else if (this.#working.size > 0 && nowMs >= this.#probeAt) {
-      over.push(this.#working.values().next().value!)
+      over.push(this.#working.keys().next().value!)
       this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
       this.#probeAt = nowMs + this.#probeMs
     }

@@ -163,6 +163,9 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#boundSince = nowMs
     // What was learned may be another traffic's.
     if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#open()
+    // A burst is no overload before growth has been tried.
+    if (this.#phase === 'open') this.#grewAt = nowMs
+    this.#growing = true
     this.#loop.judge(nowMs)
   }
 

@@ -90,6 +90,11 @@ export class Outstayers<S extends Stay> {
     this.#going.add(stay)
   }
 
+  /** It goes on without a permit. */
+  goes(stay: S): boolean {
+    return this.#going.has(stay)
+  }
+
   /** How many go on without a permit. */
   get count(): number {
     return this.#going.size

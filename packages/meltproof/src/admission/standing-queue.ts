@@ -289,6 +289,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
       this.#shares?.open(nowMs)
       this.#clients?.open(nowMs)
     }
+    // The pace of another time says nothing of this one.
+    if (nowMs - this.#emptySince > PACE_KEPT_MS) this.#departureGapMs = 0
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
     this.#lastDepartureAt = nowMs
     this.#countDeparturesFrom(nowMs)
@@ -348,6 +350,8 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   }
 }
 
+/** After so long without a queue its pace is forgotten, ms. */
+const PACE_KEPT_MS = 1000
 /** The pace of departures is taken over at least so many. */
 const DEPARTURES_COUNTED = 8
 /** A gap so many times the usual one is a stall. */

@@ -31,7 +31,7 @@ import { cameOverConnection } from './came-over-connection.ts'
 import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
-import { sendsEvents } from './flows.ts'
+import { sendsEvents, waitsForBody } from './flows.ts'
 import { answerAfterEnd } from './half-open.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 import { keepEnd } from './kept-end.ts'
@@ -95,6 +95,8 @@ export class Doorkeeper {
   readonly #pressure = new PressureMeter()
   readonly #turningAway: TurningAwayTime
   readonly #heldAnswers: HeldAnswers
+  /** No answer is put off: something comes behind it that can not wait, or the server goes away. */
+  #answersNow = false
   readonly #permits: Permits
   /** Those with a request that waits, or requests pipelined behind one that did. */
   readonly #linedConnections = new Set<Connection>()
@@ -126,7 +128,9 @@ export class Doorkeeper {
     this.#server = server
     this.#policy = policy
     this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
-    this.#heldAnswers = new HeldAnswers(this.#turningAway, connection => this.#answerOwed(connection))
+    this.#heldAnswers = new HeldAnswers(this.#turningAway, connection =>
+      this.#guarded(() => this.#answerOwed(connection)),
+    )
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#answers = answers
@@ -239,11 +243,9 @@ export class Doorkeeper {
   /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
   shedEverybody(): void {
     if (this.#open) return
-    try {
-      this.#gate.close()
-    } catch (error) {
-      this.#fail(error)
-    }
+    this.#answersNow = true
+    this.#guarded(() => this.#gate.close())
+    this.#heldAnswers.end()
   }
 
   /** Opens the door for good: whoever waits is started, nobody is asked any more, the server is as before. */
@@ -624,7 +626,7 @@ export class Doorkeeper {
     if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
     let budget: Budget
     try {
-      budget = deadlines.open(exchange, request, response, () => this.#abandonWork(exchange))
+      budget = deadlines.open(exchange, request, response, () => this.#answeredLate(exchange))
     } catch (error) {
       this.#fail(error)
       return this.#enterUnhurried(exchange, event, request, response)
@@ -666,25 +668,33 @@ export class Doorkeeper {
     this.#activeAt = nowMs
     const { times } = exchange
     const connection = this.#connectionOf(exchange)
-    connection?.overlapping?.delete(exchange)
+    const pipelined = connection?.overlapping?.delete(exchange) === true
     if (times !== undefined) publishRecord(this.#server, exchange, times, nowMs)
     // Only these two sorts can be in either; nearly every request is neither, and is spared the look.
     if (exchange.connection === undefined && this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
     else if (exchange.again && this.#heldUploads.delete(exchange)) {
       this.#abandon(exchange)
       // Its handler may still wait for the end; without a permit it gets that only when it has answered.
-      if (exchange.response!.writableEnded) exchange.resume!()
+      if (exchange.response!.writableEnded && !exchange.answeredLate) exchange.resume!()
       else exchange.request.destroy()
     } else if (exchange.abandoned) return
-    else if (handlerHasEnded(exchange, connection))
+    else if (handlerHasEnded(exchange, connection, pipelined))
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
+    else if (onlyServedItsClient(exchange)) this.#ended(exchange, false, nowMs)
     else this.#abandonWork(exchange)
+  }
+
+  /** It was told that its deadline has passed. */
+  #answeredLate(exchange: Exchange): void {
+    exchange.answeredLate = true
+    if (exchange.resumedAs !== undefined) exchange.resumedAs.answeredLate = true
+    this.#abandonWork(exchange)
   }
 
   /** Nobody waits for its answer any more, but its handler works on. */
   #abandonWork(exchange: Exchange): void {
     const working = exchange.resumedAs ?? exchange
-    if (working.abandoned || (!working.holdsPermit && !working.ghost)) return
+    if (working.abandoned || (!working.ghost && !this.#permits.has(working))) return
     this.#guarded(() => this.#permits.abandon(working, now(), () => this.#ended(working, false)))
   }
 
@@ -753,7 +763,11 @@ export class Doorkeeper {
   /** It holds its permit for as long as the handler took: had it waited, that would have begun only then. */
   #endGhost(exchange: Exchange): void {
     const leftMs = exchange.startedAt + exchange.tookMs - now()
-    setTimeout(() => this.#guarded(() => this.#permits.answered(exchange, now())), Math.max(0, leftMs)).unref()
+    const end = (): void => {
+      if (exchange.abandoned) this.#permits.drop(exchange, now())
+      else this.#permits.answered(exchange, now())
+    }
+    setTimeout(() => this.#guarded(end), Math.max(0, leftMs)).unref()
   }
 
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
@@ -810,11 +824,15 @@ export class Doorkeeper {
     connection.behind = []
     this.#linedConnections.delete(connection)
     if (waiting !== undefined) this.#abandon(waiting)
+    const before = this.#answersNow
+    this.#answersNow = true
     try {
       for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
       connection.resumeReading()
     } catch (error) {
       this.#fail(error)
+    } finally {
+      this.#answersNow = before
     }
   }
 
@@ -848,7 +866,8 @@ export class Doorkeeper {
 
   /** Asked first when it comes to wait. */
   #kindOf(exchange: Exchange): number {
-    if (exchange.kind < 0) {
+    if (!exchange.kindCame) {
+      exchange.kindCame = true
       exchange.kind = this.#kinds.of(exchange.url)
       this.#kinds.came(exchange.kind, exchange.arrivedAt)
     }
@@ -987,12 +1006,14 @@ export class Doorkeeper {
   /** Writes a ready answer. */
   #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
     this.#turningAway.spent(nowMs, loopTurn())
-    if (choice.keepAlive && !this.#open && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
+    const mayWait = choice.keepAlive && !this.#open && !this.#answersNow
+    if (mayWait && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
     else this.#writeNow(connection, choice, nowMs, complete)
   }
 
   /** A client that closes after its answer is gone however late it gets it; one that stays does not ask again before. */
   #owe(connection: Connection, choice: AnswerChoice, nowMs: number): void {
+    this.#answerOwed(connection)
     connection.owed = choice
     this.#linedConnections.add(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
@@ -1062,11 +1083,33 @@ export class Doorkeeper {
  * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
  * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
  */
-function handlerHasEnded({ request, response, threw }: Exchange, connection: Connection | undefined): boolean {
+function handlerHasEnded(
+  { request, response, threw }: Exchange,
+  connection: Connection | undefined,
+  pipelined: boolean,
+): boolean {
   if (response === undefined || response.writableEnded || threw) return true
-  if (request.httpVersionMajor >= 2 || connection === undefined) return false
+  // A response whose turn had not come yet is destroyed by Node when the connection closes; others by the app alone.
+  if (!pipelined && response.errored != null) return true
+  if (request.httpVersionMajor >= 2) return streamHasEnded(response)
+  if (connection === undefined) return false
   const { socket, timedOut } = connection
-  return !timedOut && !socket.readableEnded && socket.errored == null
+  // An error of the connection itself names the system call; one that the app destroyed it with does not.
+  const lost = (socket.errored as NodeJS.ErrnoException | null)?.syscall !== undefined
+  return !timedOut && !socket.readableEnded && !lost
+}
+
+/** HTTP/2 handlers may answer on the stream, past the response. A client that cancels gives a code. */
+function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode?: number } }): boolean {
+  return response.headersSent && response.stream?.rstCode === 0
+}
+
+/**
+ * What goes on in its handler is for a client that has gone, and ends with it: a stream that nobody ends when its reader
+ * has left, or the reading of a body that will not come.
+ */
+function onlyServedItsClient({ request, response }: Exchange): boolean {
+  return response?.headersSent === true || waitsForBody(request)
 }
 
 /** Who makes paths up gets it for any. */

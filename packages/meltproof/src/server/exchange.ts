@@ -57,6 +57,10 @@ export class Exchange implements Entry, Stay {
   holdsPermit = false
   /** Nobody waits for its answer any more, and its handler was not seen to end. */
   abandoned = false
+  /** It was told that its deadline has passed. */
+  answeredLate = false
+  /** {@link kind} has been told that it came. */
+  kindCame = false
   /** Its handler threw. */
   threw = false
   /** Started without asking at the gate: it is exempt, or this is a dry run. */

@@ -42,6 +42,7 @@ export class HeldAnswers {
   /** Gives everybody an answer now. */
   end(): void {
     clearTimeout(this.#timer)
+    this.#timer = undefined
     for (let held = this.#next(); held !== undefined; held = this.#next()) this.#answer(held.connection)
   }
 

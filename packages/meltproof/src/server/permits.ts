@@ -27,6 +27,8 @@ import { InService } from './in-service.ts'
 export const LOOK_MS = 5
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 10
+/** Those who are presumed to have ended are looked for no more often, ms. */
+const PRESUME_MS = 10
 
 export interface PermitHooks {
   readonly onAnswered: (exchange: Exchange, nowMs: number) => void
@@ -46,6 +48,7 @@ export class Permits {
   readonly #abandoned = new Abandoned<Exchange>(this.#stays)
   readonly #stragglers: Outstayers<Exchange>
   #lookAgainAt = 0
+  #presumeAgainAt = 0
 
   constructor(gate: Gate<Exchange>, tuning: OutstayTuning, hooks: PermitHooks) {
     this.#gate = gate
@@ -68,8 +71,14 @@ export class Permits {
     return this.#stays.leastMs(kind)
   }
 
+  /** It holds a permit, or goes on without one (admission/outstayers.ts). */
+  has(exchange: Exchange): boolean {
+    return exchange.holdsPermit || this.#stragglers.goes(exchange)
+  }
+
   /** The gate has let it in. */
   take(exchange: Exchange, nowMs: number): void {
+    if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
     exchange.startedAt = nowMs
     exchange.holdsPermit = true
     this.#inService.add(exchange)
@@ -81,6 +90,7 @@ export class Permits {
   answered(exchange: Exchange, nowMs: number): void {
     const straggler = this.#stragglers.ended(exchange)
     if (!straggler && !exchange.holdsPermit) return
+    if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
     if (!straggler) {
       this.#giveBack(exchange)
       this.#stays.answered(exchange, nowMs)
@@ -92,8 +102,8 @@ export class Permits {
   /** It is over without an answer of its handler's. Does nothing when it holds no permit. */
   drop(exchange: Exchange, nowMs: number): void {
     this.#stragglers.ended(exchange)
+    if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
     if (!exchange.holdsPermit) return
-    this.#abandoned.ended(exchange, nowMs)
     this.#giveBack(exchange)
     this.#stays.gone(exchange)
     this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
@@ -102,7 +112,7 @@ export class Permits {
   /** Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. */
   abandon(exchange: Exchange, nowMs: number, onEnd: () => void): void {
     exchange.abandoned = true
-    if (exchange.holdsPermit) this.#abandoned.add(exchange, nowMs)
+    if (this.has(exchange)) this.#abandoned.add(exchange, nowMs)
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
@@ -117,13 +127,19 @@ export class Permits {
   /** Takes permits back that are not needed. To be called while somebody waits for one. */
   makeRoom(nowMs: number): void {
     this.lookAround(nowMs)
-    for (const exchange of this.#abandoned.takePresumedOver(nowMs)) this.drop(exchange, nowMs)
     this.#releaseStragglers(nowMs)
+  }
+
+  #endPresumed(nowMs: number): void {
+    if (nowMs < this.#presumeAgainAt) return
+    this.#presumeAgainAt = nowMs + PRESUME_MS
+    for (const exchange of this.#abandoned.takePresumedOver(nowMs)) this.drop(exchange, nowMs)
   }
 
   /** Sees to it that whoever merely streams, or ended unseen, is not counted as in service. */
   lookAround(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
+    this.#endPresumed(nowMs)
     for (const exchange of this.#inService.find(each => endedUnseen(each) || flows(each, nowMs - each.startedAt))) {
       if (endedUnseen(exchange)) this.#hooks.onGone(exchange)
       else if (exchange.response?.headersSent === true) this.answered(exchange, nowMs)

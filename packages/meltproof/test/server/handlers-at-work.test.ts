@@ -1,12 +1,15 @@
 /** No more handlers work at once than there are permits, whatever clients and dependencies do. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import http2 from 'node:http2'
+import { pipeline, Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Koa from 'koa'
 import { meltproof } from '../../src/adapters/koa.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
-import { eventually, Holding, openDoor } from './harness.ts'
+import { connect, eventually, Holding, openDoor } from './harness.ts'
 
 /** A dependency that answers nobody until it is told to, and counts who is at work with it. */
 class Dependency {
@@ -30,6 +33,7 @@ class Dependency {
 
 interface Service {
   readonly guard: Guard
+  readonly port: number
   readonly dependency: Dependency
   /** Asks, and leaves after `patienceMs`; the status, or 0 when there was none. */
   ask(patienceMs?: number, headers?: Record<string, string>, path?: string): Promise<number>
@@ -60,7 +64,7 @@ async function serve(
       const leave = setTimeout(() => request.destroy(), patienceMs)
       request.on('close', () => clearTimeout(leave))
     })
-  return { guard, dependency, ask }
+  return { guard, port, dependency, ask }
 }
 
 const answering =
@@ -192,6 +196,89 @@ describe('a permit lasts as long as its handler works', () => {
     assert.equal(house.door.inflight, 1)
     response.end()
     await eventually('nothing is held', () => house.door.inflight === 0)
+  })
+})
+
+describe('a permit does not stay with what only served a client that has gone', () => {
+  /** Sixteen come, one after the other, and `leave`; then nothing is held. */
+  async function come(handler: RequestListener, send: string, leave: 'destroy' | 'wait'): Promise<void> {
+    const house = await openDoor(handler, { limit: 4 })
+    for (let i = 0; i < 16; i++) {
+      const client = (await house.connect()).send(send)
+      await eventually('it is in service', () => house.door.counts.admitted === i + 1)
+      if (leave === 'wait') await client.rest()
+      else {
+        await sleep(5)
+        client.destroy()
+      }
+    }
+    await eventually('nothing is held', () => house.door.inflight === 0 && house.door.abandoned === 0)
+  }
+  const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
+
+  it('an event source', () =>
+    come(
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
+      GET,
+      'destroy',
+    ))
+
+  it('an answer whose source failed', () =>
+    come(
+      (_, response) => {
+        const source = new Readable({ read() {} })
+        source.push('some')
+        setTimeout(() => source.destroy(new Error('the upstream was reset')), 5)
+        pipeline(source, response, () => undefined)
+      },
+      GET,
+      'wait',
+    ))
+
+  it('half of a body', () =>
+    come(
+      (request, response) =>
+        void request
+          .on('error', () => {})
+          .resume()
+          .on('end', () => response.end('thanks')),
+      'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1',
+      'destroy',
+    ))
+
+  it('an answer over HTTP/2 that was given on its stream', async t => {
+    const server = http2.createServer((_, { stream }) => {
+      stream.respond({ ':status': 200 })
+      stream.end('raw')
+    })
+    const guard = protect(server, { limit: 4, lanes: 1 })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const client = http2.connect(`http://127.0.0.1:${(server.address() as { port: number }).port}`)
+    t.after(() => {
+      client.close()
+      server.close()
+    })
+    for (let i = 0; i < 16; i++) await once(client.request({ ':path': '/' }).resume(), 'end')
+    await eventually('nothing is held', () => guard.stats().inflight === 0)
+    assert.equal(guard.stats().abandoned, 0)
+  })
+})
+
+describe('uploads whose deadline passes while their ends wait', () => {
+  it('are told so, and their handlers do not start on them', async t => {
+    const { port, dependency } = await serve(t, { limit: 2, deadlineMs: 400 }, dependency => (request, response) => {
+      request.on('error', () => {})
+      request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
+    })
+    const clients = []
+    for (let i = 0; i < 20; i++) {
+      const client = await connect(port)
+      clients.push(client.send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1'))
+      await sleep(12)
+    }
+    for (const client of clients) client.send('2')
+    for (const client of clients) assert.ok([503, 504].includes((await client.answer()).status))
+    assert.ok(dependency.most <= 3, `${dependency.most} at work`)
   })
 })
 

@@ -31,6 +31,18 @@ describe('an answer that is put off', () => {
     assert.equal((await client.answer()).status, 503)
   })
 
+  it('is given before an upgrade that comes behind it, and so are the answers between', async () => {
+    const { server, door, connect, holding } = await openBusyDoor({ tuning: { maxQueued: 4 } })
+    server.on('upgrade', (_, socket) => {
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+    })
+    const client = (await connect()).get('/1').get('/2').get('/3')
+    await eventually('it waits', () => door.queued >= 2)
+    client.get('/chat', 'Connection: Upgrade', 'Upgrade: x')
+    for (const status of [503, 503, 503, 101]) assert.equal((await client.answer()).status, status)
+    assert.deepEqual(holding.started, ['/in-service'])
+  })
+
   it('outlasts an idle timeout that is shorter', async () => {
     const { door, connect, time } = await openBusyDoor({ server: { keepAliveTimeout: 10 } })
     const client = (await connect()).get('/')

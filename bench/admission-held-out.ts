@@ -1,0 +1,82 @@
+/**
+ * How the limiter that ships does on each set of simulated scenarios: those it was developed on, and those that nobody
+ * tuned on. Virtual time; under a minute.
+ *
+ *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen] [--each]
+ *
+ * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
+ * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
+ * - unseen: sim/unseen.ts, written by somebody who had not read the limiter, before it ran on them. One change (what a halt
+ *   does) was made after the first look at its results.
+ *
+ * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
+ * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario.
+ */
+import { ConcurrencyLimiter } from '../packages/meltproof/src/admission/concurrency-limiter.ts'
+import { COLD_STARTS } from '../packages/meltproof/sim/cold-starts.ts'
+import { DEVELOPMENT } from '../packages/meltproof/sim/development.ts'
+import { shareOfIdeal, shedShare } from '../packages/meltproof/sim/figures.ts'
+import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
+import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
+import { simulate } from '../packages/meltproof/sim/service.ts'
+import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { markdownTable } from './lib/markdown-table.ts'
+
+const SETS = { tuned: SCENARIOS, cold: COLD_STARTS, development: DEVELOPMENT, 'held-out': HELD_OUT, unseen: UNSEEN }
+const FALSE_SHEDS = 0.002
+
+const options = scriptOptions(import.meta.filename, {
+  seeds: { type: 'string', default: '1,2,3' },
+  set: { type: 'string' },
+  each: { type: 'boolean', default: false },
+})
+const seeds = options.values.seeds.split(',').map(Number)
+if (seeds.some(seed => !Number.isSafeInteger(seed)))
+  options.refuse(`--seeds takes whole numbers; got '${options.values.seeds}'`)
+
+interface Outcome {
+  readonly name: string
+  readonly noShed: boolean
+  readonly good: number
+  /** Of the worst seed. */
+  readonly shed: number
+}
+
+function outcomeOf(scenario: Scenario): Outcome {
+  const runs = seeds.map(seed =>
+    simulate(scenario.workload, { seconds: scenario.seconds, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }),
+  )
+  const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
+  return {
+    name: scenario.name,
+    noShed: scenario.noShed,
+    good: Math.min(1, good),
+    shed: Math.max(...runs.map(shedShare)),
+  }
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
+const rows = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[]).map(set => {
+  const outcomes = SETS[set].map(outcomeOf)
+  if (options.values.each) {
+    for (const { name, noShed, good, shed } of outcomes) {
+      console.log(
+        `${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
+      )
+    }
+  }
+  const overloaded = outcomes.filter(each => !each.noShed).sort((a, b) => a.good - b.good)
+  const ample = outcomes.filter(each => each.noShed)
+  const mean = overloaded.reduce((sum, each) => sum + each.good, 0) / overloaded.length
+  const below = overloaded.filter(each => each.good < 0.75).length
+  const worst = overloaded[0]
+  return [
+    set,
+    worst === undefined ? '-' : `${percent(mean)} of ${overloaded.length}`,
+    worst === undefined ? '-' : `${percent(worst.good)} (${worst.name})`,
+    String(below),
+    `${ample.filter(each => each.shed > FALSE_SHEDS).length} of ${ample.length}`,
+  ]
+})
+console.log(markdownTable(['scenarios', 'goodput, mean of the ideal', 'worst', 'below 75 %', 'false sheds in'], rows))
