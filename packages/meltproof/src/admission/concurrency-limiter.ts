@@ -245,6 +245,8 @@ export class ConcurrencyLimiter implements LimitLaw {
   #lookForContention(nowMs: number, serviceMs: number, kind: number, among: number): void {
     const share = this.#kinds.contended(nowMs, kind, among, serviceMs)
     if (share === undefined || nowMs < this.#distrustUntil || this.#phase !== 'open') return
+    // A few that wait for each other are no reason for a limit, which a burst would meet.
+    if (!this.#bound && 2 * this.#inflight < this.#tuning.initial) return
     // So little is in service at any limit.
     if (2 * serviceMs < this.#tuning.workElsewhereMs) return
     this.#byLoop = false
