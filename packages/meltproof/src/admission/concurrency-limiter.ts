@@ -157,6 +157,11 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
   }
 
+  gaveUp(kind = 0): void {
+    this.#someGaveUp = true
+    this.#kinds.gaveUp(kind)
+  }
+
   bound(nowMs: number): void {
     this.#pass(nowMs)
     this.#bound = true

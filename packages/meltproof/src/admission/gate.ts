@@ -206,6 +206,11 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, undefined, serviceMs)
   }
 
+  /** Its client does not wait any more; its handler works on, and keeps the permit. */
+  gaveUp({ kindNoted }: E): void {
+    this.#law.gaveUp?.(kindNoted)
+  }
+
   /** A request goes on without its permit (outstayers.ts): what it took so far is what its kind takes. */
   goOn(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)

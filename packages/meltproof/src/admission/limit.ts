@@ -18,6 +18,8 @@ export interface LimitLaw {
    * others of its kind (outstayers.ts). What it took says nothing. `serviceMs`: for how long it counted, where that is known.
    */
   deserted(nowMs: number, serviceMs?: number, kind?: number): void
+  /** The client of a request in service does not wait for it any more; it is still in service. */
+  gaveUp?(kind?: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   bound(nowMs: number): void
   /** Somebody still waits. Called from time to time meanwhile, at least every tenth of a second. */

@@ -52,6 +52,8 @@ export class WaitingKinds {
   #allowed = 0
   #allowedAt = 0
   #newSince = 0
+  /** Clients that left new kinds before anybody was answered. */
+  #newGaveUp = 0
 
   constructor(tuning: WaitingTuning) {
     this.#tuning = tuning
@@ -161,11 +163,18 @@ export class WaitingKinds {
     else if (known.unanswered) this.#newInside--
   }
 
+  /** A client left one of this kind that is still in service. */
+  gaveUp(kind: number): void {
+    if (this.#kinds[kind]?.unanswered) this.#newGaveUp++
+  }
+
   /** Those of new kinds that nobody was answered of yet may become more. `waitedMs`: for how long somebody has waited. */
   grow(nowMs: number, waitedMs: number, loopRests: boolean): boolean {
     const { promiseMs, patienceMs, blindPerMs, blindMs } = this.#tuning
     if (this.#newInside === 0 || nowMs - this.#newSince < (loopRests ? patienceMs : SLOWER * promiseMs)) return false
-    const grows = waitedMs < blindMs && this.#allowed <= this.#newInside
+    // Where clients leave before anybody is answered more of it helps nobody.
+    const wanted = SOME * this.#newGaveUp < this.#newInside
+    const grows = wanted && waitedMs < blindMs && this.#allowed <= this.#newInside
     if (grows) this.#allowed += (nowMs - this.#allowedAt) * blindPerMs
     this.#allowedAt = nowMs
     return grows
@@ -175,6 +184,7 @@ export class WaitingKinds {
     this.#allowed = allowed
     this.#allowedAt = nowMs
     this.#newSince = nowMs
+    this.#newGaveUp = 0
   }
 
   /**

@@ -113,6 +113,7 @@ export class Permits {
   abandon(exchange: Exchange, nowMs: number, onEnd: () => void): void {
     exchange.abandoned = true
     if (this.has(exchange)) this.#abandoned.add(exchange, nowMs)
+    if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
