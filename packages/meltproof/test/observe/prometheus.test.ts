@@ -37,12 +37,19 @@ test('requests by route, status and verdict; guard and event loop; all in base u
     { slowMs: 50 },
   )
   for (let id = 0; id < 3; id++) await fetch(`${url}/users/${id}`).then(answer => answer.text())
-  await eventually('three requests', () => value(handler, 'meltproof_slow_requests_total{verdict="self"}') === 3)
+  // On a machine that is busy elsewhere a request of ours may be the loop's: which verdict is right is tested with a clock of
+  // its own, in the verdict's tests.
+  const slow = (verdict: string): number => value(handler, `meltproof_slow_requests_total{verdict="${verdict}"}`) ?? 0
+  await eventually('three slow requests', () => slow('self') + slow('loop') === 3)
   const labels = '{http_request_method="GET",http_response_status_code="404",http_route="/users/:id"'
   assert.equal(value(handler, `http_server_request_duration_seconds_count${labels}`), 3)
   assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="0.05"`), 0)
   assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="10"`), 3)
-  assert.ok(value(handler, 'meltproof_request_share_seconds_total{http_route="/users/:id",part="self"}')! > 0.15)
+  const share = (part: string): number =>
+    value(handler, `meltproof_request_share_seconds_total{http_route="/users/:id",part="${part}"}`)!
+  assert.ok(share('self') > 0)
+  const seconds = share('self') + share('loop')
+  assert.ok(seconds > 0.7 && seconds < 10, `three requests of 250 ms: ${seconds} s`)
   assert.equal(value(handler, 'meltproof_admitted_total'), 3)
   assert.equal(value(handler, 'meltproof_shed_total{reason="late"}'), 0)
   assert.ok(value(handler, 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}')! > 0)
