@@ -136,7 +136,17 @@ function runningApp(
     watch: () => watch(app.pid),
     stop,
     async ask<T>(path: string): Promise<T> {
-      const response = await fetch(new URL(path, origin), { signal: AbortSignal.timeout(askTimeoutMs) })
+      // A kept connection may be closed by the app just as we ask again.
+      const response = await fetch(new URL(path, origin), {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(askTimeoutMs),
+      }).catch((error: Error) => {
+        this.check()
+        const { cause } = error
+        throw new Error(`${name} did not answer ${path}: ${cause instanceof Error ? cause.message : error.message}`, {
+          cause,
+        })
+      })
       // A protected app may well refuse us, politely and in JSON.
       if (!response.ok) throw new Error(`${name} answered ${response.status} to ${path}`)
       return (await response.json()) as T
