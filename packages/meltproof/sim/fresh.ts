@@ -244,7 +244,7 @@ const OVERLOAD: readonly Scenario[] = [
   // A lookup in memory answered as JSON, behind a cache that was flushed. What the core does. Sheds are allowed.
   overload('0.3 ms of cpu at 3x', {
     workload: { rate: steady(9000), steps: () => [{ cpu: 0.3 }] },
-    seconds: 12,
+    seconds: 30,
     ideal: () => coreDoes(0.3, 9000),
   }),
   // A page rendered on the server in one go, 50 ms of renderToString, on the day of a campaign. What the core does.
