@@ -2,12 +2,13 @@
  * How the limiter that ships does on each set of simulated scenarios: those it was developed on, and those that nobody
  * tuned on. Virtual time; under a minute.
  *
- *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen] [--each]
+ *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh] [--each]
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
  * - unseen: sim/unseen.ts, written by somebody who had not read the limiter, before it ran on them. One change (what a halt
  *   does) was made after the first look at its results.
+ * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
  *
  * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
  * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario.
@@ -16,6 +17,7 @@ import { ConcurrencyLimiter } from '../packages/meltproof/src/admission/concurre
 import { COLD_STARTS } from '../packages/meltproof/sim/cold-starts.ts'
 import { DEVELOPMENT } from '../packages/meltproof/sim/development.ts'
 import { shareOfIdeal, shedShare } from '../packages/meltproof/sim/figures.ts'
+import { FRESH } from '../packages/meltproof/sim/fresh.ts'
 import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
 import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../packages/meltproof/sim/service.ts'
@@ -23,7 +25,14 @@ import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { markdownTable } from './lib/markdown-table.ts'
 
-const SETS = { tuned: SCENARIOS, cold: COLD_STARTS, development: DEVELOPMENT, 'held-out': HELD_OUT, unseen: UNSEEN }
+const SETS = {
+  tuned: SCENARIOS,
+  cold: COLD_STARTS,
+  development: DEVELOPMENT,
+  'held-out': HELD_OUT,
+  unseen: UNSEEN,
+  fresh: FRESH,
+}
 const FALSE_SHEDS = 0.002
 
 const options = scriptOptions(import.meta.filename, {
