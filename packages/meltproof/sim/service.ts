@@ -3,7 +3,6 @@
  * dependencies. Counts what clients saw.
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
-import type { MakeDiscipline } from '../src/admission/discipline.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
 import { KnownKinds } from '../src/admission/known-kinds.ts'
 import type { LimitLaw } from '../src/admission/limit.ts'
@@ -25,7 +24,6 @@ export interface SimOptions {
   /** CPU of parsing and handing on one request, ms. */
   readonly parseCostMs?: number
   readonly tuning?: GateTuning
-  readonly queue?: MakeDiscipline<SimRequest>
   /** Undefined: no admission at all. */
   readonly law: ((busyMs: () => number) => LimitLaw) | undefined
   /** Everybody counts, as behind a limit that an operator gave. @default false */
@@ -160,7 +158,6 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
           },
           options.tuning,
-          options.queue,
         )
   let unguarded = 0
   let wakes = 0

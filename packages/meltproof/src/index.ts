@@ -1,10 +1,7 @@
 /** meltproof: keeps a Node.js service answering, honestly and at full capacity, when load would melt it. */
 
 export type { Criticality, CriticalityAnswer } from './admission/criticality.ts'
-export type { DisciplineParts, MakeDiscipline, QueueDiscipline } from './admission/discipline.ts'
-export type { ShedReason } from './admission/gate.ts'
-export { fixedLimit, type LimitLaw } from './admission/limit.ts'
-export type { Waiting } from './admission/queue.ts'
+export type { ShedReason } from './admission/shed-reason.ts'
 export { ERROR_CODES, type ErrorCode, isMeltproofError, MeltproofError } from './errors.ts'
 export type { ClientKey } from './server/client-key.ts'
 export type { Guard, GuardStats } from './server/guard.ts'

@@ -9,16 +9,14 @@
  *    requests wait for the next one.
  * 2. **The limit** protects what lies behind the loop (a pool, a disk, a neighbour): a law (limit.ts) learns how many
  *    requests in service still raise throughput.
- * 3. **The queue discipline** (discipline.ts) alone sheds: it tells a burst from overload.
+ * 3. **The queue** (standing-queue.ts) alone sheds: it tells a burst from overload.
  */
-import type { MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
 import { type DueStart, DueStarts } from './due-starts.ts'
 import type { LimitLaw } from './limit.ts'
 import { OUTSTAY_TUNING, type OutstayTuning } from './outstayers.ts'
 import { WaitQueue } from './queue.ts'
-import { STANDING_TUNING, type StandingTuning, standingQueue } from './standing-queue.ts'
-
-export type { ShedReason } from './discipline.ts'
+import type { ShedReason } from './shed-reason.ts'
+import { STANDING_TUNING, StandingQueue, type StandingTuning } from './standing-queue.ts'
 
 /** A request at the gate. */
 export interface Entry extends DueStart {
@@ -64,7 +62,7 @@ export interface GateHooks<E extends Entry> {
   readonly client?: ((entry: E) => number) | undefined
 }
 
-/** Tuning of the gate and of the queue discipline it comes with. Nobody should need to change these. */
+/** Tuning of the gate and of its queue. Nobody should need to change these. */
 export interface GateTuning extends StandingTuning, OutstayTuning {
   /** How long one turn may keep starting handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
@@ -80,7 +78,7 @@ export class Gate<E extends Entry> {
   readonly #hooks: GateHooks<E>
   readonly #turnBudgetMs: number
   readonly #maxWaitMs: number
-  readonly #queue: QueueDiscipline<E>
+  readonly #queue: StandingQueue<E>
   /** Those let in before, first come, first served. */
   readonly #again = new WaitQueue<E>()
   #againIsNext = true
@@ -94,17 +92,12 @@ export class Gate<E extends Entry> {
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
-  constructor(
-    law: LimitLaw,
-    hooks: GateHooks<E>,
-    tuning: GateTuning = GATE_TUNING,
-    queue: MakeDiscipline<E> = standingQueue(tuning),
-  ) {
+  constructor(law: LimitLaw, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
     this.#law = law
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
     this.#maxWaitMs = tuning.maxWaitMs
-    this.#queue = queue({ law, shed: hooks.shed, level: hooks.level, kind: hooks.kind, client: hooks.client })
+    this.#queue = new StandingQueue(law, hooks, tuning)
   }
 
   /** Requests in service. */
@@ -140,7 +133,7 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
-    if (entry.startBy < nowMs + (this.#queue.expectedWaitMs ?? 0)) return 'deadline'
+    if (entry.startBy < nowMs + this.#queue.expectedWaitMs) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
     if (entry.startBy < nowMs + this.#maxWaitMs) this.#dueStarts.add(entry, this.#queue.size)
@@ -190,7 +183,7 @@ export class Gate<E extends Entry> {
 
   /** A request of this kind and client was told what {@link refuses} said. */
   refused(nowMs: number, kind: number, client?: number): void {
-    this.#queue.refused?.(nowMs, kind, client)
+    this.#queue.refused(nowMs, kind, client)
   }
 
   /** A request was answered, `serviceMs` after it started: its permit is free. */

@@ -30,7 +30,7 @@ export interface LimitLaw {
   disturbed(nowMs: number): void
 }
 
-/** A law that never changes its mind. Useful in tests and for operators who know their number. */
+/** A law that never changes its mind, for operators who know their number. */
 export function fixedLimit(limit: number): LimitLaw {
   const nothing = (): void => {}
   return {

@@ -1,7 +1,7 @@
 /**
  * The waiting room: a bounded double-ended queue of requests that arrived but may not start yet.
  * It can be taken from either end and any entry can leave early (its client went away) in O(1).
- * It knows nothing about time limits or order of service: that is the gate's discipline.
+ * It knows nothing about time limits or order of service: those are the standing queue's.
  */
 
 /** What the queue needs to know of an entry; the gate's users put their own request inside. */
@@ -15,10 +15,8 @@ export interface Waiting {
    * does well to declare it, so that objects keep their shape.
    */
   level?: number
-  /** In which queue of its discipline it waits, written by the discipline. */
+  /** In which line it waits, written by the queue. */
   line?: number
-  /** Where it stands among those who wait in a discipline from outside (ledger.ts). */
-  place?: number
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The queue discipline meltproof ships. A queue that drains is a burst: first come, first served, nobody shed. A queue
+ * Who waits, who is next, and who is shed. A queue that drains is a burst: first come, first served, nobody shed. A queue
  * that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's
  * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
  *
@@ -12,11 +12,11 @@ import { ClassQueue } from './class-queue.ts'
 import { ClientShares } from './client-shares.ts'
 import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
-import type { DisciplineParts, MakeDiscipline, QueueDiscipline, ShedReason } from './discipline.ts'
 import { FairShares } from './fair-shares.ts'
 import { KINDS } from './known-kinds.ts'
 import type { LimitLaw } from './limit.ts'
 import type { Waiting } from './queue.ts'
+import type { ShedReason } from './shed-reason.ts'
 
 /** Milliseconds unless the name says otherwise. Nobody should need to change these; docs/admission.md has the curves. */
 export interface StandingTuning {
@@ -67,12 +67,19 @@ export const STANDING_TUNING: StandingTuning = {
   maxQueued: 4096,
 }
 
-/** The default of the gate's `queue`. */
-export function standingQueue<E extends Waiting>(tuning: StandingTuning = STANDING_TUNING): MakeDiscipline<E> {
-  return parts => new StandingQueue(parts, tuning)
+/** What the queue asks and does outside. An entry is shed, taken or removed once. */
+export interface QueueHooks<E extends Waiting> {
+  /** Answers somebody who waited, and was just taken out, that he is shed. */
+  readonly shed: (entry: E, reason: ShedReason) => void
+  /** The level of a request (criticality.ts); absent when all are alike. */
+  readonly level?: ((entry: E) => number) | undefined
+  /** The kind of a request, a small whole number (known-kinds.ts); absent where nobody is to be fair between kinds. */
+  readonly kind?: ((entry: E) => number) | undefined
+  /** Whose request it is, as a hash (client-shares.ts); absent where nobody is to be fair between clients. */
+  readonly client?: ((entry: E) => number) | undefined
 }
 
-export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
+export class StandingQueue<E extends Waiting> {
   readonly #law: LimitLaw
   readonly #shed: (entry: E, reason: ShedReason) => void
   readonly #level: ((entry: E) => number) | undefined
@@ -106,36 +113,39 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
   #departures = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: DisciplineParts<E>, tuning: StandingTuning = STANDING_TUNING) {
-    this.#law = parts.law
-    this.#shed = parts.shed
-    this.#level = parts.level
+  constructor(law: LimitLaw, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
+    this.#law = law
+    this.#shed = hooks.shed
+    this.#level = hooks.level
     this.#tuning = tuning
-    this.#shares = parts.level === undefined && parts.kind !== undefined ? new FairShares(KINDS) : undefined
-    this.#kind = parts.kind ?? (() => 0)
-    this.#clients = parts.level === undefined && parts.client !== undefined ? new ClientShares() : undefined
-    this.#client = parts.client ?? (() => 0)
+    this.#shares = hooks.level === undefined && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
+    this.#kind = hooks.kind ?? (() => 0)
+    this.#clients = hooks.level === undefined && hooks.client !== undefined ? new ClientShares() : undefined
+    this.#client = hooks.client ?? (() => 0)
     const lines = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
-    const classes = parts.level !== undefined ? CRITICALITIES.length : lines
+    const classes = hooks.level !== undefined ? CRITICALITIES.length : lines
     this.#wantedLines = this.#clients === undefined && this.#shares === undefined ? 0 : lines / 2
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
-    this.#cutoff = parts.level === undefined ? undefined : new Cutoff()
+    this.#cutoff = hooks.level === undefined ? undefined : new Cutoff()
   }
 
+  /** How many wait. */
   get size(): number {
     return this.#queue.size
   }
 
+  /** True while waiting is overload and not merely a burst. */
   get standing(): boolean {
     return this.#standing && this.#queue.size > 0
   }
 
-  /** In a standing queue the newest is next. */
+  /** How long one that came now would wait, as far as is known, ms: in a standing queue the newest is next. */
   get expectedWaitMs(): number {
     return this.#standing ? 0 : this.#backlogMs()
   }
 
+  /** A request that can not start came: it waits from now on, or is told a reason at once. */
   push(entry: E, nowMs: number): 'wait' | ShedReason {
     const which = this.#lineFor(entry, nowMs)
     entry.line = which
@@ -166,6 +176,10 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return 'wait'
   }
 
+  /**
+   * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
+   * that is not known without it.
+   */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
@@ -176,23 +190,29 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     return 'standing'
   }
 
+  /** Somebody of this kind and client was told what {@link refuses} said. */
   refused(nowMs: number, kind: number, client = 0): void {
     this.#arrived(nowMs, kind, client)
   }
 
+  /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined {
     const entry = this.#queue.takeBest(this.#standing ? 'newest' : 'oldest')
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return entry
   }
 
+  /** Takes out one whose client went away. False when it did not wait any more. */
   remove(entry: E, nowMs: number): boolean {
     if (entry.left || !this.#queue.remove(entry, this.#classOf(entry))) return false
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return true
   }
 
-  /** Counts a departure; from enough of them comes the time between two. */
+  /**
+   * A request left service while somebody waits; with who it was and its time in service if it was answered. From enough
+   * departures comes the time between two.
+   */
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
     if (entry !== undefined) {
@@ -217,11 +237,13 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
     this.#countDeparturesFrom(nowMs)
   }
 
+  /** Time passed: sheds those who have waited too long. */
   expire(nowMs: number): void {
     this.#observe(nowMs)
     this.#expire(nowMs)
   }
 
+  /** {@link expire} must be called again within so many milliseconds; Infinity when nobody waits. */
   dueInMs(nowMs: number): number {
     const oldest = this.#queue.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
@@ -235,7 +257,7 @@ export class StandingQueue<E extends Waiting> implements QueueDiscipline<E> {
 
   #levelOf(entry: E): number {
     const level = this.#level!(entry)
-    // A level that is none is a default one: a discipline has nobody to complain to.
+    // A level that is none is a default one: the queue has nobody to complain to.
     entry.level = level >= 0 && level < LEVELS ? Math.floor(level) : levelOf()
     return entry.level
   }

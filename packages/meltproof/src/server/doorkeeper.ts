@@ -14,11 +14,12 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { GATE_TUNING, Gate, type GateTuning, type ShedReason } from '../admission/gate.ts'
+import { GATE_TUNING, Gate, type GateTuning } from '../admission/gate.ts'
 import { KnownKinds } from '../admission/known-kinds.ts'
 import type { LimitLaw } from '../admission/limit.ts'
 import { PressureMeter } from '../admission/pressure.ts'
 import { STAY_KINDS } from '../admission/stays.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requestsAreObserved, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
@@ -161,7 +162,6 @@ export class Doorkeeper {
             : exchange => exchange.answerBy - this.#permits.leastServiceMs(this.#stayKindOf(exchange)),
       },
       tuning,
-      policy.queue,
     )
     this.#permits = new Permits(this.#gate, tuning, {
       onAnswered: (exchange, nowMs) => this.#noteAnswered(exchange, nowMs),

@@ -1,5 +1,5 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
-import type { ShedReason } from '../admission/gate.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
 import type { RouteCost } from './route-costs.ts'
 
 /** What the door knew at a shed. */

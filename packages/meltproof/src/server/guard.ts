@@ -1,5 +1,5 @@
 /** What protect() hands back: figures about the door, and the way to take it down. */
-import type { ShedReason } from '../admission/gate.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
 
 /** Figures of one protected server at this moment. */
 export interface GuardStats {

@@ -3,14 +3,10 @@
  * operator's own code throws.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { MakeDiscipline } from '../admission/discipline.ts'
 import type { TurningAwayTime } from '../admission/turning-away.ts'
 import type { Clients } from './client-key.ts'
-import type { Exchange } from './exchange.ts'
 
 export interface DoorPolicy {
-  /** Who waits and who is shed, in place of the standing queue. */
-  readonly queue?: MakeDiscipline<Exchange> | undefined
   /** The level of a request (admission/criticality.ts); absent when all are alike. */
   readonly level?: ((request: IncomingMessage) => number) | undefined
   /** Tells clients apart, of whom each gets no more than a fair share; absent where it does not matter who asks. */

@@ -1,14 +1,9 @@
 /** The options of protect(): declared, defaulted and checked in one place. */
 import type { IncomingMessage } from 'node:http'
-import { LAW_METHODS } from '../admission/checked-law.ts'
-import { DISCIPLINE_METHODS, type MakeDiscipline, type QueueDiscipline } from '../admission/discipline.ts'
-import type { LimitLaw } from '../admission/limit.ts'
-import { caughtPromise } from '../admission/promise-like.ts'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import { checkClientKey, type ClientKey } from './client-key.ts'
 import type { CriticalityOf } from './criticality-of.ts'
-import type { Exchange } from './exchange.ts'
 import { DEFAULT_LANES } from './lanes.ts'
 import { warn } from './notes.ts'
 import { checkPeers, type FromPeer } from './peers.ts'
@@ -115,17 +110,10 @@ export interface ProtectOptions {
    */
   readonly dryRun?: boolean
   /**
-   * How many may be in service at once, in place of the law that learns it: a whole number, or a law of your own. One
-   * that throws, or whose limit is no whole number of at least 1, leaves the server unprotected, which is reported.
+   * How many may be in service at once, a whole number.
    * @default learned
    */
-  readonly limit?: number | LimitLaw
-  /**
-   * Who waits and who is shed, in place of the standing queue; see docs/admission.md. When one throws or does what makes
-   * no sense, the standing queue takes over whoever waits, which is reported.
-   * @default the standing queue
-   */
-  readonly queue?: MakeDiscipline<Exchange>
+  readonly limit?: number
   /**
    * Pools whose waiting line is shown in `stats().pools` and by `explain()`: a pool of pg, mysql2 or undici, or a
    * function that tells how many wait, at once. One that fails or tells nonsense (a promise) is shown as 0 and reported
@@ -156,8 +144,7 @@ export interface CheckedOptions {
   readonly drainDelayMs: number | undefined
   readonly tellsTiming: FromPeer | undefined
   readonly dryRun: boolean
-  readonly limit: number | LimitLaw | undefined
-  readonly queue: MakeDiscipline<Exchange> | undefined
+  readonly limit: number | undefined
   readonly pools: ReadonlyMap<string, () => number>
   readonly onNote: (note: string) => void
 }
@@ -179,7 +166,6 @@ const KNOWN = [
   'serverTiming',
   'dryRun',
   'limit',
-  'queue',
   'pools',
   'onNote',
 ] as const satisfies (keyof ProtectOptions)[]
@@ -204,7 +190,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   const { deadlineMs, deadlineHeaders, trustDeadlinesFrom } = options
   if (typeof onNote !== 'function') invalidOption('onNote', 'a function', onNote)
   if (typeof shedPage !== 'string') invalidOption('shedPage', 'a string of HTML', shedPage)
-  const { criticality, criticalityHeader, exempt, readiness, dryRun = false, limit, queue } = options
+  const { criticality, criticalityHeader, exempt, readiness, dryRun = false, limit } = options
   return {
     lanes: checkNumber('lanes', lanes, { min: 1, max: MOST_LANES, whole: true }),
     answer: {
@@ -221,8 +207,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     drainDelayMs: checkDrainDelay(options.drainDelayMs),
     tellsTiming: checkPeers('serverTiming', options.serverTiming),
     dryRun: checkBoolean('dryRun', dryRun),
-    limit: checkLimit(limit),
-    queue: checkQueue(queue),
+    limit: limit === undefined ? undefined : checkNumber('limit', limit, { min: 1, max: MOST_IN_SERVICE, whole: true }),
     pools: checkPools(options.pools),
     onNote,
   }
@@ -315,33 +300,6 @@ function checkReadiness(readiness: unknown): ReadinessOptions | undefined {
 function checkDrainDelay(delayMs: unknown): number | undefined {
   if (delayMs === undefined) return undefined
   return checkNumber('drainDelayMs', delayMs, { min: 0, max: MOST_DRAIN_DELAY_MS, unit: 'milliseconds' })
-}
-
-function checkLimit(limit: unknown): number | LimitLaw | undefined {
-  if (limit === undefined) return undefined
-  if (typeof limit === 'object' && limit !== null) {
-    const missing = LAW_METHODS.filter(name => typeof (limit as Record<string, unknown>)[name] !== 'function')
-    if (missing.length > 0) invalidOption('limit', `a LimitLaw (it lacks ${missing.join(', ')})`, limit)
-    return limit as LimitLaw
-  }
-  return checkNumber('limit', limit, { min: 1, max: MOST_IN_SERVICE, whole: true })
-}
-
-/** The discipline is made with the guard: one that is none is a mistake in an option, told at once. */
-function checkQueue(queue: MakeDiscipline<Exchange> | undefined): MakeDiscipline<Exchange> | undefined {
-  const make = checkFunction('queue', queue)
-  if (make === undefined) return undefined
-  return parts => {
-    const made: unknown = make(parts)
-    caughtPromise(made)
-    const missing = DISCIPLINE_METHODS.filter(
-      name => typeof (made as Record<string, unknown> | null)?.[name] !== 'function',
-    )
-    if (missing.length > 0) {
-      invalidOption('queue', `a function that makes a QueueDiscipline (what it made lacks ${missing.join(', ')})`, made)
-    }
-    return made as QueueDiscipline<Exchange>
-  }
 }
 
 function checkRetryAfter(value: unknown): [number, number] {

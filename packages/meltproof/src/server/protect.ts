@@ -7,13 +7,10 @@ import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import { GATE_TUNING } from '../admission/gate.ts'
-import { checkedDiscipline } from '../admission/checked-discipline.ts'
-import { checkedLaw } from '../admission/checked-law.ts'
 import { ConcurrencyLimiter } from '../admission/concurrency-limiter.ts'
 import { LIMITER_TUNING } from '../admission/limiter-tuning.ts'
 import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
-import { standingQueue } from '../admission/standing-queue.ts'
 import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
@@ -83,7 +80,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const { lanes: laneCount, answer, deadline, dryRun, readiness, tellsTiming } = checked
   const note = safeNote(checked.onNote)
   const tuning = deadline === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadline.limitMs }
-  const law = lawOf(checked.limit, tuning.promiseMs, note)
+  const law = lawOf(checked.limit, tuning.promiseMs)
   const heap = heapRoom()
   const gauges = new Gauges(checked.pools, note)
   let draining: Promise<boolean> | undefined
@@ -91,7 +88,6 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
   const { exemptRequest } = checked
   const policy: DoorPolicy = {
-    queue: checked.queue && checkedDiscipline(checked.queue, standingQueue(tuning), note),
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     clients: checked.clientKey && clientsBy(checked.clientKey, note),
     loopBusyMs: checked.limit === undefined ? loopWorkedMs : undefined,
@@ -183,9 +179,8 @@ const ROUTES_TOLD = 3
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
-function lawOf(limit: number | LimitLaw | undefined, promiseMs: number, note: Note): LimitLaw {
-  if (typeof limit === 'number') return fixedLimit(limit)
-  if (limit !== undefined) return checkedLaw(limit, note)
+function lawOf(limit: number | undefined, promiseMs: number): LimitLaw {
+  if (limit !== undefined) return fixedLimit(limit)
   // Who promises more than a second does not make a second quick.
   return new ConcurrencyLimiter(loopWorkedMs, {
     ...LIMITER_TUNING,

@@ -91,7 +91,7 @@ describe('a flood of heavy requests', () => {
 
 describe('a queue in front of cheap and heavy requests', () => {
   it('is seen to stand although they leave in volleys', () => {
-    const queue = new StandingQueue({ law: fixedLimit(3), shed: () => undefined })
+    const queue = new StandingQueue(fixedLimit(3), { shed: () => undefined })
     let standingSince = Number.POSITIVE_INFINITY
     for (let atMs = 0; atMs < 1000; atMs++) {
       // 600 a second come; every 20 ms a heavy one leaves, and five cheap ones behind it.

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
-import { type Entry as GateEntry, GATE_TUNING, Gate, type ShedReason } from '../../src/admission/gate.ts'
+import { type Entry as GateEntry, GATE_TUNING, Gate } from '../../src/admission/gate.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
 interface Entry extends GateEntry {
   readonly id: number

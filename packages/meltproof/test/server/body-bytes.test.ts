@@ -8,10 +8,10 @@ import net, { type AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import tls from 'node:tls'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
-import { protect, type ProtectOptions } from '../../src/index.ts'
+import { protect } from '../../src/index.ts'
 import type { ProtectedServer } from '../../src/server/protect.ts'
 import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed-answer.ts'
-import { refuseAll } from './harness.ts'
+import { doorOn } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
 const BIG = 'x'.repeat(300_000)
@@ -52,9 +52,9 @@ after(() => {
   for (const server of servers) server.close()
 })
 
-async function serve<S extends ProtectedServer>(server: S, options?: ProtectOptions) {
+async function serve<S extends ProtectedServer>(server: S, guard: (server: S) => void = protect) {
   servers.push(server)
-  protect(server, options)
+  guard(server)
   const bytes: (number | undefined)[] = []
   let arrived = (): void => undefined
   const note = ({ record, server: from }: RequestMessage | ShedMessage): void => {
@@ -233,8 +233,8 @@ describe('bytes of a body on HTTP/2', () => {
 })
 
 describe('bytes of a shed answer', () => {
-  /** One in service, and nobody waits. */
-  const full: ProtectOptions = { limit: 1, queue: refuseAll() }
+  /** One in service, and nobody waits for long. */
+  const full = (server: net.Server): void => void doorOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
   const problem = Buffer.byteLength(PROBLEM_JSON)
   const page = Buffer.byteLength(HTML_PAGE)
 

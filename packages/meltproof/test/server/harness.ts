@@ -9,7 +9,6 @@ import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
 import { Doorkeeper } from '../../src/server/doorkeeper.ts'
 import type { DoorPolicy } from '../../src/server/policy.ts'
-import type { ProtectOptions } from '../../src/server/protect-options.ts'
 import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed-answer.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
@@ -148,18 +147,3 @@ export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse
 
 /** Lets the two who fill the door go. */
 export type Room = () => Promise<void>
-
-/** A queue in which nobody may wait. */
-export function refuseAll(): NonNullable<ProtectOptions['queue']> {
-  return () => ({
-    size: 0,
-    standing: false,
-    push: () => 'full',
-    refuses: () => undefined,
-    next: () => undefined,
-    remove: () => false,
-    departed: () => undefined,
-    expire: () => undefined,
-    dueInMs: () => Number.POSITIVE_INFINITY,
-  })
-}

@@ -6,14 +6,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  type DisciplineParts,
-  fixedLimit,
-  type ProtectOptions,
-  protect,
-  type QueueDiscipline,
-  type Waiting,
-} from '../../src/index.ts'
+import { type ProtectOptions, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import { Holding, eventually, type House, listen } from './harness.ts'
 
@@ -51,43 +44,6 @@ const later = async (): Promise<never> => boom()
 const withGetter = (name: string): object => Object.defineProperty({}, name, { get: boom })
 /** Everything that is done to it throws. */
 const hostile = new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }) as never
-
-describe('a law whose methods are async and reject', () => {
-  it('limits on, and that is said once', async () => {
-    const law = { ...fixedLimit(1), admitted: later, completed: later, bound: later, tick: later, unbound: later }
-    const house = await openProtected({ limit: law })
-    await serveTwo(house)
-    assert.equal(house.guard.stats().limit, 1)
-    assert.equal(house.notes.length, 1)
-    assert.match(house.notes[0]!, /admitted\(\) rejected with Error: boom/)
-  })
-
-  it('opens the door when its limit is a promise, and its rejection is nobody’s', async () => {
-    const law = Object.defineProperty({ ...fixedLimit(1) }, 'limit', { get: later })
-    const house = await openProtected({ limit: law })
-    const client = (await house.connect()).get('/')
-    ;(await house.holding.take('/')).response.end()
-    assert.equal((await client.answer()).status, 200)
-    assert.equal(house.guard.stats().limit, 0)
-    await nextTurn()
-    assert.equal(house.notes.length, 1)
-    assert.match(
-      house.notes[0]!,
-      /stepped aside.*whole number of at least 1 whenever it is read; got a promise\. Correct/,
-    )
-  })
-
-  it('opens the door when it throws what throws when it is looked at', async () => {
-    const admitted = (): never => {
-      throw hostile
-    }
-    const house = await openProtected({ limit: { ...fixedLimit(1), admitted } })
-    const client = (await house.connect()).get('/')
-    ;(await house.holding.take('/')).response.end()
-    assert.equal((await client.answer()).status, 200)
-    assert.match(house.notes.join(), /^meltproof failed and has stepped aside.* an object$/)
-  })
-})
 
 describe('a gauge of pools', () => {
   for (const [what, gauge, told] of [
@@ -179,80 +135,4 @@ describe('exempt that answers what throws when it is looked at', () => {
       assert.equal(house.guard.stats().admitted, 2)
     })
   }
-})
-
-describe('a queue that answers what makes no sense', () => {
-  type Push = (queue: Waiting[], entry: Waiting, parts: DisciplineParts<Waiting>) => unknown
-
-  /** First come, first served, but for how it lets somebody in. */
-  const queueThat =
-    (push: Push) =>
-    (parts: DisciplineParts<never>): QueueDiscipline<never> => {
-      const waiting: Waiting[] = []
-      return {
-        get size() {
-          return waiting.length
-        },
-        standing: false,
-        push: (entry: Waiting) => push(waiting, entry, parts as never) as 'wait',
-        refuses: () => undefined,
-        next: () => waiting.shift() as never,
-        remove: (entry: Waiting) => waiting.splice(waiting.indexOf(entry), 1).length === 1,
-        departed: () => undefined,
-        expire: () => undefined,
-        dueInMs: () => (waiting.length > 0 ? 50 : Number.POSITIVE_INFINITY),
-      }
-    }
-
-  const PUSHES: Readonly<Record<string, Push>> = {
-    'it forgets to answer': (queue, entry) => void queue.push(entry),
-    'it is async': async (queue, entry) => queue.push(entry) > 0 && 'wait',
-    'it is async and rejects': later,
-    'it throws': boom,
-    'it answers no reason': () => 'banana',
-    'it does not keep whom it lets wait': () => 'wait',
-    'it sheds whom it lets wait': (queue, entry, { shed }) => {
-      queue.push(entry)
-      shed(entry, 'late')
-      shed(entry, 'late')
-      return 'wait'
-    },
-  }
-  for (const [what, push] of Object.entries(PUSHES)) {
-    it(`ours takes over and every request has one answer: ${what}`, async () => {
-      const house = await openProtected({ queue: queueThat(push) as never })
-      await serveTwo(house)
-      const { shed, queued } = house.guard.stats()
-      assert.equal(queued, 0)
-      assert.deepEqual([...new Set(Object.values(shed))], [0])
-      // One more of each: nothing of what it was told lingers.
-      await serveTwo(house)
-      assert.deepEqual(house.holding.started, ['/first', '/second', '/first', '/second'])
-      assert.equal(house.notes.length, 1)
-      assert.match(house.notes[0]!, /^meltproof's own queue has taken over, for good, from the one given as queue: /)
-    })
-  }
-
-  it('a request that waits keeps its connection: one answer, and the next request is served on it', async () => {
-    const house = await openProtected({ queue: queueThat(PUSHES['it forgets to answer']!) as never })
-    ;(await house.connect()).get('/first')
-    const first = await house.holding.take('/first')
-    const client = (await house.connect()).send('POST /transfer HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n')
-    await eventually('it waits', () => house.guard.stats().queued === 1)
-    first.response.end()
-    ;(await house.holding.take('/transfer')).response.end('done')
-    assert.equal((await client.answer()).body, 'done')
-    client.get('/next')
-    ;(await house.holding.take('/next')).response.end('next')
-    assert.equal((await client.answer()).body, 'next')
-    assert.equal(client.received, '')
-  })
-
-  it('is no queue at all when it is a promise, whose rejection is nobody’s', async () => {
-    assert.throws(
-      () => protect(http.createServer(), { queue: later as never }),
-      /queue must be .*lacks push.*a promise/,
-    )
-    await nextTurn()
-  })
 })

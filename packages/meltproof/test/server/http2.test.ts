@@ -1,12 +1,13 @@
 /** HTTP/2 by its compatibility API: what is answered in the handler's place is answered without a warning of Node's. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type http from 'node:http'
 import http2, { type ClientHttp2Session, type Http2Server, type IncomingHttpHeaders } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { protect, type ProtectOptions } from '../../src/index.ts'
-import { refuseAll } from './harness.ts'
+import { doorOn, eventually } from './harness.ts'
 
 const servers: Http2Server[] = []
 const sessions: ClientHttp2Session[] = []
@@ -21,12 +22,16 @@ after(() => {
 
 async function serve(options: ProtectOptions, listener: Parameters<typeof http2.createServer>[1]) {
   const server = http2.createServer(listener as never)
-  servers.push(server)
   const guard = protect(server, { lanes: 1, ...options })
+  return { guard, session: await sessionWith(server) }
+}
+
+async function sessionWith(server: Http2Server): Promise<ClientHttp2Session> {
+  servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   sessions.push(session)
-  return { guard, session }
+  return session
 }
 
 interface Answered {
@@ -63,10 +68,11 @@ const REQUESTS: Readonly<Record<string, [headers: object, body?: Buffer]>> = {
 describe('over HTTP/2', () => {
   for (const [what, [headers, body]] of Object.entries(REQUESTS)) {
     it(`${what} is shed without a warning`, async () => {
-      const { session, guard } = await serve({ limit: 1, queue: refuseAll() }, () => {})
-      const held = session.request({ ':path': '/held' })
-      held.on('error', () => {})
-      for (let i = 0; guard.stats().inflight < 1 && i < 1000; i++) await new Promise(r => setTimeout(r, 2))
+      const server = http2.createServer(() => {})
+      const door = doorOn(server as unknown as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
+      const session = await sessionWith(server)
+      session.request({ ':path': '/held' }).on('error', () => {})
+      await eventually('one is in service', () => door.inflight === 1)
       const answer = await ask(session, headers, body)
       assert.equal(answer.status, 503)
       assert.equal(answer.body.length > 0, what !== 'a HEAD')

@@ -6,10 +6,10 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LimitLaw, type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
+import { type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
 import { nameRoute } from '../../src/route.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import { Holding, eventually, type House, listen, refuseAll } from './harness.ts'
+import { Holding, eventually, type House, listen } from './harness.ts'
 
 interface Protected extends House {
   readonly guard: Guard
@@ -214,19 +214,20 @@ describe('criticality', () => {
 
 describe('a dry run', () => {
   it('starts everybody and counts who would have been shed', async () => {
-    const house = await openProtected({ dryRun: true, queue: refuseAll() })
+    const house = await openProtected({ dryRun: true })
     const clients = []
     for (const path of ['/a', '/b', '/c']) {
       clients.push((await house.connect()).get(path))
       await eventually('it started', () => house.holding.started.includes(path))
     }
+    await eventually('two have waited too long', () => house.guard.stats().shed.late === 2)
     for (const client of clients) {
       const { response } = await house.holding.take()
       response.end('served')
       assert.equal((await client.answer()).status, 200)
     }
     assert.equal(house.guard.stats().dryRun, true)
-    assert.equal(house.guard.stats().shed.full, 2)
+    assert.equal(house.guard.stats().shed.late, 2)
     assert.match(house.guard.explain(), /would have been shed/)
     await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
   })
@@ -276,38 +277,6 @@ describe('a dry run', () => {
   })
 })
 
-describe('a law or a queue of the operator’s own that fails', () => {
-  const broken = (change: object): LimitLaw =>
-    ({
-      limit: 1,
-      searching: false,
-      ...Object.fromEntries(
-        ['admitted', 'completed', 'deserted', 'bound', 'tick', 'unbound', 'disturbed'].map(name => [
-          name,
-          () => undefined,
-        ]),
-      ),
-      ...change,
-    }) as unknown as LimitLaw
-
-  for (const [what, options] of [
-    ['a limit that is no number', { limit: broken({ limit: Number.NaN }) }],
-    ['a limit of zero', { limit: broken({ limit: 0 }) }],
-    ['a law that throws', { limit: broken({ admitted: () => assert.fail('broken law') }) }],
-  ] as const) {
-    it(`opens the door and says so: ${what}`, async () => {
-      const house = await openProtected(options)
-      for (const path of ['/a', '/b']) {
-        const client = (await house.connect()).get(path)
-        ;(await house.holding.take(path)).response.end()
-        assert.equal((await client.answer()).status, 200)
-      }
-      assert.equal(house.notes.length, 1)
-      assert.match(house.notes[0]!, /stepped aside/)
-    })
-  }
-})
-
 describe('options that make no sense', () => {
   for (const [options, complaint] of [
     [{ exempt: 'health' }, /exempt must be a list of paths/],
@@ -325,10 +294,8 @@ describe('options that make no sense', () => {
     [{ criticalityHeader: 'x y' }, /name of a header field/],
     [{ dryRun: 1 }, /dryRun must be true or false/],
     [{ limit: 0 }, /limit must be a whole number/],
-    [{ limit: { limit: 3 } }, /it lacks admitted, completed/],
-    [{ queue: {} }, /queue must be a function/],
-    [{ queue: () => ({ push: () => 'wait' }) }, /queue must be .* lacks refuses, next, remove/],
-    [{ queue: () => null }, /queue must be .* lacks push/],
+    [{ limit: { limit: 3 } }, /limit must be a whole number from 1 to 1000000; got an object/],
+    [{ queue: () => ({}) }, /does not know 'queue'/],
     [{ pools: { db: {} } }, /pools\.db must be a pool of pg/],
     [{ pools: [] }, /pools must be an object/],
   ] as const) {
