@@ -305,7 +305,7 @@ export class Engine implements ConnectionOwner {
   }
 
   #nextWaiting(): number {
-    return (this.#newestFirst && this.#capped ? this.#waiting.pop() : this.#waiting.shift())!
+    return (this.#newestFirst ? this.#waiting.pop() : this.#waiting.shift())!
   }
 
   onBytes(count: number): void {

@@ -196,11 +196,6 @@ export class Doorkeeper {
     return this.#pressure.value(now())
   }
 
-  /** False while turning away takes more than its share of the loop's time. */
-  get hasTimeToTurnAway(): boolean {
-    return this.#turningAway.hasTime(now())
-  }
-
   /** How many may be in service at once; 0 when the law does not know what it says. */
   get limit(): number {
     try {

@@ -17,7 +17,7 @@
  */
 import cluster from 'node:cluster'
 import net from 'node:net'
-import { LaneGrowth } from './lane-growth.ts'
+import { LaneBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,
   bindSocket,
@@ -48,11 +48,6 @@ export interface LaneOptions {
    * process has joined the port (strangers.ts), unless the operator asked for sharing.
    */
   readonly onNote?: (note: string) => void
-  /**
-   * Whether there is time to turn more away, asked when the lanes do not keep up: then there are up to four times as many.
-   * Absent: never.
-   */
-  readonly mayGrow?: () => boolean
   /** How often it is looked for others on the port, ms. */
   readonly lookEveryMs?: number
 }
@@ -94,7 +89,6 @@ interface Outcome {
   readonly detach: () => void
 }
 
-const never = (): boolean => false
 const NO_LANES = '(one listener accepts one connection per turn of the event loop)'
 
 /** Makes every later listen() of this server open lanes. Call before listen(). */
@@ -240,23 +234,16 @@ function addLanes(
   }
 
   const extra: ListenHandle[] = []
-  const fds: number[] = []
-  const open = (): ListenHandle | undefined => {
-    const lane = attempt(() => openLane(beside, main, backlog, accepted))
-    if (lane !== undefined) fds.push(lane.fd ?? -1)
-    return lane
-  }
-  let growth: LaneGrowth | undefined
-  const follow = (): void => growth?.accepted()
+  const backlogs = new LaneBacklogs(main, extra, backlog)
+  const follow = (): void => backlogs.accepted()
   const accepted = (): void => attempt(follow)
   while (extra.length < wanted - 1) {
-    const lane = open()
+    const lane = attempt(() => openLane(beside, main, backlog, accepted))
     if (!lane) break
     extra.push(lane)
   }
-  growth = new LaneGrowth({ lanes: extra, main, backlog, open, mayGrow: options.mayGrow ?? never })
 
-  fds.push(main.fd ?? -1)
+  const fds = [main, ...extra].map(({ fd }) => fd ?? -1)
   const stopWatching = watch(at, bound.port, fds, options)
   return {
     main,
@@ -267,7 +254,12 @@ function addLanes(
 }
 
 /** Has whoever joins the port told of, unless the operator asked for sharing. Returns what stops that. */
-function watch(at: ListenAddress, port: number, fds: number[], { onNote, lookEveryMs }: LaneOptions): () => void {
+function watch(
+  at: ListenAddress,
+  port: number,
+  fds: readonly number[],
+  { onNote, lookEveryMs }: LaneOptions,
+): () => void {
   if (process.platform !== 'linux' || onNote === undefined || at.flags & REUSE_PORT) return () => undefined
   const tell = (who: string): void =>
     void attempt(() =>

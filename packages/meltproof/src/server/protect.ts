@@ -118,7 +118,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, tuning, policy)
   const sessions = sessionsOf(server)
   const raw = belowTls(server)
-  const lanes = openLanes(server, { lanes: laneCount, onNote: note, mayGrow: () => door.hasTimeToTurnAway })
+  const lanes = openLanes(server, { lanes: laneCount, onNote: note })
   const guard: Guard = {
     stats: () => ({
       inflight: door.inflight,

@@ -11,7 +11,6 @@ export const LOOK_EVERY_MS = 10_000
 /** What we listen with. */
 export interface OwnListeners {
   readonly port: number
-  /** All of them; lanes that are opened later are added (lane-growth.ts). */
   readonly fds: readonly number[]
   /** Whether `::` takes what is sent by IPv4, too. */
   readonly bothFamilies: boolean
@@ -26,8 +25,7 @@ export function watchForStrangers(
   onFound: (who: string) => void,
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
-  let inodes: ReadonlySet<string | undefined> = new Set()
-  let known = 0
+  let inodes: ReadonlySet<string | undefined> | undefined
   let looking = false
   let stopped = false
   const stop = (): void => {
@@ -35,13 +33,9 @@ export function watchForStrangers(
     clearInterval(timer)
   }
   const look = async (): Promise<void> => {
-    if (known < fds.length) {
-      known = fds.length
-      inodes = new Set(await Promise.all(fds.map(inodeOf)))
-    }
+    inodes ??= new Set(await Promise.all(fds.map(inodeOf)))
     const stranger = findStranger(await listenersOn(port), inodes, bothFamilies)
-    // One of ours may have been opened meanwhile.
-    if (stranger === undefined || stopped || known < fds.length) return
+    if (stranger === undefined || stopped) return
     stop()
     const pid = await processOf(stranger.inode)
     onFound(pid === undefined ? 'another process' : pid === process.pid ? 'this process' : `process ${pid}`)
