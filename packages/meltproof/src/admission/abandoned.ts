@@ -3,14 +3,19 @@
  * the deadline has passed. Each keeps its permit, or a dependency that hangs would fill up with the work of clients that
  * have lost patience. Pure.
  *
- * The permit comes back when the handler ends. Node does not always tell when that is, so a permit comes back as well
+ * The permit comes back when the handler ends. Node does not always tell when that is, so it comes back as well when the
+ * request is presumed over, unless it is known to be at work:
  *
- * - once the request has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
- * - after five minutes;
+ * - once it has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
  *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
+ *
+ * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
+ * doubted at once than there are permits: there are never more than twice as many handlers as permits. Doubt lasts
+ * longer where one that was presumed over is seen to end after all, and less long where none is. After five minutes
+ * every permit is back.
  */
-import type { Stay, Stays } from './stays.ts'
+import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
 
 /** Overtaken by so many times as many as there are beside it. */
 const OVERTAKEN_BY = 2
@@ -19,11 +24,27 @@ const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 /** Nobody keeps a permit for longer than this after it was abandoned, ms. */
 const LONGEST_MS = 300_000
+/** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
+const FIRST_DOUBT_MS = 1000
+const LEAST_DOUBT_MS = 10
+/** And at least where it had been overtaken before its client left: it is not as quick as its like, ms. */
+const STRAGGLER_DOUBT_MS = 10_000
+
+interface Work {
+  /** When it was abandoned, or presumed over. */
+  sinceMs: number
+  readonly straggles: boolean
+  readonly isAtWork: () => boolean
+}
 
 export class Abandoned<S extends Stay> {
   readonly #stays: Stays<S>
-  /** Since when each was abandoned, in that order. */
-  readonly #working = new Map<S, number>()
+  /** Those with a permit, in the order in which they were abandoned. */
+  readonly #working = new Map<S, Work>()
+  /** Those presumed over, in that order, while they are doubted. */
+  readonly #doubted = new Map<S, Work>()
+  /** By kind. */
+  readonly #doubtMs = new Float64Array(STAY_KINDS).fill(FIRST_DOUBT_MS)
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 
@@ -31,39 +52,67 @@ export class Abandoned<S extends Stay> {
     this.#stays = stays
   }
 
-  /** How many handlers work on. */
+  /** How many handlers work on and hold a permit. */
   get count(): number {
     return this.#working.size
   }
 
-  add(stay: S, nowMs: number): void {
+  /** Whether it is known to be at work is asked before it is presumed over. */
+  add(stay: S, nowMs: number, isAtWork: () => boolean = () => false): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    this.#working.set(stay, nowMs)
+    const straggles = this.#stays.overtaken(stay, OVERTAKEN_BY)
+    this.#working.set(stay, { sinceMs: nowMs, straggles, isAtWork })
   }
 
-  /** Its handler has ended. False for one that is none of these; then nothing changes. */
-  ended(stay: S, nowMs: number): boolean {
-    if (!this.#working.delete(stay)) return false
-    this.#probeAt = nowMs + this.#probeMs
-    return true
+  /** The handler of one that was abandoned has ended, be it after it was presumed over. */
+  ended(stay: S, nowMs: number): void {
+    if (this.#working.delete(stay)) {
+      this.#probeAt = nowMs + this.#probeMs
+      return
+    }
+    this.#doubted.delete(stay)
+    const { kindNoted: kind, startedAt } = stay
+    this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
   }
 
-  /** Takes out those that are to give their permits back though nobody has said that they ended. */
-  takePresumedOver(nowMs: number): S[] {
+  /** Takes out those that are to give their permits back, of so many, though nobody has said that they ended. */
+  takePresumedOver(nowMs: number, permits: number): S[] {
+    this.#believe(nowMs)
     const over: S[] = []
-    for (const [stay, sinceMs] of this.#working) {
-      if (nowMs - sinceMs >= LONGEST_MS || this.#stays.overtaken(stay, OVERTAKEN_BY)) over.push(stay)
+    for (const [stay, work] of this.#working) {
+      const tooLong = nowMs - work.sinceMs >= LONGEST_MS
+      if (!tooLong && (this.#doubted.size >= permits || !this.#stays.overtaken(stay, OVERTAKEN_BY))) continue
+      if (tooLong || !work.isAtWork()) over.push(this.#presumeOver(stay, work, nowMs))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
-    else if (this.#working.size > 0 && nowMs >= this.#probeAt) {
-      over.push(this.#working.keys().next().value!)
-      this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
-      this.#probeAt = nowMs + this.#probeMs
+    else if (nowMs >= this.#probeAt && this.#doubted.size < permits) {
+      for (const [stay, work] of this.#working) {
+        if (work.isAtWork()) continue
+        this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
+        this.#probeAt = nowMs + this.#probeMs
+        return [this.#presumeOver(stay, work, nowMs)]
+      }
     }
-    for (const stay of over) this.#working.delete(stay)
     return over
+  }
+
+  #presumeOver(stay: S, work: Work, nowMs: number): S {
+    this.#working.delete(stay)
+    this.#doubted.set(stay, work)
+    work.sinceMs = nowMs
+    return stay
+  }
+
+  /** Nothing was heard of them for so long: they are over, and so are others of their kind, sooner. */
+  #believe(nowMs: number): void {
+    for (const [stay, { sinceMs, straggles }] of this.#doubted) {
+      const doubtMs = this.#doubtMs[stay.kindNoted]!
+      if (nowMs - sinceMs < Math.max(doubtMs, straggles ? STRAGGLER_DOUBT_MS : 0)) continue
+      this.#doubted.delete(stay)
+      this.#doubtMs[stay.kindNoted] = Math.max(LEAST_DOUBT_MS, doubtMs / 2)
+    }
   }
 }

@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Koa from 'koa'
 import { meltproof } from '../../src/adapters/koa.ts'
+import { requests } from '../../src/channels.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
 import { connect, eventually, Holding, openDoor } from './harness.ts'
 
@@ -133,6 +134,88 @@ describe('a permit lasts as long as its handler works', () => {
     await eventually('every permit is back', async () => {
       const together = await Promise.all(Array.from({ length: 20 }, () => ask()))
       return together.every(status => status === 200) && guard.stats().abandoned === 0
+    })
+  })
+
+  const asks: Record<string, (request: IncomingMessage, response: ServerResponse) => boolean> = {
+    'as Koa 2': (_, response) => {
+      if (response.writableEnded || response.finished) return false
+      return response.socket === null || response.socket.writable
+    },
+    destroyed: (_, response) => !response.destroyed,
+    closed: (_, response) => !response.closed,
+    aborted: request => !(request as { aborted?: boolean }).aborted,
+  }
+  for (const [name, waits] of Object.entries(asks)) {
+    it(`where the handler asks first whether anybody waits, and ends without a word (${name})`, async t => {
+      const { guard, dependency, ask } = await serve(t, { limit: 4 }, dependency => (request, response) => {
+        response.on('close', () => response.headersSent || response.destroyed)
+        void dependency.call().then(() => waits(request, response) && response.end('done'))
+      })
+      await Promise.all(Array.from({ length: 4 }, () => ask(50)))
+      await eventually('all have left', () => guard.stats().abandoned === 4)
+      await sleep(20)
+      assert.equal(guard.stats().abandoned, 4)
+      dependency.recover()
+      await eventually('every permit is back', () => guard.stats().inflight === 0)
+    })
+  }
+
+  it('where the handler asks first whether anybody waits, who was told 504', async t => {
+    const { guard, dependency, ask } = await serve(
+      t,
+      { limit: 4, deadlineMs: 50 },
+      dependency => (_, response) => void dependency.call().then(() => response.writableEnded || response.end('done')),
+    )
+    await Promise.all(Array.from({ length: 4 }, () => ask()))
+    assert.equal(guard.stats().abandoned, 4)
+    dependency.recover()
+    await eventually('every permit is back', () => guard.stats().inflight === 0)
+  })
+
+  it('where one in a few hangs and the rest are quick: twice as many as there are permits at most', async t => {
+    let came = 0
+    const { dependency, ask } = await serve(t, { limit: 8 }, dependency => (_, response) => {
+      if (++came % 4 === 0) void dependency.call().then(() => response.end('done'))
+      else response.end('quick')
+    })
+    await flood(400, () => ask(50))
+    assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
+  })
+
+  it('where requests are observed: while a call of its handler is under way', async t => {
+    const held: ServerResponse[] = []
+    const upstream = http.createServer((_, response) => void held.push(response))
+    await new Promise<void>(resolve => upstream.listen(0, '127.0.0.1', resolve))
+    t.after(() => {
+      upstream.close()
+      upstream.closeAllConnections()
+    })
+    const url = `http://127.0.0.1:${(upstream.address() as { port: number }).port}/`
+    const ignore = (): void => {}
+    requests.subscribe(ignore)
+    t.after(() => requests.unsubscribe(ignore))
+    let came = 0
+    const ended: string[] = []
+    const { guard, ask } = await serve(t, { limit: 4 }, () => (_, response) => {
+      if (++came > 3) response.end('quick')
+      else
+        void fetch(url)
+          .then(answer => answer.text())
+          .then(text => ended.push(text))
+    })
+    await Promise.all(Array.from({ length: 3 }, () => ask(50)))
+    await eventually('all have left', () => guard.stats().abandoned === 3)
+    for (let i = 0; i < 60; i++) {
+      assert.equal(await ask(), 200)
+      if (i % 10 === 0) await sleep(100)
+    }
+    assert.equal(guard.stats().abandoned, 3)
+    for (const response of held) response.end('at last')
+    await eventually('all have ended', () => ended.length === 3)
+    await eventually('every permit is back', async () => {
+      await ask()
+      return guard.stats().abandoned === 0
     })
   })
 
