@@ -11,7 +11,7 @@ export interface WorkFigures {
   readonly working: number
   readonly most: number
   readonly inflight: number
-  /** How many times the limit that was in force were at work, at most. */
+  /** How many times the limit were at work at most, or where it has fallen since, the permits that it gave. */
   readonly mostPerLimit: number
 }
 
@@ -101,7 +101,8 @@ const { protect } = (await import(meltproof)) as { protect: typeof Protect }
 const guard = options === 'bare' ? undefined : protect(server, JSON.parse(options))
 if (guard !== undefined) {
   setInterval(() => {
-    mostPerLimit = Math.max(mostPerLimit, working / guard.stats().limit)
+    const { limit, inflight } = guard.stats()
+    mostPerLimit = Math.max(mostPerLimit, working / Math.max(limit, inflight))
   }, 20).unref()
 }
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as { port: number }).port }))
