@@ -1,31 +1,27 @@
 /**
- * Sees when the handler of a request has ended whose answer nobody waits for any more. Three things tell: its framework's
- * adapter, that it ends or destroys the response, and that it asks them whether anybody still waits. Koa 2
- * does that before it answers; and what learns that nobody does, stops.
+ * Sees when the handler of a request has ended whose answer nobody waits for any more. Either it ends or destroys the
+ * response; or it asks whether anybody still waits, as Koa 2 and Hono do before they answer. What learns that nobody does,
+ * stops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { onHandlerEnd as onToldEnd } from '../handler-end.ts'
 
 /** Those that are true tell that nobody waits; `socket` is asked whether it is writable. */
 const OF_RESPONSE = ['destroyed', 'closed', 'finished', 'writableEnded', 'headersSent', 'socket'] as const
 const OF_REQUEST = ['aborted'] as const
 
-/** Calls `ended` once, if ever, when this handler is seen to have ended. */
-export function onHandlerEnd(request: IncomingMessage, response: ServerResponse | undefined, ended: () => void): void {
+/** Calls `ended` once, if ever, when the handler that answers with this response is seen to have ended. */
+export function onHandlerEnd(request: IncomingMessage, response: ServerResponse, ended: () => void): void {
   let over = false
   const end = (): void => {
     if (over) return
     over = true
     ended()
   }
-  if (response !== undefined) {
-    for (const name of ['end', 'destroy'] as const) watchCall(response, name, end)
-    // Whoever listens for the end of the response, we among them, looks at it until then.
-    const watch = (): unknown => setImmediate(() => !over && watchAsking(request, response, end))
-    if (response.closed || response.destroyed) watch()
-    else response.once('close', watch)
-  }
-  if (onToldEnd(request, end)) end()
+  for (const name of ['end', 'destroy'] as const) watchCall(response, name, end)
+  // Whoever listens for the end of the response, we among them, looks at it until then.
+  const watch = (): unknown => setImmediate(() => !over && watchAsking(request, response, end))
+  if (response.closed || response.destroyed) watch()
+  else response.once('close', watch)
 }
 
 function watchCall(response: ServerResponse, name: 'end' | 'destroy', called: () => void): void {

@@ -123,7 +123,7 @@ export class Permits {
     const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
     if (this.has(exchange)) this.#abandoned.add(exchange, nowMs, calls)
     if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
-    onHandlerEnd(exchange.request, exchange.response, onEnd)
+    if (exchange.response !== undefined) onHandlerEnd(exchange.request, exchange.response, onEnd)
   }
 
   /** Those that were in service on a connection which is somebody else's now are over, as far as we can ever know. */

@@ -6,8 +6,11 @@ import http2 from 'node:http2'
 import { pipeline, Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import Koa from 'koa'
-import { meltproof } from '../../src/adapters/koa.ts'
 import { requests } from '../../src/channels.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
 import { connect, eventually, Holding, openDoor } from './harness.ts'
@@ -222,23 +225,57 @@ describe('a permit lasts as long as its handler works', () => {
     })
   })
 
-  it('where a framework swallows the end, and its adapter tells', async t => {
-    const { guard, dependency, ask } = await serve(t, { limit: 4 }, dependency => {
-      const app = new Koa({ asyncLocalStorage: false })
+  const frameworks: Record<string, (dependency: Dependency) => RequestListener> = {
+    Express: dependency => {
+      const app = express()
+      app.get('/', async (_, response) => {
+        await dependency.call()
+        response.send('done')
+      })
+      return app
+    },
+    Fastify: dependency => {
+      const app = fastify()
+      app.get('/', async () => {
+        await dependency.call()
+        return 'done'
+      })
+      return (request, response) => void app.ready().then(() => app.routing(request, response))
+    },
+    Hono: dependency => {
+      const app = new Hono()
+      app.get('/', async context => {
+        await dependency.call()
+        return context.text('done')
+      })
+      return getRequestListener(app.fetch)
+    },
+    Koa: dependency => {
+      const app = new Koa()
       app.silent = true
-      app.use(meltproof())
       app.use(async context => {
         await dependency.call()
         context.body = 'done'
       })
       return app.callback()
-    })
-    const gone = Array.from({ length: 4 }, () => ask(50))
-    await Promise.all(gone)
-    assert.equal(guard.stats().abandoned, 4)
-    dependency.recover()
-    await eventually('every permit is back', () => guard.stats().inflight === 0)
-  })
+    },
+  }
+  for (const [name, listenerOf] of Object.entries(frameworks)) {
+    for (const [what, options] of [
+      ['left', {}],
+      ['were told 504', { deadlineMs: 300 }],
+    ] as const) {
+      it(`of ${name}, without an adapter, whose clients ${what}`, async t => {
+        const { guard, dependency, ask } = await serve(t, { limit: MANY, ...options }, listenerOf)
+        await Promise.all(Array.from({ length: MANY }, () => ask(what === 'left' ? 300 : 5000)))
+        await eventually('nobody waits any more', () => guard.stats().abandoned === MANY)
+        await sleep(100)
+        assert.equal(guard.stats().abandoned, MANY)
+        dependency.recover()
+        await eventually('every permit is back', () => guard.stats().inflight === 0)
+      })
+    }
+  }
 
   it('and comes back when the handler closes the connection itself', async () => {
     const house = await openDoor((request, response) => {
