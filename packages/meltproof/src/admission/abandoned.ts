@@ -27,12 +27,12 @@ const LONGEST_MS = 300_000
 /** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** And at least where it had been overtaken before its client left: it is not as quick as its like, ms. */
+/** And at least where it had taken so many times as long as its like when it was abandoned, ms. */
+const STRAGGLES_FROM = 2
 const STRAGGLER_DOUBT_MS = 10_000
 
 interface Work {
-  /** When it was abandoned, or presumed over. */
-  sinceMs: number
+  readonly sinceMs: number
   readonly straggles: boolean
   readonly isAtWork: () => boolean
 }
@@ -63,7 +63,7 @@ export class Abandoned<S extends Stay> {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    const straggles = this.#stays.overtaken(stay, OVERTAKEN_BY)
+    const straggles = this.#stays.straggles(stay, nowMs, STRAGGLES_FROM)
     this.#working.set(stay, { sinceMs: nowMs, straggles, isAtWork })
   }
 
@@ -84,8 +84,9 @@ export class Abandoned<S extends Stay> {
     const over: S[] = []
     for (const [stay, work] of this.#working) {
       const tooLong = nowMs - work.sinceMs >= LONGEST_MS
-      if (!tooLong && (this.#doubted.size >= permits || !this.#stays.overtaken(stay, OVERTAKEN_BY))) continue
-      if (tooLong || !work.isAtWork()) over.push(this.#presumeOver(stay, work, nowMs))
+      if (!tooLong && !this.#stays.overtaken(stay, OVERTAKEN_BY)) continue
+      const room = this.#doubted.size < permits || this.#undoubted(stay, work, nowMs)
+      if (tooLong || (room && !work.isAtWork())) over.push(this.#presumeOver(stay, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
     else if (nowMs >= this.#probeAt && this.#doubted.size < permits) {
@@ -93,26 +94,28 @@ export class Abandoned<S extends Stay> {
         if (work.isAtWork()) continue
         this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
         this.#probeAt = nowMs + this.#probeMs
-        return [this.#presumeOver(stay, work, nowMs)]
+        return [this.#presumeOver(stay, work)]
       }
     }
     return over
   }
 
-  #presumeOver(stay: S, work: Work, nowMs: number): S {
+  #presumeOver(stay: S, work: Work): S {
     this.#working.delete(stay)
     this.#doubted.set(stay, work)
-    work.sinceMs = nowMs
     return stay
   }
 
   /** Nothing was heard of them for so long: they are over, and so are others of their kind, sooner. */
   #believe(nowMs: number): void {
-    for (const [stay, { sinceMs, straggles }] of this.#doubted) {
-      const doubtMs = this.#doubtMs[stay.kindNoted]!
-      if (nowMs - sinceMs < Math.max(doubtMs, straggles ? STRAGGLER_DOUBT_MS : 0)) continue
+    for (const [stay, work] of this.#doubted) {
+      if (!this.#undoubted(stay, work, nowMs)) continue
       this.#doubted.delete(stay)
-      this.#doubtMs[stay.kindNoted] = Math.max(LEAST_DOUBT_MS, doubtMs / 2)
+      this.#doubtMs[stay.kindNoted] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[stay.kindNoted]! / 2)
     }
+  }
+
+  #undoubted({ kindNoted: kind }: S, { sinceMs, straggles }: Work, nowMs: number): boolean {
+    return nowMs - sinceMs >= Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
   }
 }

@@ -176,6 +176,11 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     'one in ten, for 6 s': { hangs: { oneIn: 10, ms: 6000 } },
     'for 6 s, and one client in seven leaves at once': { leave: { oneIn: 7, afterMs: 5 } },
     'for 6 s, and all leave after 100 ms': { leave: { oneIn: 1, afterMs: 100 } },
+    'for 6 s, and all leave after 50 ms': { leave: { oneIn: 1, afterMs: 50 } },
+    'one in four, for 6 s, and all leave after 50 ms': {
+      hangs: { oneIn: 4, ms: 6000 },
+      leave: { oneIn: 1, afterMs: 50 },
+    },
   }
   for (const [name, change] of Object.entries(worlds)) {
     it(`${name}: no more than 32 at work, and as many answers as patient clients get`, () => {

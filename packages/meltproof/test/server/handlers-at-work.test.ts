@@ -185,7 +185,7 @@ describe('a permit lasts as long as its handler works', () => {
       if (++came % 4 === 0) void dependency.call().then(() => response.end('done'))
       else response.end('quick')
     })
-    await flood(400, () => ask(50))
+    await flood(400, () => ask(100))
     assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
   })
 
