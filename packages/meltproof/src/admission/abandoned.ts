@@ -12,13 +12,13 @@
  *
  * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
  * doubted at once than there are permits: there are never more than twice as many handlers as permits. Doubt lasts
- * longer where one that was presumed over is seen to end after all, and less long where none is. After five minutes
- * every permit is back.
+ * longer where one that was presumed over is seen to end after all, and less long where nothing is heard of one. After
+ * five minutes every permit is back.
  */
 import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
 
-/** Overtaken by so many times as many as there are beside it. */
-const OVERTAKEN_BY = 2
+/** So many times as long as its like is long. */
+const TIMES = 2
 /** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
@@ -27,8 +27,7 @@ const LONGEST_MS = 300_000
 /** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** And at least where it had taken so many times as long as its like when it was abandoned, ms. */
-const STRAGGLES_FROM = 2
+/** And at least where it had taken far longer than its like when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 interface Work {
@@ -63,7 +62,7 @@ export class Abandoned<S extends Stay> {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    const straggles = this.#stays.straggles(stay, nowMs, STRAGGLES_FROM)
+    const straggles = this.#stays.straggles(stay, nowMs, TIMES)
     this.#working.set(stay, { sinceMs: nowMs, straggles, isAtWork })
   }
 
@@ -84,7 +83,7 @@ export class Abandoned<S extends Stay> {
     const over: S[] = []
     for (const [stay, work] of this.#working) {
       const tooLong = nowMs - work.sinceMs >= LONGEST_MS
-      if (!tooLong && !this.#stays.overtaken(stay, OVERTAKEN_BY)) continue
+      if (!tooLong && !this.#stays.overtaken(stay, TIMES)) continue
       const room = this.#doubted.size < permits || this.#undoubted(stay, work, nowMs)
       if (tooLong || (room && !work.isAtWork())) over.push(this.#presumeOver(stay, work))
     }
