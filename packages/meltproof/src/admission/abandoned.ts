@@ -4,7 +4,7 @@
  * have lost patience. Pure.
  *
  * The permit comes back when the handler ends. Node does not always tell when that is, so it comes back as well when the
- * request is presumed over, unless it is known to be at work:
+ * request is presumed over:
  *
  * - once it has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
@@ -12,8 +12,8 @@
  *
  * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
  * doubted at once than there are permits: there are never more than twice as many handlers as permits. Doubt lasts
- * longer where one that was presumed over is seen to end after all, and less long where nothing is heard of one. After
- * five minutes every permit is back.
+ * as long as the request is known to be at work; longer where one that was presumed over is seen to end after all, and
+ * less long where nothing is heard of one. After five minutes every permit is back.
  */
 import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
 
@@ -56,7 +56,7 @@ export class Abandoned<S extends Stay> {
     return this.#working.size
   }
 
-  /** Whether it is known to be at work is asked before it is presumed over. */
+  /** Who says that it is at work is doubted for as long. */
   add(stay: S, nowMs: number, isAtWork: () => boolean = () => false): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
@@ -82,19 +82,15 @@ export class Abandoned<S extends Stay> {
     this.#believe(nowMs)
     const over: S[] = []
     for (const [stay, work] of this.#working) {
-      const tooLong = nowMs - work.sinceMs >= LONGEST_MS
-      if (!tooLong && !this.#stays.overtaken(stay, TIMES)) continue
-      const room = this.#doubted.size < permits || this.#undoubted(stay, work, nowMs)
-      if (tooLong || (room && !work.isAtWork())) over.push(this.#presumeOver(stay, work))
+      const mayGo = this.#doubted.size < permits && this.#stays.overtaken(stay, TIMES)
+      if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(stay, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
-    else if (nowMs >= this.#probeAt && this.#doubted.size < permits) {
-      for (const [stay, work] of this.#working) {
-        if (work.isAtWork()) continue
-        this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
-        this.#probeAt = nowMs + this.#probeMs
-        return [this.#presumeOver(stay, work)]
-      }
+    else if (this.#working.size > 0 && nowMs >= this.#probeAt && this.#doubted.size < permits) {
+      const [stay, work] = this.#working.entries().next().value!
+      over.push(this.#presumeOver(stay, work))
+      this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
+      this.#probeAt = nowMs + this.#probeMs
     }
     return over
   }
@@ -114,7 +110,9 @@ export class Abandoned<S extends Stay> {
     }
   }
 
-  #undoubted({ kindNoted: kind }: S, { sinceMs, straggles }: Work, nowMs: number): boolean {
-    return nowMs - sinceMs >= Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
+  #undoubted({ kindNoted: kind }: S, { sinceMs, straggles, isAtWork }: Work, nowMs: number): boolean {
+    const forMs = nowMs - sinceMs
+    const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
+    return forMs >= LONGEST_MS || (forMs >= doubtMs && !isAtWork())
   }
 }

@@ -116,7 +116,7 @@ export class Permits {
 
   /**
    * Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. While
-   * requests are observed a call of the handler's that is under way tells that it works.
+   * requests are observed, a call of its handler that is under way tells that it is at work.
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     exchange.abandoned = true

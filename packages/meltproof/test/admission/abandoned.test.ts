@@ -64,20 +64,20 @@ describe('work that was abandoned is presumed over', () => {
     assert.equal(abandoned.count, 50)
   })
 
-  it('not while it is known to be at work, for five minutes at most', () => {
-    const { abandoned, start, answer, stays } = service()
-    const hung = start()
-    let atWork = true
-    abandoned.add(hung, 0, () => atWork)
-    answer.call({ start, stays }, 1000)
-    assert.deepEqual(abandoned.takePresumedOver(299_999, 100), [])
-    assert.deepEqual(abandoned.takePresumedOver(300_000, 100), [hung])
-    const other = start()
-    abandoned.add(other, 300_000, () => atWork)
-    answer.call({ start, stays }, 1000)
-    assert.deepEqual(abandoned.takePresumedOver(300_400, 100), [])
-    atWork = false
-    assert.deepEqual(abandoned.takePresumedOver(300_401, 100), [other])
+  it('and doubted, so that no others are, while it is known to be at work, for five minutes at most', () => {
+    for (const [atWork, untilMs] of [
+      [false, 1000],
+      [true, 300_000],
+    ] as const) {
+      const { abandoned, start, answer, stays } = service()
+      const [hung, next] = [start(), start()]
+      abandoned.add(hung, 0, () => atWork)
+      abandoned.add(next, 0)
+      answer.call({ start, stays }, 1000)
+      assert.deepEqual(abandoned.takePresumedOver(10, 1), [hung])
+      assert.deepEqual(abandoned.takePresumedOver(untilMs - 1, 1), [])
+      assert.deepEqual(abandoned.takePresumedOver(untilMs, 1), [next])
+    }
   })
 })
 
