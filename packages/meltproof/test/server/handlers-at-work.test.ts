@@ -103,8 +103,8 @@ describe('a permit lasts as long as its handler works', () => {
   it('where clients lose patience with a dependency that hangs', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16 })
     await flood(200, () => ask(50))
-    // One may have been presumed over meanwhile (abandoned.ts).
-    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
+    // A few are presumed over meanwhile (abandoned.ts): one after half a second, four within a slow machine's eight.
+    assert.ok(dependency.most <= 20, `${dependency.most} at work`)
     assert.ok(guard.stats().abandoned >= 15, JSON.stringify(guard.stats()))
     dependency.recover()
     await eventually('every permit is back', () => guard.stats().inflight === 0)
@@ -115,8 +115,8 @@ describe('a permit lasts as long as its handler works', () => {
   it('where the deadline has passed and the client was told 504', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 50 })
     const byStatus = await flood(200, () => ask())
-    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
-    assert.ok(byStatus.get(504)! >= 16 && byStatus.get(504)! <= 18, JSON.stringify([...byStatus]))
+    assert.ok(dependency.most <= 20, `${dependency.most} at work`)
+    assert.ok(byStatus.get(504)! >= 16 && byStatus.get(504)! <= 20, JSON.stringify([...byStatus]))
     assert.ok(byStatus.get(503)! >= 180, JSON.stringify([...byStatus]))
     dependency.recover()
     await eventually('every permit is back', () => guard.stats().inflight === 0)
@@ -126,7 +126,7 @@ describe('a permit lasts as long as its handler works', () => {
   it('where callers say that they wait for a millisecond', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 5000 })
     await flood(200, () => ask(5000, { 'x-envoy-expected-rq-timeout-ms': '1' }))
-    assert.ok(dependency.most <= 18, `${dependency.most} at work`)
+    assert.ok(dependency.most <= 20, `${dependency.most} at work`)
     dependency.recover()
     await eventually('every permit is back', () => guard.stats().inflight === 0)
   })
