@@ -2,7 +2,7 @@
  * How many handlers work at once, and what honest clients get, when clients lose patience, forge deadlines or send their
  * bodies slowly, and when a dependency hangs. Bare, and protected with a limit of 16 or with the limit that is learned.
  *
- *   node bench/handlers-at-work.ts [--case hang,deadline,forged,outage,cheap,trickled,never] [--meltproof DIR] [--json]
+ *   node bench/handlers-at-work.ts [--case hang,deadline,forged,some,silent,outage,cheap,trickled,never] [--meltproof DIR] [--json]
  *
  * Bar (DESIGN.md): with a limit of 16 no more than 32 handlers at work, whatever happens. In an outage, impatient clients
  * get at least 90 % of what patient ones get, during it and after. `--meltproof` names another checkout's
@@ -22,6 +22,8 @@ const CASES = {
   hang: hangs,
   deadline: deadlinePasses,
   forged: deadlinesAreForged,
+  some: someHang,
+  silent: endsSilently,
   outage,
   cheap: cheapBesideHeavy,
   trickled: trickledUploads,
@@ -38,6 +40,7 @@ interface Row {
   readonly case: string
   readonly limit: string
   readonly most: number
+  readonly mostPerLimit: number
   readonly inflight: number
   readonly honest: string
 }
@@ -128,8 +131,8 @@ async function withServer(
   const server = await Server.start(kind, how)
   try {
     const honest = await use(server)
-    const { most, inflight } = await server.tell('figures')
-    return { case: name, limit, most, inflight, honest }
+    const { most, mostPerLimit, inflight } = await server.tell('figures')
+    return { case: name, limit, most, mostPerLimit, inflight, honest }
   } finally {
     server.stop()
   }
@@ -166,6 +169,45 @@ async function* deadlinesAreForged(): AsyncGenerator<Row> {
       ])
       return `${percent(good(honest), honest.length)} answered`
     })
+  }
+}
+
+/** Of quick requests one in 57 hangs for 6 s. */
+async function* someHang(): AsyncGenerator<Row> {
+  for (const [limit, how] of LIMITS) {
+    const deadline = how === 'bare' ? how : { ...(how as object), deadlineMs: 500 }
+    const hurried = { 'x-envoy-expected-rq-timeout-ms': '1' }
+    const arms: [string, object | 'bare', Ask][] = [
+      ['clients stay', how, { patienceMs: 20_000 }],
+      ['clients leave after 500 ms', how, { patienceMs: 500 }],
+      ['a deadline of 500 ms', deadline, { patienceMs: 20_000 }],
+      ['callers that ask for 1 ms', deadline, { patienceMs: 20_000, headers: hurried }],
+    ]
+    for (const [who, options, asked] of how === 'bare' ? arms.slice(0, 1) : arms) {
+      yield withServer(`one in 57 hangs for 6 s, ${who}`, 'some-hang', limit, options, async server => {
+        const answers = await offer(server.port, 400, 12, asked)
+        return `${percent(good(answers), answers.length)} answered`
+      })
+    }
+  }
+}
+
+/** One client in ten leaves at once, of a server that does not tell when it has ended the work of such. */
+async function* endsSilently(): AsyncGenerator<Row> {
+  for (const [limit, how] of LIMITS) {
+    yield withServer(
+      'a tenth of the clients leaves at once, handlers end silently',
+      'silent',
+      limit,
+      how,
+      async server => {
+        const [honest] = await Promise.all([
+          offer(server.port, 300, 12, { patienceMs: 3000 }),
+          offer(server.port, 30, 12, { patienceMs: 10 }),
+        ])
+        return `${percent(good(honest), honest.length)} answered`
+      },
+    )
   }
 }
 
@@ -257,11 +299,25 @@ for (const name of options.chosen('case', Object.keys(CASES) as (keyof typeof CA
 }
 if (options.values.json) console.log(JSON.stringify(rows, null, 1))
 else {
-  const header = ['case', 'limit', 'most handlers at work', 'in service at the end', 'honest clients']
+  const header = [
+    'case',
+    'limit',
+    'most handlers at work',
+    'times the limit',
+    'in service at the end',
+    'honest clients',
+  ]
   console.log(
     `\n${markdownTable(
       header,
-      rows.map(row => [row.case, row.limit, String(row.most), String(row.inflight), row.honest]),
+      rows.map(row => [
+        row.case,
+        row.limit,
+        String(row.most),
+        row.limit === 'bare' ? '-' : row.mostPerLimit.toFixed(1),
+        String(row.inflight),
+        row.honest,
+      ]),
     )}`,
   )
 }

@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope', 'route', 'handler-end']
+const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope', 'route']
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -27,7 +27,6 @@ const RULES: Readonly<Record<string, Rules>> = {
       record: [],
       scope: [],
       route: [],
-      'handler-end': [],
       channels: ['record'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],

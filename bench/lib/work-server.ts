@@ -11,7 +11,8 @@ export interface WorkFigures {
   readonly working: number
   readonly most: number
   readonly inflight: number
-  readonly limit: number
+  /** How many times the limit were at work at most, or where it has fallen since, the permits that it gave. */
+  readonly mostPerLimit: number
 }
 
 /** Ten places of 50 ms, unless it hangs: then nobody is answered until it goes on. */
@@ -44,8 +45,14 @@ class Dependency {
 
 const [kind = '', options = 'bare', meltproof = ''] = process.argv.slice(2)
 const dependency = new Dependency()
+/** One in so many hangs, for so long, ms, where the rest take a moment. */
+const ONE_IN = 57
+const HANGS_MS = 6000
+const QUICK_MS = 20
 let working = 0
 let most = 0
+let mostPerLimit = 0
+let came = 0
 
 async function at<T>(work: () => Promise<T>): Promise<T> {
   most = Math.max(most, ++working)
@@ -68,6 +75,19 @@ const KINDS: Readonly<Record<string, RequestListener>> = {
     if (request.url?.startsWith('/cheap')) return void response.end('cheap')
     void at(() => sleep(2000)).then(() => response.end('heavy'))
   },
+  'some-hang': (_, response) => {
+    void at(() => sleep(++came % ONE_IN === 0 ? HANGS_MS : QUICK_MS)).then(() => response.end('done'))
+  },
+  /** As what ends its work when its client leaves, and says nothing. */
+  silent: (_, response) => {
+    let left = false
+    response.on('close', () => {
+      left = true
+    })
+    void at(() => sleep(QUICK_MS)).then(() => {
+      if (!left) response.end('done')
+    })
+  },
   upload: (request, response) => {
     request.on('error', () => {})
     request.resume().on('end', () => void at(() => dependency.call(10, 50)).then(() => response.end('done')))
@@ -79,11 +99,17 @@ if (handler === undefined) throw new Error(`unknown kind of work ${kind}; known:
 const server = http.createServer(handler)
 const { protect } = (await import(meltproof)) as { protect: typeof Protect }
 const guard = options === 'bare' ? undefined : protect(server, JSON.parse(options))
+if (guard !== undefined) {
+  setInterval(() => {
+    const { limit, inflight } = guard.stats()
+    mostPerLimit = Math.max(mostPerLimit, working / Math.max(limit, inflight))
+  }, 20).unref()
+}
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as { port: number }).port }))
 process.on('message', message => {
   if (message === 'hang') dependency.hang()
   else if (message === 'go on') dependency.goOn()
-  const { inflight = working, limit = 0 } = guard?.stats() ?? {}
-  process.send!({ working, most, inflight, limit } satisfies WorkFigures)
+  const { inflight = working } = guard?.stats() ?? {}
+  process.send!({ working, most, inflight, mostPerLimit } satisfies WorkFigures)
 })
 process.on('disconnect', () => process.exit())

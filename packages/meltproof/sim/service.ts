@@ -189,7 +189,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function lookForOutstayers(): void {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
-    for (const request of abandoned.takePresumedOver(loop.nowMs)) drop(request)
+    for (const request of abandoned.takePresumedOver(loop.nowMs, gate.limit)) drop(request)
     if (options.everybodyCounts || !outstayers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
       if (outstayers.full || outstayers.tooShort(request)) return

@@ -9,18 +9,23 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-const storage = new AsyncLocalStorage<object>()
+export interface Scope {
+  /** Its calls to others that are under way, as far as they are noted. */
+  openCalls: number
+}
+
+const storage = new AsyncLocalStorage<Scope>()
 let asked = false
 /** Until somebody has asked: the request whose handler runs its first stretch now. */
-let running: object | undefined
+let running: Scope | undefined
 /** Until then: how many are open, and the last of them that was entered. */
 let open = 0
-let latest: object | undefined
+let latest: Scope | undefined
 /** When somebody first asked, this was the only open one; until it is over, what has no context is taken to be its. */
-let only: object | undefined
+let only: Scope | undefined
 
 /** What stands for the request that the running code works for; undefined outside of one, or when nobody observes. */
-export function currentScope(): object | undefined {
+export function currentScope(): Scope | undefined {
   if (!asked) {
     asked = true
     if (open === 1) only = latest
@@ -29,7 +34,7 @@ export function currentScope(): object | undefined {
 }
 
 /** Runs `fn`, and whatever it starts, for the request that `scope` stands for. Pair it with {@link leaveScope}. */
-export function runInScope<R>(scope: object, fn: () => R): R {
+export function runInScope<R>(scope: Scope, fn: () => R): R {
   open++
   if (asked) return storage.run(scope, fn)
   const outer = running
@@ -43,8 +48,19 @@ export function runInScope<R>(scope: object, fn: () => R): R {
 }
 
 /** The request that `scope` stands for is over. */
-export function leaveScope(scope: object): void {
+export function leaveScope(scope: Scope): void {
   open--
   if (latest === scope) latest = undefined
   if (only === scope) only = undefined
+}
+
+/** A call to somebody else begins: for whom, of which {@link callEnds} is to be told. */
+export function callBegins(): Scope | undefined {
+  const scope = currentScope()
+  if (scope !== undefined) scope.openCalls++
+  return scope
+}
+
+export function callEnds(scope: Scope | undefined): void {
+  if (scope !== undefined) scope.openCalls--
 }

@@ -2,7 +2,6 @@
  * meltproof/hono (on @hono/node-server): middleware that names routes for metrics and logs, and an error handler that
  * answers a passed deadline with 504. Knows Hono by shape alone. `app.use(routeNames())`, `app.onError(deadlineErrors())`.
  */
-import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
 import { GATEWAY_TIMEOUT, GATEWAY_TIMEOUT_TEXT, gaveUpWaiting } from './gave-up.ts'
 
@@ -16,11 +15,7 @@ interface HonoContext {
 export function routeNames(): (context: any, next: () => Promise<void>) => Promise<void> {
   return async (context: HonoContext, next) => {
     const { env, req } = context
-    try {
-      await next()
-    } finally {
-      if (env?.incoming !== undefined) handlerEnded(env.incoming)
-    }
+    await next()
     // The last that matched is the handler; before it come middlewares such as this one.
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)

@@ -3,27 +3,47 @@
  * the deadline has passed. Each keeps its permit, or a dependency that hangs would fill up with the work of clients that
  * have lost patience. Pure.
  *
- * The permit comes back when the handler ends. Node does not always tell when that is, so a permit comes back as well
+ * The permit comes back when the handler ends. Node does not always tell when that is, so it comes back as well when the
+ * request is presumed over:
  *
- * - once the request has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
- * - after five minutes;
+ * - once it has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
  *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
+ *
+ * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
+ * doubted at once than there are permits: there are never more than twice as many handlers as permits. Doubt lasts
+ * as long as the request is known to be at work; longer where one that was presumed over is seen to end after all, and
+ * less long where nothing is heard of one. After five minutes every permit is back.
  */
-import type { Stay, Stays } from './stays.ts'
+import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
 
-/** Overtaken by so many times as many as there are beside it. */
-const OVERTAKEN_BY = 2
+/** So many times as long as its like is long. */
+const TIMES = 2
 /** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 /** Nobody keeps a permit for longer than this after it was abandoned, ms. */
 const LONGEST_MS = 300_000
+/** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
+const FIRST_DOUBT_MS = 1000
+const LEAST_DOUBT_MS = 10
+/** And at least where it had taken far longer than its like when it was abandoned, ms. */
+const STRAGGLER_DOUBT_MS = 10_000
+
+interface Work {
+  readonly sinceMs: number
+  readonly straggles: boolean
+  readonly isAtWork: () => boolean
+}
 
 export class Abandoned<S extends Stay> {
   readonly #stays: Stays<S>
-  /** Since when each was abandoned, in that order. */
-  readonly #working = new Map<S, number>()
+  /** Those with a permit, in the order in which they were abandoned. */
+  readonly #working = new Map<S, Work>()
+  /** Those presumed over, in that order, while they are doubted. */
+  readonly #doubted = new Map<S, Work>()
+  /** By kind. */
+  readonly #doubtMs = new Float64Array(STAY_KINDS).fill(FIRST_DOUBT_MS)
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 
@@ -31,39 +51,68 @@ export class Abandoned<S extends Stay> {
     this.#stays = stays
   }
 
-  /** How many handlers work on. */
+  /** How many handlers work on and hold a permit. */
   get count(): number {
     return this.#working.size
   }
 
-  add(stay: S, nowMs: number): void {
+  /** Who says that it is at work is doubted for as long. */
+  add(stay: S, nowMs: number, isAtWork: () => boolean = () => false): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    this.#working.set(stay, nowMs)
+    const straggles = this.#stays.straggles(stay, nowMs, TIMES)
+    this.#working.set(stay, { sinceMs: nowMs, straggles, isAtWork })
   }
 
-  /** Its handler has ended. False for one that is none of these; then nothing changes. */
-  ended(stay: S, nowMs: number): boolean {
-    if (!this.#working.delete(stay)) return false
-    this.#probeAt = nowMs + this.#probeMs
-    return true
+  /** The handler of one that was abandoned has ended, be it after it was presumed over. */
+  ended(stay: S, nowMs: number): void {
+    if (this.#working.delete(stay)) {
+      this.#probeAt = nowMs + this.#probeMs
+      return
+    }
+    this.#doubted.delete(stay)
+    const { kindNoted: kind, startedAt } = stay
+    this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
   }
 
-  /** Takes out those that are to give their permits back though nobody has said that they ended. */
-  takePresumedOver(nowMs: number): S[] {
+  /** Takes out those that are to give their permits back, of so many, though nobody has said that they ended. */
+  takePresumedOver(nowMs: number, permits: number): S[] {
+    this.#believe(nowMs)
     const over: S[] = []
-    for (const [stay, sinceMs] of this.#working) {
-      if (nowMs - sinceMs >= LONGEST_MS || this.#stays.overtaken(stay, OVERTAKEN_BY)) over.push(stay)
+    for (const [stay, work] of this.#working) {
+      const mayGo = this.#doubted.size < permits && this.#stays.overtaken(stay, TIMES)
+      if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(stay, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
-    else if (this.#working.size > 0 && nowMs >= this.#probeAt) {
-      over.push(this.#working.keys().next().value!)
+    else if (this.#working.size > 0 && nowMs >= this.#probeAt && this.#doubted.size < permits) {
+      const [stay, work] = this.#working.entries().next().value!
+      over.push(this.#presumeOver(stay, work))
       this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
       this.#probeAt = nowMs + this.#probeMs
     }
-    for (const stay of over) this.#working.delete(stay)
     return over
+  }
+
+  #presumeOver(stay: S, work: Work): S {
+    this.#working.delete(stay)
+    this.#doubted.set(stay, work)
+    return stay
+  }
+
+  /** Nothing was heard of them for so long: they are over, and so are others of their kind, sooner. */
+  #believe(nowMs: number): void {
+    for (const [stay, work] of this.#doubted) {
+      if (!this.#undoubted(stay, work, nowMs)) continue
+      this.#doubted.delete(stay)
+      this.#doubtMs[stay.kindNoted] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[stay.kindNoted]! / 2)
+    }
+  }
+
+  #undoubted({ kindNoted: kind }: S, { sinceMs, straggles, isAtWork }: Work, nowMs: number): boolean {
+    const forMs = nowMs - sinceMs
+    const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
+    return forMs >= LONGEST_MS || (forMs >= doubtMs && !isAtWork())
   }
 }

@@ -76,6 +76,12 @@ export class Stays<S extends Stay> {
     return this.#answered[kind]! - answeredThen >= times * beside
   }
 
+  /** Whether it stays for `times` as long as those of its kind who were answered did. */
+  straggles({ kindNoted: kind, staysSince }: S, nowMs: number, times: number): boolean {
+    const mean = this.#meanMs[kind]!
+    return mean > 0 && nowMs - staysSince >= times * mean
+  }
+
   /**
    * The least time in which one of this kind is answered, going by those who were, ms. 0 where nothing is known; and where
    * none is in service, for what was known may be of another day.

@@ -5,7 +5,7 @@
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
-import { currentScope } from '../scope.ts'
+import { callBegins, callEnds, type Scope } from '../scope.ts'
 
 /** Undefined while nobody observes calls. `where` must hold no user name and no password. */
 export function noteCall(kind: OutboundRecord['kind'], where: Whereabouts, operation: string): NotedCall | undefined {
@@ -23,7 +23,7 @@ export class NotedCall {
   readonly #peer: string
   readonly #operation: string
   readonly #startedAtMs: number = now()
-  readonly #scope: object | undefined = currentScope()
+  readonly #scope: Scope | undefined = callBegins()
   #sentAtMs: number | undefined
   #over = false
 
@@ -42,6 +42,7 @@ export class NotedCall {
   end(error?: unknown): void {
     if (this.#over) return
     this.#over = true
+    callEnds(this.#scope)
     const endedAtMs = now()
     const outcome = outcomeOf(error)
     calls.publish({

@@ -25,6 +25,7 @@ import { requestsAreObserved, sheds } from '../channels.ts'
 import { httpDate, now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
+import type { Scope } from '../scope.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/keeper.ts'
@@ -676,21 +677,21 @@ export class Doorkeeper {
     else if (handlerHasEnded(exchange, connection, pipelined))
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
     else if (onlyServedItsClient(exchange)) this.#ended(exchange, false, nowMs)
-    else this.#abandonWork(exchange)
+    else this.#abandonWork(exchange, times)
   }
 
   /** It was told that its deadline has passed. */
   #answeredLate(exchange: Exchange): void {
     exchange.answeredLate = true
     if (exchange.resumedAs !== undefined) exchange.resumedAs.answeredLate = true
-    this.#abandonWork(exchange)
+    this.#abandonWork(exchange, exchange.times)
   }
 
   /** Nobody waits for its answer any more, but its handler works on. */
-  #abandonWork(exchange: Exchange): void {
+  #abandonWork(exchange: Exchange, scope: Scope | undefined): void {
     const working = exchange.resumedAs ?? exchange
     if (working.abandoned || (!working.ghost && !this.#permits.has(working))) return
-    this.#guarded(() => this.#permits.abandon(working, now(), () => this.#ended(working, false)))
+    this.#guarded(() => this.#permits.abandon(working, now(), scope, () => this.#ended(working, false)))
   }
 
   #connectionOf({ connection, request }: Exchange): Connection | undefined {

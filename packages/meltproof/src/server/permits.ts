@@ -8,16 +8,17 @@
  * While others wait, permits are taken back early from those who do not need them: answers that are streamed at their
  * client's pace and uploads that come at it (flows.ts), and stragglers (admission/outstayers.ts).
  */
-import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../admission/abandoned.ts'
 import type { Gate } from '../admission/gate.ts'
 import { Outstayers, type OutstayTuning } from '../admission/outstayers.ts'
 import { Stays } from '../admission/stays.ts'
+import { requestsAreObserved } from '../channels.ts'
 import { now } from '../clock.ts'
-import { onHandlerEnd } from '../handler-end.ts'
+import type { Scope } from '../scope.ts'
 import type { Connection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import { flows, waitsForBody } from './flows.ts'
+import { onHandlerEnd } from './handler-signs.ts'
 import { InService } from './in-service.ts'
 
 /**
@@ -101,21 +102,28 @@ export class Permits {
 
   /** It is over without an answer of its handler's. Does nothing when it holds no permit. */
   drop(exchange: Exchange, nowMs: number): void {
-    this.#stragglers.ended(exchange)
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
+    this.#release(exchange, nowMs)
+  }
+
+  #release(exchange: Exchange, nowMs: number): void {
+    this.#stragglers.ended(exchange)
     if (!exchange.holdsPermit) return
     this.#giveBack(exchange)
     this.#stays.gone(exchange)
     this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
-  /** Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. */
-  abandon(exchange: Exchange, nowMs: number, onEnd: () => void): void {
+  /**
+   * Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. While
+   * requests are observed, a call of its handler that is under way tells that it is at work.
+   */
+  abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     exchange.abandoned = true
-    if (this.has(exchange)) this.#abandoned.add(exchange, nowMs)
+    const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
+    if (this.has(exchange)) this.#abandoned.add(exchange, nowMs, calls)
     if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
-    if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
-    if (onHandlerEnd(exchange.request, onEnd)) onEnd()
+    if (exchange.response !== undefined) onHandlerEnd(exchange.request, exchange.response, onEnd)
   }
 
   /** Those that were in service on a connection which is somebody else's now are over, as far as we can ever know. */
@@ -134,7 +142,8 @@ export class Permits {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    for (const exchange of this.#abandoned.takePresumedOver(nowMs)) this.drop(exchange, nowMs)
+    const { limit } = this.#gate
+    for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#release(exchange, nowMs)
   }
 
   /** Sees to it that whoever merely streams, or ended unseen, is not counted as in service. */
@@ -188,17 +197,4 @@ function endedUnseen(exchange: Exchange): boolean {
   if (response.writableFinished || connection.socket.destroyed) return true
   // One that is pipelined behind another has no connection yet.
   return response.socket === null && connection.overlapping?.has(exchange) !== true
-}
-
-/** Calls `ended` when the handler ends or destroys this response, which comes to nothing any more. */
-function watchEnd(response: ServerResponse, ended: () => void): void {
-  for (const name of ['end', 'destroy'] as const) {
-    const original = response[name] as (...args: unknown[]) => unknown
-    Object.assign(response, {
-      [name](this: ServerResponse, ...args: unknown[]): unknown {
-        ended()
-        return original.apply(this, args)
-      },
-    })
-  }
 }

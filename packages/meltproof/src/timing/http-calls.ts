@@ -9,14 +9,14 @@ import type { Socket } from 'node:net'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
-import { currentScope } from '../scope.ts'
+import { callBegins, callEnds, type Scope } from '../scope.ts'
 
 /** A call on its way. */
 interface Noted {
   readonly peer: string
   readonly operation: string
   readonly startedAtMs: number
-  readonly scope: object | undefined
+  readonly scope: Scope | undefined
   queuedMs: number
   connectMs: number | undefined
   sentAtMs: number | undefined
@@ -64,7 +64,7 @@ function note(key: object, peer: string, operation: string): Noted {
     peer,
     operation,
     startedAtMs: now(),
-    scope: currentScope(),
+    scope: callBegins(),
     queuedMs: 0,
     connectMs: undefined,
     sentAtMs: undefined,
@@ -80,6 +80,7 @@ function note(key: object, peer: string, operation: string): Noted {
 function end(call: Noted | undefined, error?: unknown): void {
   if (call === undefined || call.over) return
   call.over = true
+  callEnds(call.scope)
   if (!calls.hasSubscribers) return
   const { over: _, ...facts } = call
   const record: OutboundRecord = {

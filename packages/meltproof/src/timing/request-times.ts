@@ -3,10 +3,11 @@
  * for every request has one; what becomes of it is written at the end (request-timeline.ts). It is also what the calls of
  * the request know it by, possibly long after it is over. Pure.
  */
+import type { Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import { RequestTimeline } from './request-timeline.ts'
 
-export class RequestTimes {
+export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
   /** When it left the gate. */
   readonly startedAtMs: number
@@ -18,6 +19,7 @@ export class RequestTimes {
   receivedAtMs: number = Number.NaN
   /** When the handler had given its whole answer to Node; NaN before. */
   answeredAtMs: number = Number.NaN
+  openCalls = 0
   /** Since its first call. */
   #timeline: RequestTimeline | undefined = undefined
   #ended = false

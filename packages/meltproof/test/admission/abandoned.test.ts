@@ -11,7 +11,7 @@ function service() {
     stays,
     abandoned,
     start(startedAt = 0, kind = 1): Stay {
-      const stay = { startedAt, staysSince: 0, kindNoted: 0, answeredThen: 0, besideThen: 0 }
+      const stay = { startedAt, staysSince: startedAt, kindNoted: 0, answeredThen: 0, besideThen: 0 }
       stays.started(stay, kind)
       return stay
     },
@@ -30,9 +30,9 @@ describe('work that was abandoned is presumed over', () => {
     start()
     abandoned.add(hung, 0)
     world.answer(3)
-    assert.deepEqual(abandoned.takePresumedOver(10), [])
+    assert.deepEqual(abandoned.takePresumedOver(10, 100), [])
     world.answer(1)
-    assert.deepEqual(abandoned.takePresumedOver(20), [hung])
+    assert.deepEqual(abandoned.takePresumedOver(20, 100), [hung])
     assert.equal(abandoned.count, 0)
   })
 
@@ -40,7 +40,7 @@ describe('work that was abandoned is presumed over', () => {
     const { abandoned, start, answer, stays } = service()
     abandoned.add(start(0, 1), 0)
     answer.call({ start, stays }, 1000, 2)
-    assert.deepEqual(abandoned.takePresumedOver(499), [])
+    assert.deepEqual(abandoned.takePresumedOver(499, 100), [])
   })
 
   it('one after half a second, the next after one more, then two: an outage lets hardly anybody in', () => {
@@ -48,7 +48,7 @@ describe('work that was abandoned is presumed over', () => {
     for (let i = 0; i < 100; i++) abandoned.add(start(), 0)
     const at: number[] = []
     for (let half = 0; half <= 64; half++) {
-      for (const _ of abandoned.takePresumedOver(half * 500)) at.push(half)
+      for (const _ of abandoned.takePresumedOver(half * 500, 100)) at.push(half)
     }
     assert.deepEqual(at, [1, 3, 7, 15, 31, 63])
   })
@@ -58,12 +58,157 @@ describe('work that was abandoned is presumed over', () => {
     const stays = Array.from({ length: 100 }, () => start())
     for (const stay of stays) abandoned.add(stay, 0)
     for (let i = 0; i < 50; i++) {
-      assert.equal(abandoned.ended(stays[i]!, i * 400), true)
-      assert.deepEqual(abandoned.takePresumedOver(i * 400 + 399), [])
+      abandoned.ended(stays[i]!, i * 400)
+      assert.deepEqual(abandoned.takePresumedOver(i * 400 + 399, 100), [])
     }
     assert.equal(abandoned.count, 50)
-    assert.equal(abandoned.ended(stays[0]!, 0), false, 'it has ended before')
   })
+
+  it('and doubted, so that no others are, while it is known to be at work, for five minutes at most', () => {
+    for (const [atWork, untilMs] of [
+      [false, 1000],
+      [true, 300_000],
+    ] as const) {
+      const { abandoned, start, answer, stays } = service()
+      const [hung, next] = [start(), start()]
+      abandoned.add(hung, 0, () => atWork)
+      abandoned.add(next, 0)
+      answer.call({ start, stays }, 1000)
+      assert.deepEqual(abandoned.takePresumedOver(10, 1), [hung])
+      assert.deepEqual(abandoned.takePresumedOver(untilMs - 1, 1), [])
+      assert.deepEqual(abandoned.takePresumedOver(untilMs, 1), [next])
+    }
+  })
+})
+
+interface World {
+  readonly permits: number
+  readonly perSecond: number
+  /** Of so many one hangs, for so long, ms; the others take a moment. */
+  readonly hangs: { readonly oneIn: number; readonly ms: number }
+  /** Of so many one has a client that leaves, after so long, ms. */
+  readonly leave: { readonly oneIn: number; readonly afterMs: number }
+  /** Whether anybody sees the handler end of a client that has left. */
+  readonly tells: boolean
+  readonly seconds: number
+}
+
+interface Simulated {
+  readonly most: number
+  /** Answers a second to clients that stayed. */
+  readonly answered: number
+}
+
+/** Quick requests that take 20 ms, a limit, and clients who leave; whoever finds no permit is shed. */
+function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): Simulated {
+  const { stays, abandoned, start } = service()
+  interface Request {
+    readonly stay: Stay
+    readonly endsAt: number
+    readonly leavesAt: number
+    left: boolean
+    holds: boolean
+  }
+  const working = new Set<Request>()
+  const holders = new Map<Stay, Request>()
+  const giveBack = (request: Request): void => {
+    request.holds = false
+    holders.delete(request.stay)
+  }
+  let most = 0
+  let answered = 0
+  let came = 0
+  for (let nowMs = 0; nowMs < seconds * 1000; nowMs++) {
+    for (const request of working) {
+      if (request.endsAt <= nowMs) {
+        working.delete(request)
+        if (!request.left) {
+          answered++
+          giveBack(request)
+          stays.answered(request.stay, nowMs)
+        } else if (tells) {
+          abandoned.ended(request.stay, nowMs)
+          if (request.holds) {
+            giveBack(request)
+            stays.gone(request.stay)
+          }
+        }
+      } else if (!request.left && request.leavesAt <= nowMs) {
+        request.left = true
+        abandoned.add(request.stay, nowMs)
+      }
+    }
+    if (nowMs % 10 === 0) {
+      for (const stay of abandoned.takePresumedOver(nowMs, permits)) {
+        giveBack(holders.get(stay)!)
+        stays.gone(stay)
+      }
+    }
+    for (; came < (nowMs * perSecond) / 1000; came++) {
+      if (holders.size >= permits) continue
+      const stay = start(nowMs)
+      const endsAt = nowMs + (came % hangs.oneIn === hangs.oneIn - 1 ? hangs.ms : 20)
+      const leavesAt = came % leave.oneIn === 0 ? nowMs + leave.afterMs : Number.POSITIVE_INFINITY
+      const request = { stay, endsAt, leavesAt, left: false, holds: true }
+      working.add(request)
+      holders.set(stay, request)
+    }
+    most = Math.max(most, working.size)
+  }
+  return { most, answered: answered / seconds }
+}
+
+describe('a limit of 16 and quick requests of which some hang', () => {
+  const NEVER = { oneIn: Number.POSITIVE_INFINITY, ms: 0 }
+  const world: World = {
+    permits: 16,
+    perSecond: 400,
+    hangs: { oneIn: 57, ms: 6000 },
+    leave: { oneIn: 1, afterMs: 500 },
+    tells: true,
+    seconds: 60,
+  }
+  const STAY = { oneIn: Number.POSITIVE_INFINITY, afterMs: 0 }
+  const worlds: Readonly<Record<string, Partial<World>>> = {
+    'for 6 s': {},
+    'for 9 s, without a word': { hangs: { oneIn: 57, ms: 9000 }, tells: false },
+    'for 10 s': { hangs: { oneIn: 57, ms: 10_000 } },
+    'one in ten, for 6 s': { hangs: { oneIn: 10, ms: 6000 } },
+    'for 6 s, and one client in seven leaves at once': { leave: { oneIn: 7, afterMs: 5 } },
+    'for 6 s, and all leave after 100 ms': { leave: { oneIn: 1, afterMs: 100 } },
+    'for 6 s, and all leave after 50 ms': { leave: { oneIn: 1, afterMs: 50 } },
+    'one in four, for 6 s, and all leave after 50 ms': {
+      hangs: { oneIn: 4, ms: 6000 },
+      leave: { oneIn: 1, afterMs: 50 },
+    },
+  }
+  for (const [name, change] of Object.entries(worlds)) {
+    it(`${name}: no more than 32 at work, and as many answers as patient clients get`, () => {
+      const { most, answered } = simulate({ ...world, ...change })
+      const patient = simulate({ ...world, ...change, leave: STAY })
+      assert.ok(most <= 32, `${most} at work`)
+      assert.ok(answered >= 0.9 * patient.answered, `${answered} a second, patient ${patient.answered}`)
+    })
+  }
+
+  it('for 6 s, and their handlers end without a word: no more than 32 at work, and five in six of the answers', () => {
+    const { most, answered } = simulate({ ...world, tells: false })
+    const patient = simulate({ ...world, leave: STAY })
+    assert.ok(most <= 32, `${most} at work`)
+    assert.ok(answered >= (5 / 6) * patient.answered, `${answered} a second, patient ${patient.answered}`)
+  })
+
+  for (const [name, change] of Object.entries({
+    'a tenth of the clients leaves at once': { leave: { oneIn: 10, afterMs: 5 } },
+    'half of the clients leaves at once': { leave: { oneIn: 2, afterMs: 5 } },
+  })) {
+    it(`${name}, and handlers end without a word: the others are answered`, () => {
+      const silent = { ...world, ...change, hangs: NEVER, tells: false }
+      const { answered } = simulate(silent)
+      const told = simulate({ ...silent, tells: true })
+      assert.ok(answered >= 0.9 * told.answered, `${answered} a second, ${told.answered} where handlers tell`)
+    })
+  }
 })
 
 describe('the least time a request needs', () => {

@@ -32,7 +32,7 @@ test('PostgreSQL: whom, how long, how it ended, for whom; never the password', a
   const config = { host: '127.0.0.1', port: server.port, user: 'postgres', password: 'secret', database: 'postgres' }
   const pool = boundPg(new pg.Pool({ ...config, max: 1 }))
   pool.on('error', () => {})
-  const scope = {}
+  const scope = { openCalls: 0 }
   await runInScope(scope, () => pool.query('select pg_sleep(0.2)'))
   const record = await last()
   assert.deepEqual(

@@ -50,7 +50,7 @@ async function next(): Promise<{ record: OutboundRecord; timeline: CallTimeline 
 
 for (const [name, call] of Object.entries(clients)) {
   test(`${name}: peer, status, scope and Server-Timing of a call`, async () => {
-    const scope = {}
+    const scope = { openCalls: 0 }
     await runInScope(scope, () => call('/claims/80'))
     const { record, timeline } = await next()
     assert.deepEqual(
