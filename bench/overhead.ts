@@ -30,7 +30,7 @@ const script = join(import.meta.dirname, 'lib/both-servers.ts')
 /** One turn of a load that is handed back and forth. */
 const TURN_MS = 200
 /** V8 has compiled both by then. */
-const WARM_UP_S = 3
+const WARM_UP_REQUESTS = 30_000
 
 interface Workload {
   readonly id: 'hello' | 'clients' | 'fresh'
@@ -100,7 +100,7 @@ async function oneByOne(servers: MeasuredServer, urls: readonly [string, string]
 async function measureRound(load: Workload): Promise<readonly [bare: number, guarded: number, ratio: number]> {
   const servers = await startServer(script, [load.server])
   const urls = [servers.url, servers.urlOf('protectedPort')] as const
-  for (const url of urls) await runLoad(plan(url, { ...load, seconds: WARM_UP_S }))
+  for (const url of urls) await runLoad(plan(url, { ...load, seconds: Math.ceil(WARM_UP_REQUESTS / load.rate) }))
   const turns = await (load.connections === 3000 ? oneByOne : inTurns)(servers, urls, load)
   await servers.stop()
   const ratios: number[] = []

@@ -350,7 +350,8 @@ export class Doorkeeper {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
-      this.#turningAway.spent(this.#activeAt, loopTurn())
+      // Of no interest while nobody is turned away; and which turn it is costs a good part of a connection.
+      if (this.#gate.queued > 0) this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
       answerAfterEnd(connection, this.#server)

@@ -35,7 +35,7 @@ export class LaneGrowth {
   #backlog: number
   #windowsKeptUp = 0
 
-  constructor(growing: GrowingLanes, pace: Pick<LanePace, 'accepted'> = new LanePace()) {
+  constructor(growing: GrowingLanes, pace: Pick<LanePace, 'accepted'> = new LanePace(now, loopTurn)) {
     this.#growing = growing
     this.#pace = pace
     this.#most = growing.lanes.length * MOST_TIMES
@@ -45,7 +45,7 @@ export class LaneGrowth {
   /** A lane has accepted a connection. */
   accepted(): void {
     const { lanes, backlog, mayGrow } = this.#growing
-    const pace = this.#pace.accepted(now(), loopTurn(), lanes.length)
+    const pace = this.#pace.accepted(lanes.length)
     if (pace === undefined) return
     if (!pace.behind) {
       if (this.#backlog < backlog && ++this.#windowsKeptUp >= WINDOWS_TO_LENGTHEN) this.#listen(backlog)
