@@ -5,9 +5,10 @@
  *
  *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
  *
- * Bars: <= 1.05x bare on hello world, 1.08x where connections are short. Writes bench/results/overhead.json, unless --dry.
+ * Bars: <= 1.05x bare on hello world, 1.08x where connections are short. Writes bench/results/overhead.json, unless --dry;
+ * with --only the others there stay as they are.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LoadPlan, Phase } from '../packages/lab/src/load/plan.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
@@ -126,10 +127,10 @@ for (const { id, ...load } of WORKLOADS) {
   cases.push({ ...load, bareUs: of(0), protectedUs: of(1), ratio: of(2), ratios: all.map(each => each[2]) })
 }
 if (!options.values.dry) {
-  writeFileSync(
-    join(import.meta.dirname, 'results/overhead.json'),
-    `${JSON.stringify({ ...where, rounds, seconds, cases }, null, 2)}\n`,
-  )
+  const file = join(import.meta.dirname, 'results/overhead.json')
+  const before = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly OverheadCase[] }
+  const all = WORKLOADS.flatMap(({ name }) => [...cases, ...before.cases].find(each => each.name === name) ?? [])
+  writeFileSync(file, `${JSON.stringify({ ...where, rounds, seconds, cases: all }, null, 2)}\n`)
 }
 for (const { name, ratio } of cases) console.log(`${name}: ${ratio.toFixed(3)}`)
 process.exit()
