@@ -542,7 +542,7 @@ export class Doorkeeper {
     else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
-      exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
+      exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }
     return decision
   }
