@@ -41,9 +41,14 @@ export function observed(
     return runInScope(times, handle)
   } finally {
     // The answer of most cheap handlers has left by now: they end where the request does, and no clock is read for it.
-    if (response.writableFinished) times.returnedAtMs = AT_ITS_END
+    if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
     else noteReturned(exchange, response, times, now())
   }
+}
+
+/** Its answer has been given to the kernel, all of it. HTTP/1 alone tells at once. */
+function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResponse): boolean {
+  return connection !== undefined && writableEnded && socket?.writableLength === 0
 }
 
 /** The last moment of a request, whenever that is. */
