@@ -1,10 +1,10 @@
 /**
  * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
  * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
- * fifth of a second; the figure is the median of the ratios of neighbouring turns. Then an idle process: with nothing,
- * with the stall ledger's heartbeat, with everything.
+ * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
+ * process: with nothing, with the stall ledger's heartbeat, with everything.
  *
- *   node bench/observed.ts [--seconds 300] [--rate 10000]
+ *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
  * Bars (issue 5): <= 2 % of hello-world throughput; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
  * and docs/benchmarks-observed.md.
@@ -18,17 +18,20 @@ import { conditions } from './lib/conditions.ts'
 import { median, plan, startServer } from './lib/measured-server.ts'
 import type { Turn } from './lib/observed-server.ts'
 
-const TURN_MS = 200
+const TURN_MS = 1000
+/** Code that was compiled for the one is compiled anew for the other by then. */
+const SETTLE_MS = 400
 /** V8 has compiled both by then. */
-const WARM_UP_TURNS = 20
-const IDLE_ROUNDS = 5
+const WARM_UP_TURNS = 6
 
 const options = scriptOptions(import.meta.filename, {
   seconds: { type: 'string', default: '300' },
   rate: { type: 'string', default: '10000' },
+  'idle-rounds': { type: 'string', default: '5' },
 })
 const seconds = options.whole('seconds', 10)
 const rate = options.whole('rate', 100)
+const idleRounds = options.whole('idle-rounds')
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/observed-server.ts')
 
@@ -42,7 +45,7 @@ interface Compared {
 }
 
 async function onAndOff(): Promise<Compared> {
-  const server = await startServer(script, ['turns', String(TURN_MS)])
+  const server = await startServer(script, ['turns', String(TURN_MS), String(SETTLE_MS)])
   const offered = { rate, connections: 50 } as const
   await runLoad(plan(server.url, { ...offered, seconds: 3 }))
   await server.ask<Turn[]>()
@@ -50,7 +53,7 @@ async function onAndOff(): Promise<Compared> {
   const turns = (await server.ask<Turn[]>()).slice(WARM_UP_TURNS, -1)
   await server.stop()
   // The load has begun or ended in those with few.
-  const full = turns.filter(({ requests }) => requests > (rate * TURN_MS) / 2000)
+  const full = turns.filter(({ requests }) => requests > (rate * (TURN_MS - SETTLE_MS)) / 2000)
   const each = full.map(({ on, requests, us }) => ({ on, us: us / requests }))
   const ratios: number[] = []
   for (let i = 1; i < each.length; i++) {
@@ -80,7 +83,7 @@ const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 /** Median of rounds that take turns. */
 async function idleShares(): Promise<{ nothing: number; ledger: number; observed: number }> {
   const shares: Record<string, number[]> = { nothing: [], ledger: [], observed: [] }
-  for (let round = 0; round < IDLE_ROUNDS; round++) {
+  for (let round = 0; round < idleRounds; round++) {
     for (const [name, list] of Object.entries(shares)) list.push(await idleShare(['idle', name]))
   }
   const of = (name: string): number => median(shares[name]!)
@@ -127,14 +130,14 @@ Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.
 load average before: ${where.loadBefore}.
 
 Hello world at ${rate}/s over 50 connections, the server's own CPU per request. One process has it on and off in turns of
-${TURN_MS} ms for ${seconds} s; the ratio is the median of ${compared.pairs} neighbouring turns, with its standard error:
+${TURN_MS} ms for ${seconds} s, of which the first ${SETTLE_MS} ms do not count (V8 compiles anew); the ratio is the median of ${compared.pairs} neighbouring turns, with its standard error:
 
 | \`protect()\` | with \`metrics(guard)\` | ratio | aimed for |
 | ---: | ---: | ---: | ---: |
 | ${compared.offUs.toFixed(2)} us | ${compared.onUs.toFixed(2)} us | ${compared.ratio.toFixed(3)} ± ${compared.error.toFixed(3)} | 1.02 |
 
 An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
-${percent(idle.observed, 2)} with everything on; medians of ${IDLE_ROUNDS} rounds of six seconds. One \`eventsWaiting\` certificate: ${certificate.toFixed(2)} us a
+${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds. One \`eventsWaiting\` certificate: ${certificate.toFixed(2)} us a
 turn of the loop, however many calls ask for it in that turn.
 `,
 )

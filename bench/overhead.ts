@@ -5,9 +5,10 @@
  *
  *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
  *
- * Bars: <= 1.05x bare on hello world, 1.08x where connections are short. Writes bench/results/overhead.json, unless --dry.
+ * Bars: <= 1.05x bare on hello world, 1.08x where connections are short. Writes bench/results/overhead.json, unless --dry;
+ * with --only the others there stay as they are.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LoadPlan, Phase } from '../packages/lab/src/load/plan.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
@@ -30,7 +31,7 @@ const script = join(import.meta.dirname, 'lib/both-servers.ts')
 /** One turn of a load that is handed back and forth. */
 const TURN_MS = 200
 /** V8 has compiled both by then. */
-const WARM_UP_S = 3
+const WARM_UP_REQUESTS = 30_000
 
 interface Workload {
   readonly id: 'hello' | 'clients' | 'fresh'
@@ -100,7 +101,7 @@ async function oneByOne(servers: MeasuredServer, urls: readonly [string, string]
 async function measureRound(load: Workload): Promise<readonly [bare: number, guarded: number, ratio: number]> {
   const servers = await startServer(script, [load.server])
   const urls = [servers.url, servers.urlOf('protectedPort')] as const
-  for (const url of urls) await runLoad(plan(url, { ...load, seconds: WARM_UP_S }))
+  for (const url of urls) await runLoad(plan(url, { ...load, seconds: Math.ceil(WARM_UP_REQUESTS / load.rate) }))
   const turns = await (load.connections === 3000 ? oneByOne : inTurns)(servers, urls, load)
   await servers.stop()
   const ratios: number[] = []
@@ -126,10 +127,10 @@ for (const { id, ...load } of WORKLOADS) {
   cases.push({ ...load, bareUs: of(0), protectedUs: of(1), ratio: of(2), ratios: all.map(each => each[2]) })
 }
 if (!options.values.dry) {
-  writeFileSync(
-    join(import.meta.dirname, 'results/overhead.json'),
-    `${JSON.stringify({ ...where, rounds, seconds, cases }, null, 2)}\n`,
-  )
+  const file = join(import.meta.dirname, 'results/overhead.json')
+  const before = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly OverheadCase[] }
+  const all = WORKLOADS.flatMap(({ name }) => [...cases, ...before.cases].find(each => each.name === name) ?? [])
+  writeFileSync(file, `${JSON.stringify({ ...where, rounds, seconds, cases: all }, null, 2)}\n`)
 }
 for (const { name, ratio } of cases) console.log(`${name}: ${ratio.toFixed(3)}`)
 process.exit()

@@ -1,7 +1,8 @@
 /**
  * The server that bench/observed.ts measures: hello world under protect(), with everything of observing on or off.
  *
- *   turns MS   on and off in turns of MS milliseconds, from the first message on; a message is answered with the turns
+ *   turns MS SETTLE_MS   on and off in turns of MS milliseconds, from the first message on, of which the first SETTLE_MS do
+ *                        not count; a message is answered with the turns
  *   idle nothing | ledger | observed    idle, with nothing on, with the stall ledger's heartbeat, with everything
  *
  * In one process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where
@@ -16,11 +17,11 @@ import { hold } from '../../packages/meltproof/dist/signals/loop-stalls.js'
 export interface Turn {
   readonly on: boolean
   readonly requests: number
-  /** CPU of the process in this turn, user and system. */
+  /** CPU of the process meanwhile, user and system. */
   readonly us: number
 }
 
-const [, , mode, detail] = process.argv
+const [, , mode, detail, settleMs] = process.argv
 let requests = 0
 const server = http.createServer((_, response) => {
   requests++
@@ -42,6 +43,11 @@ function takeTurn(): void {
     off()
     off = undefined
   }
+  // diagnostics_channel changes prototypes when the first subscriber comes and the last one leaves, so V8 compiles anew.
+  setTimeout(count, Number(settleMs))
+}
+
+function count(): void {
   before = { cpu: process.cpuUsage(), requests }
 }
 
@@ -52,7 +58,7 @@ process.on('message', () => {
     const { user, system } = process.cpuUsage()
     process.send!(user + system)
   } else if (turning === undefined) {
-    before = { cpu: process.cpuUsage(), requests }
+    count()
     turning = setInterval(takeTurn, Number(detail))
     process.send!([])
   } else process.send!(turns)

@@ -320,7 +320,6 @@ export class Gate<E extends Entry> {
       this.#turnStartedAt = nowMs
       return false
     }
-    if (ranFor < this.#turnBudgetMs / 4) return false
     this.#wakeAtTurnEnd()
     return ranFor >= this.#turnBudgetMs
   }
@@ -357,5 +356,5 @@ export class Gate<E extends Entry> {
 
 /** A wake-up later than this by the loop's fault is a stall, not a busy turn; ms. */
 const STALL_MS = 50
-/** Which turn it is costs as much as the clock; so it is asked for once in this share of the turn's budget. */
-const ASK_TURN_AFTER = 0.1
+/** Which turn it is costs a tenth of a short request; so it is asked for once in this share of the turn's budget. */
+const ASK_TURN_AFTER = 0.25

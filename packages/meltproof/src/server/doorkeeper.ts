@@ -346,7 +346,8 @@ export class Doorkeeper {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
       if (connection === undefined) return
       this.#activeAt = now()
-      this.#turningAway.spent(this.#activeAt, loopTurn())
+      // Of no interest while nobody is turned away; and which turn it is costs a good part of a connection.
+      if (this.#gate.queued > 0) this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
       answerAfterEnd(connection, this.#server)
@@ -537,7 +538,7 @@ export class Doorkeeper {
     else if (decision === 'wait') this.#pressure.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
-      exchange.lateMs = Math.min(latenessNow(nowMs), nowMs - (exchange.connection?.answeredAtMs ?? -Infinity))
+      exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }
     return decision
   }

@@ -26,7 +26,7 @@ export class LaneBacklogs {
     main: ListenHandle,
     lanes: readonly ListenHandle[],
     backlog: number,
-    pace: Pick<LanePace, 'accepted'> = new LanePace(),
+    pace: Pick<LanePace, 'accepted'> = new LanePace(now, loopTurn),
   ) {
     this.#main = main
     this.#lanes = lanes
@@ -37,7 +37,7 @@ export class LaneBacklogs {
 
   /** A lane has accepted a connection. */
   accepted(): void {
-    const pace = this.#pace.accepted(now(), loopTurn(), this.#lanes.length)
+    const pace = this.#pace.accepted(this.#lanes.length)
     if (pace === undefined) return
     if (pace.behind) {
       this.#windowsKeptUp = 0

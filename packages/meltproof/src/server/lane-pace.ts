@@ -1,14 +1,15 @@
 /**
- * Tells whether the lanes keep up. A lane accepts one connection per turn of the loop; so where nearly every lane accepts
- * one in nearly every turn, connections are left behind, and each turn leaves more. Pure: it is told turns and times.
+ * Tells whether the lanes keep up. A lane accepts one connection per turn of the loop; so where lanes together accept nearly
+ * as many as they can, connections are left behind, and each turn leaves more. Pure: it asks for the turn and the time, which
+ * cost as much as a tenth of a connection, once for several connections.
  */
 
 /** Looked at over this long, ms. One full turn is chance, and a burst is over by then. */
 const WINDOW_MS = 200
-/** Share of its lanes that must have accepted for a turn to be full: the kernel deals connections out by chance. */
-const NEARLY_ALL = 0.9
-/** Share of full turns from which the lanes do not keep up. */
-const MOSTLY = 0.8
+/** Once for so many connections. */
+const LOOK_EVERY = 8
+/** Share of all that lanes can accept from which they do not keep up: the kernel deals connections out by chance. */
+const NEARLY_ALL = 0.85
 
 export interface Pace {
   readonly behind: boolean
@@ -17,28 +18,29 @@ export interface Pace {
 }
 
 export class LanePace {
-  #turn = Number.NaN
-  #acceptedInTurn = 0
-  #fullTurns = 0
+  readonly #now: () => number
+  readonly #turn: () => number
+  #accepted = 0
   #sinceTurn = 0
   #sinceMs = Number.NEGATIVE_INFINITY
 
-  /** One of `lanes` lanes has accepted a connection. Answers at the end of each window. */
-  accepted(nowMs: number, turn: number, lanes: number): Pace | undefined {
-    if (turn === this.#turn) {
-      this.#acceptedInTurn++
-      return undefined
-    }
-    if (this.#acceptedInTurn >= NEARLY_ALL * lanes) this.#fullTurns++
+  constructor(now: () => number, turn: () => number) {
+    this.#now = now
     this.#turn = turn
-    this.#acceptedInTurn = 1
+  }
+
+  /** One of `lanes` lanes has accepted a connection. Answers at the end of each window. */
+  accepted(lanes: number): Pace | undefined {
+    if (++this.#accepted % LOOK_EVERY !== 0) return undefined
+    const nowMs = this.#now()
     if (nowMs - this.#sinceMs < WINDOW_MS) return undefined
+    const turn = this.#turn()
     const turns = turn - this.#sinceTurn
     // NaN where Node does not number its turns: never behind.
-    const pace = { behind: this.#fullTurns > MOSTLY * turns, turns }
+    const pace = { behind: this.#accepted > NEARLY_ALL * lanes * turns, turns }
     this.#sinceTurn = turn
     this.#sinceMs = nowMs
-    this.#fullTurns = 0
+    this.#accepted = 0
     return pace
   }
 }

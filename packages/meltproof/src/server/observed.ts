@@ -40,12 +40,24 @@ export function observed(
   try {
     return runInScope(times, handle)
   } finally {
-    const nowMs = now()
-    times.returnedAtMs = nowMs
-    // Most cheap handlers have answered by now, and need no listener for it.
-    if (response.writableEnded) noteAnswered(exchange, times, nowMs)
-    else response.on('prefinish', () => noteAnswered(exchange, times, now()))
+    // The answer of most cheap handlers has left by now: they end where the request does, and no clock is read for it.
+    if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
+    else noteReturned(exchange, response, times, now())
   }
+}
+
+/** Its answer has been given to the kernel, all of it. HTTP/1 alone tells at once. */
+function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResponse): boolean {
+  return connection !== undefined && writableEnded && socket?.writableLength === 0
+}
+
+/** The last moment of a request, whenever that is. */
+const AT_ITS_END = Number.POSITIVE_INFINITY
+
+function noteReturned(exchange: Exchange, response: ServerResponse, times: RequestTimes, atMs: number): void {
+  times.returnedAtMs = atMs
+  if (response.writableEnded) noteAnswered(exchange, times, atMs)
+  else response.on('prefinish', () => noteAnswered(exchange, times, now()))
 }
 
 function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: number): void {
@@ -57,6 +69,7 @@ function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: numbe
 export function publishRecord(server: Server, exchange: Exchange, times: RequestTimes, atMs: number): void {
   exchange.times = undefined
   leaveScope(times)
+  if (times.returnedAtMs === AT_ITS_END) noteAnswered(exchange, times, atMs)
   const kept = requests.hasSubscribers
   const record = endRequest(times, atMs, kept)
   const { request, response } = exchange

@@ -66,14 +66,17 @@ const passing = new RequestTimeline(0)
 const passingTimeline = (): RequestTimeline => passing
 const newTimeline = (): RequestTimeline => new RequestTimeline(0)
 
-/** How long a request that is being parsed right now may have lain in its socket, ms. Cheap when nothing stalled. */
-export function latenessNow(nowMs: number): number {
+/**
+ * How long a request that is being parsed right now may have lain in its socket, ms; not before `sinceMs`. Cheap when nothing
+ * stalled.
+ */
+export function latenessNow(nowMs: number, sinceMs: number): number {
   if (stalledBetween(nowMs - AFTERMATH_MS, nowMs) === 0) return 0
-  const before = stallsAround(nowMs - LOOK_BACK_MS, nowMs)
+  const before = stallsAround(Math.max(nowMs - LOOK_BACK_MS, sinceMs - AFTERMATH_MS), nowMs)
   const last = before.at(-1)
   const over = last !== undefined && last.toMs < nowMs
   if (over && performance.nodeTiming.idleTime > idleAtStallEndMs) return 0
-  return latenessMs(before, nowMs)
+  return Math.min(latenessMs(before, nowMs), nowMs - sinceMs)
 }
 
 /** Whole stalls that touch [fromMs, toMs], in order, with the one that is still on. */
