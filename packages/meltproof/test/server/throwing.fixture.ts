@@ -11,15 +11,23 @@ import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed-answ
 
 const [arm, kind, survival] = process.argv.slice(2)
 const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
-if (survival === 'caught') process.on('uncaughtException', (error, origin) => say({ message: error.message, origin }))
+const failed = Promise.withResolvers<void>()
+if (survival === 'caught')
+  process.on('uncaughtException', (error, origin) => {
+    say({ message: error.message, origin })
+    failed.resolve()
+  })
 
 const fail = (): never => {
   throw new Error('the app’s own')
 }
 let releaseFirst = (): void => undefined
+const firstCame = Promise.withResolvers<void>()
 const server = http.createServer((request, response) => {
-  if (request.url === '/first') releaseFirst = () => response.end()
-  else if (request.url === '/fine') response.end('fine')
+  if (request.url === '/first') {
+    releaseFirst = () => response.end()
+    firstCame.resolve()
+  } else if (request.url === '/fine') response.end('fine')
   else if (kind === 'sync') fail()
   else void Promise.resolve().then(fail)
 })
@@ -42,11 +50,13 @@ server.listen(0, '127.0.0.1')
 await once(server, 'listening')
 const { port } = server.address() as AddressInfo
 const get = (path: string): http.ClientRequest => http.get({ port, path, agent: false }).on('error', () => undefined)
-if (arm === 'queued') get('/first')
-await new Promise(resolve => setTimeout(resolve, 50))
+if (arm === 'queued') {
+  get('/first')
+  await firstCame.promise
+}
 const failing = get('/fail')
 // With the door at a limit of one, the next is served only if the failing one gives its permit back.
-await new Promise(resolve => setTimeout(resolve, 200))
+await failed.promise
 failing.destroy()
 get('/fine').on('response', response => {
   say({ status: response.statusCode })
