@@ -332,10 +332,10 @@ export class ConcurrencyLimiter implements LimitLaw {
   /** So many answers over so long are enough to compare throughputs. */
   get #suffices(): boolean {
     const { samples, maxWindowMs } = this.#tuning
-    const { answers, overMs } = this.#window
+    const { answers, meanMs, overMs } = this.#window
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (overMs < Math.min(3 * this.#meanMs, maxWindowMs)) return false
-    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanMs)
+    if (overMs < Math.min(3 * meanMs, maxWindowMs)) return false
+    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * meanMs)
   }
 
   #learn(nowMs: number): void {
@@ -351,8 +351,8 @@ export class ConcurrencyLimiter implements LimitLaw {
     if (this.#phase === 'rest') this.#stay(rate, rests, nowMs)
     else if (this.#phase === 'reference') {
       this.#reference.rate = rate
-      // Where they are said to begin to wait for each other.
-      if (this.#contended) this.#probeAt(Math.max(this.#worth(rate), this.#limit), nowMs)
+      // Half of where they are said to begin to wait for each other shows whether they do.
+      if (this.#contended) this.#probeAt(this.#limit / 2, nowMs)
       else if (byLoop) this.#goDown(rate, nowMs)
       // It was a burst of work, and nothing else.
       else this.#open()
@@ -365,7 +365,7 @@ export class ConcurrencyLimiter implements LimitLaw {
         return
       }
       const knee = byLoop ? this.#limit / busy : (this.#limit * this.#reference.rate) / rate
-      if (!byLoop && knee >= PROPORTION * this.#reference.limit) {
+      if (this.#contended && !byLoop && knee >= PROPORTION * this.#reference.limit) {
         this.#nothingIsScarce(nowMs)
         return
       }
@@ -407,10 +407,10 @@ export class ConcurrencyLimiter implements LimitLaw {
     const changed = rests || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
     steady.changes = changed ? steady.changes + 1 : 0
     const worth = this.#worth(steady.rate)
-    if (steady.changes >= 2) this.#open()
+    if (steady.changes >= 2 && rests) this.#open()
     else if (steady.count >= SURE && worth > this.#limit * (this.#byLoop ? RAISED_BY_LOOP : RAISED))
       this.#restAt(worth, nowMs)
-    else if (nowMs >= this.#lookAt) {
+    else if (steady.changes >= 2 || nowMs >= this.#lookAt) {
       this.#reference = { rate: steady.rate, limit: this.#limit }
       this.#goDown(steady.rate, nowMs)
     }
