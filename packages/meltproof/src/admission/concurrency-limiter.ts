@@ -339,7 +339,7 @@ export class ConcurrencyLimiter implements LimitLaw {
   }
 
   #learn(nowMs: number): void {
-    const { loopBusy, fell, workElsewhereMs } = this.#tuning
+    const { loopBusy, fell } = this.#tuning
     // What was scarce when a search began may rest because of the search.
     const byLoop = this.#phase === 'probe' ? this.#byLoop : this.#window.busy >= loopBusy
     const rests = this.#byLoop && !byLoop
@@ -356,24 +356,29 @@ export class ConcurrencyLimiter implements LimitLaw {
       else if (byLoop) this.#goDown(rate, nowMs)
       // It was a burst of work, and nothing else.
       else this.#open()
+    } else if (this.#limit > this.#reference.limit) {
+      this.#found((this.#reference.limit * rate) / this.#reference.rate, this.#limit, rate, nowMs)
     } else {
       this.#reference.rate = Math.max(rate, this.#reference.rate)
       // A loop that is as busy as before does as much as before, whatever the mix of cheap and heavy ones is by now.
       const kept = byLoop ? busy / loopBusy : rate / (fell * this.#reference.rate)
-      if (kept >= 1) {
-        this.#goDown(rate, nowMs)
-        return
-      }
-      const knee = byLoop ? this.#limit / busy : (this.#limit * this.#reference.rate) / rate
-      if (this.#contended && !byLoop && knee >= PROPORTION * this.#reference.limit) {
-        this.#nothingIsScarce(nowMs)
-        return
-      }
+      if (kept >= 1) this.#goDown(rate, nowMs)
+      else if (byLoop) this.#restAt(Math.max(this.#worth(rate), (2 * this.#limit) / busy), nowMs)
+      else this.#found((this.#limit * this.#reference.rate) / rate, this.#reference.limit, this.#reference.rate, nowMs)
+    }
+  }
+
+  /** Where throughput ceases to be in proportion to the limit, going by what it is at this limit and at a lower one. */
+  #found(knee: number, limit: number, rate: number, nowMs: number): void {
+    // A limit that was made by a knee is not far above it.
+    const byKnee = !this.#contended && limit === this.#reference.limit
+    if (knee < (byKnee ? 1 : PROPORTION) * limit) {
       this.#distrustMs = 0
       // No more above it than what may be in service anyway, or who waits for a slow service would wait for two.
-      const above = byLoop ? knee : Math.min(knee, this.#reference.rate * workElsewhereMs)
+      const above = Math.min(knee, rate * this.#tuning.workElsewhereMs)
       this.#restAt(Math.max(this.#worth(rate), knee + above), nowMs)
-    }
+    } else if (byKnee) this.#probeAt(2 * limit, nowMs)
+    else this.#nothingIsScarce(nowMs)
   }
 
   /** The limit that is so much work at this throughput: none lower is worth a look. */
