@@ -242,8 +242,7 @@ export class ConcurrencyLimiter implements LimitLaw {
   }
 
   #growKinds(nowMs: number): void {
-    const waitedMs = this.#bound ? nowMs - this.#boundSince : 0
-    if (this.#kinds.grow(nowMs, waitedMs, !this.#loop.busy)) this.#grewAt = nowMs
+    if (this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)) this.#grewAt = nowMs
     this.#growing = nowMs - this.#grewAt < this.#tuning.haltMs
   }
 
