@@ -62,10 +62,10 @@ export class ConcurrencyLimiter implements LimitLaw {
   #squareMs = 0
   #answeredAt = 0
   #someGaveUp = false
-  /** Answers of those who came before say nothing about the limit: nobody was answered for long. */
+  /** When it was last noticed that nobody had been answered for long: answers of those who came before say nothing of the limit. */
   #haltedAt = -1
-  /** While it is limited: the limit before a halt, and when that was noticed; 0 when there is none. */
-  readonly #halted = { limit: 0, sinceMs: 0 }
+  /** While it is limited: the limit before the halt; 0 when there is none. */
+  #limitBeforeHalt = 0
 
   // Open.
   #grewAt = 0
@@ -209,8 +209,8 @@ export class ConcurrencyLimiter implements LimitLaw {
       this.#someGaveUp = false
       this.#answeredAt = nowMs
     } else if (this.#phase !== 'open') {
-      if (this.#halted.limit === 0) Object.assign(this.#halted, { limit: this.#limit, sinceMs: nowMs })
-      this.#limit = Math.min(Math.ceil(this.#limit * HALT_BY), HALT_MOST * this.#halted.limit)
+      this.#limitBeforeHalt ||= this.#limit
+      this.#limit = Math.min(Math.ceil(this.#limit * HALT_BY), HALT_MOST * this.#limitBeforeHalt)
       this.#answeredAt = nowMs
     }
   }
@@ -220,9 +220,9 @@ export class ConcurrencyLimiter implements LimitLaw {
    * what it was. Whoever came later tells that there was none: slow ones hold the permits, and more are needed.
    */
   #haltEnds(startedMs: number): void {
-    if (this.#halted.limit === 0) return
-    if (startedMs < this.#halted.sinceMs) this.#limit = this.#halted.limit
-    this.#halted.limit = 0
+    if (this.#limitBeforeHalt === 0) return
+    if (startedMs < this.#haltedAt) this.#limit = this.#limitBeforeHalt
+    this.#limitBeforeHalt = 0
   }
 
   // Open ----------------------------------------------------------------------------------------------------------
