@@ -126,15 +126,15 @@ export class WaitingKinds {
     if (!known.unanswered) this.#othersAnsweredAt = nowMs
     const isQuick = serviceMs < this.#tuning.promiseMs
     if (known.state === 'quick') return
-    if (isQuick) known.quick++
     known.quickShare += ((isQuick ? 1 : 0) - known.quickShare) * WEIGHT
     if (known.state === 'slow') {
       if (known.quickShare > MOSTLY) this.#become(known, 'quick')
-    } else if (isQuick) {
+    } else if (nowMs - serviceMs < known.judgedFrom) return
+    else if (isQuick) {
+      known.quick++
       this.#noteUnanswered(known, nowMs)
       if (known.quick >= ENOUGH && !known.unanswered) this.#become(known, 'quick')
-    } else if ((loopRests || serviceMs > SLOWER * this.#tuning.promiseMs) && nowMs - serviceMs >= known.judgedFrom)
-      this.#judge(known, nowMs, nowMs - serviceMs)
+    } else if (loopRests || serviceMs > SLOWER * this.#tuning.promiseMs) this.#judge(known, nowMs, nowMs - serviceMs)
   }
 
   /**
