@@ -53,7 +53,7 @@ export class WaitingKinds {
   #allowedAt = 0
   #newSince = 0
   /** When somebody of another kind was last answered. */
-  #othersAnsweredAt = 0
+  #othersAnsweredAt = Number.NEGATIVE_INFINITY
   /** Clients that left new kinds before anybody was answered. */
   #newGaveUp = 0
 
