@@ -88,8 +88,11 @@ export class ConcurrencyLimiter implements LimitLaw {
   #changedAt = 0
   /** What throughput at a lower limit is compared with. */
   #reference = { rate: 0, limit: 0 }
-  /** While it rests: the mean rate, of how many measurements, and how many differed in a row. */
-  readonly #steady = { rate: 0, count: 0, changes: 0 }
+  /**
+   * While it rests: the mean rate, of how many measurements, how many differed in a row, and whether the loop, which was
+   * scarce, rests.
+   */
+  readonly #steady = { rate: 0, count: 0, changes: 0, rested: false }
   #lookAt = 0
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
@@ -288,7 +291,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#phase = 'rest'
     this.#contended = false
     this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.ceil(limit)))
-    Object.assign(this.#steady, { rate: 0, count: 0, changes: 0 })
+    Object.assign(this.#steady, { rate: 0, count: 0, changes: 0, rested: false })
     this.#lookAt = nowMs + this.#tuning.lookEveryMs
     this.#settling = true
     this.#changedAt = nowMs
@@ -408,10 +411,11 @@ export class ConcurrencyLimiter implements LimitLaw {
     steady.count++
     const [less, more] = CHANGED
     // Where the loop is scarce another rate is another mix.
-    const changed = rests || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
+    steady.rested = rests || (steady.rested && !this.#byLoop)
+    const changed = steady.rested || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
     steady.changes = changed ? steady.changes + 1 : 0
     const worth = this.#worth(steady.rate)
-    if (steady.changes >= 2 && rests) this.#open()
+    if (steady.changes >= 2 && steady.rested) this.#open()
     else if (steady.count >= SURE && worth > this.#limit * (this.#byLoop ? RAISED_BY_LOOP : RAISED))
       this.#restAt(worth, nowMs)
     else if (steady.changes >= 2 || nowMs >= this.#lookAt) {
