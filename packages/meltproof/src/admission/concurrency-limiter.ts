@@ -334,10 +334,10 @@ export class ConcurrencyLimiter implements LimitLaw {
   /** So many answers over so long are enough to compare throughputs. */
   get #suffices(): boolean {
     const { samples, maxWindowMs } = this.#tuning
-    const { answers, meanMs, overMs } = this.#window
+    const { answers, overMs } = this.#window
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (overMs < Math.min(3 * meanMs, maxWindowMs)) return false
-    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * meanMs)
+    if (overMs < Math.min(3 * this.#meanMs, maxWindowMs)) return false
+    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanMs)
   }
 
   #learn(nowMs: number): void {
