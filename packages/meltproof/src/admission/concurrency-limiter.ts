@@ -335,9 +335,12 @@ export class ConcurrencyLimiter implements LimitLaw {
   get #suffices(): boolean {
     const { samples, maxWindowMs } = this.#tuning
     const { answers, overMs } = this.#window
+    // While a limit is searched for, what service took under the one before says nothing; a mix of cheap and heavy ones does
+    // not show in one window.
+    const meanMs = this.#byLoop ? this.#meanMs : this.#window.meanMs
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (overMs < Math.min(3 * this.#meanMs, maxWindowMs)) return false
-    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanMs)
+    if (overMs < Math.min(3 * meanMs, maxWindowMs)) return false
+    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * meanMs)
   }
 
   #learn(nowMs: number): void {
