@@ -62,10 +62,10 @@ export class ConcurrencyLimiter implements LimitLaw {
   #squareMs = 0
   #answeredAt = 0
   #someGaveUp = false
-  /** Answers of those who came before say nothing about the limit: nobody was answered for long. */
+  /** When it was last noticed that nobody had been answered for long: answers of those who came before say nothing of the limit. */
   #haltedAt = -1
-  /** While it is limited: the limit before a halt, and when that was noticed; 0 when there is none. */
-  readonly #halted = { limit: 0, sinceMs: 0 }
+  /** While it is limited: the limit before the halt; 0 when there is none. */
+  #limitBeforeHalt = 0
 
   // Open.
   #grewAt = 0
@@ -88,8 +88,11 @@ export class ConcurrencyLimiter implements LimitLaw {
   #changedAt = 0
   /** What throughput at a lower limit is compared with. */
   #reference = { rate: 0, limit: 0 }
-  /** While it rests: the mean rate, of how many measurements, and how many differed in a row. */
-  readonly #steady = { rate: 0, count: 0, changes: 0 }
+  /**
+   * While it rests: the mean rate, of how many measurements, how many differed in a row, and whether the loop, which was
+   * scarce, rests.
+   */
+  readonly #steady = { rate: 0, count: 0, changes: 0, rested: false }
   #lookAt = 0
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
@@ -209,8 +212,8 @@ export class ConcurrencyLimiter implements LimitLaw {
       this.#someGaveUp = false
       this.#answeredAt = nowMs
     } else if (this.#phase !== 'open') {
-      if (this.#halted.limit === 0) Object.assign(this.#halted, { limit: this.#limit, sinceMs: nowMs })
-      this.#limit = Math.min(Math.ceil(this.#limit * HALT_BY), HALT_MOST * this.#halted.limit)
+      this.#limitBeforeHalt ||= this.#limit
+      this.#limit = Math.min(Math.ceil(this.#limit * HALT_BY), HALT_MOST * this.#limitBeforeHalt)
       this.#answeredAt = nowMs
     }
   }
@@ -220,9 +223,9 @@ export class ConcurrencyLimiter implements LimitLaw {
    * what it was. Whoever came later tells that there was none: slow ones hold the permits, and more are needed.
    */
   #haltEnds(startedMs: number): void {
-    if (this.#halted.limit === 0) return
-    if (startedMs < this.#halted.sinceMs) this.#limit = this.#halted.limit
-    this.#halted.limit = 0
+    if (this.#limitBeforeHalt === 0) return
+    if (startedMs < this.#haltedAt) this.#limit = this.#limitBeforeHalt
+    this.#limitBeforeHalt = 0
   }
 
   // Open ----------------------------------------------------------------------------------------------------------
@@ -242,8 +245,7 @@ export class ConcurrencyLimiter implements LimitLaw {
   }
 
   #growKinds(nowMs: number): void {
-    const waitedMs = this.#bound ? nowMs - this.#boundSince : 0
-    if (this.#kinds.grow(nowMs, waitedMs, !this.#loop.busy)) this.#grewAt = nowMs
+    if (this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)) this.#grewAt = nowMs
     this.#growing = nowMs - this.#grewAt < this.#tuning.haltMs
   }
 
@@ -289,7 +291,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#phase = 'rest'
     this.#contended = false
     this.#limit = Math.max(1, Math.min(this.#tuning.max, Math.ceil(limit)))
-    Object.assign(this.#steady, { rate: 0, count: 0, changes: 0 })
+    Object.assign(this.#steady, { rate: 0, count: 0, changes: 0, rested: false })
     this.#lookAt = nowMs + this.#tuning.lookEveryMs
     this.#settling = true
     this.#changedAt = nowMs
@@ -333,13 +335,16 @@ export class ConcurrencyLimiter implements LimitLaw {
   get #suffices(): boolean {
     const { samples, maxWindowMs } = this.#tuning
     const { answers, overMs } = this.#window
+    // While a limit is searched for, what service took under the one before says nothing; a mix of cheap and heavy ones does
+    // not show in one window.
+    const meanMs = this.#byLoop ? this.#meanMs : this.#window.meanMs
     // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (overMs < Math.min(3 * this.#meanMs, maxWindowMs)) return false
-    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * this.#meanMs)
+    if (overMs < Math.min(3 * meanMs, maxWindowMs)) return false
+    return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * meanMs)
   }
 
   #learn(nowMs: number): void {
-    const { loopBusy, fell, workElsewhereMs } = this.#tuning
+    const { loopBusy, fell } = this.#tuning
     // What was scarce when a search began may rest because of the search.
     const byLoop = this.#phase === 'probe' ? this.#byLoop : this.#window.busy >= loopBusy
     const rests = this.#byLoop && !byLoop
@@ -351,29 +356,34 @@ export class ConcurrencyLimiter implements LimitLaw {
     if (this.#phase === 'rest') this.#stay(rate, rests, nowMs)
     else if (this.#phase === 'reference') {
       this.#reference.rate = rate
-      // Where they are said to begin to wait for each other.
-      if (this.#contended) this.#probeAt(Math.max(this.#worth(rate), this.#limit), nowMs)
+      // Half of where they are said to begin to wait for each other shows whether they do.
+      if (this.#contended) this.#probeAt(this.#limit / 2, nowMs)
       else if (byLoop) this.#goDown(rate, nowMs)
       // It was a burst of work, and nothing else.
       else this.#open()
+    } else if (this.#limit > this.#reference.limit) {
+      this.#found((this.#reference.limit * rate) / this.#reference.rate, this.#limit, rate, nowMs)
     } else {
       this.#reference.rate = Math.max(rate, this.#reference.rate)
       // A loop that is as busy as before does as much as before, whatever the mix of cheap and heavy ones is by now.
       const kept = byLoop ? busy / loopBusy : rate / (fell * this.#reference.rate)
-      if (kept >= 1) {
-        this.#goDown(rate, nowMs)
-        return
-      }
-      const knee = byLoop ? this.#limit / busy : (this.#limit * this.#reference.rate) / rate
-      if (!byLoop && knee >= PROPORTION * this.#reference.limit) {
-        this.#nothingIsScarce(nowMs)
-        return
-      }
+      if (kept >= 1) this.#goDown(rate, nowMs)
+      else if (byLoop) this.#restAt(Math.max(this.#worth(rate), (2 * this.#limit) / busy), nowMs)
+      else this.#found((this.#limit * this.#reference.rate) / rate, this.#reference.limit, this.#reference.rate, nowMs)
+    }
+  }
+
+  /** Where throughput ceases to be in proportion to the limit, going by what it is at this limit and at a lower one. */
+  #found(knee: number, limit: number, rate: number, nowMs: number): void {
+    // A limit that was made by a knee is not far above it.
+    const byKnee = !this.#contended && limit === this.#reference.limit
+    if (knee < (byKnee ? 1 : PROPORTION) * limit) {
       this.#distrustMs = 0
       // No more above it than what may be in service anyway, or who waits for a slow service would wait for two.
-      const above = byLoop ? knee : Math.min(knee, this.#reference.rate * workElsewhereMs)
+      const above = Math.min(knee, rate * this.#tuning.workElsewhereMs)
       this.#restAt(Math.max(this.#worth(rate), knee + above), nowMs)
-    }
+    } else if (byKnee) this.#probeAt(2 * limit, nowMs)
+    else this.#nothingIsScarce(nowMs)
   }
 
   /** The limit that is so much work at this throughput: none lower is worth a look. */
@@ -404,13 +414,14 @@ export class ConcurrencyLimiter implements LimitLaw {
     steady.count++
     const [less, more] = CHANGED
     // Where the loop is scarce another rate is another mix.
-    const changed = rests || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
+    steady.rested = rests || (steady.rested && !this.#byLoop)
+    const changed = steady.rested || (!this.#byLoop && before > 0 && (rate < before * less || rate > before * more))
     steady.changes = changed ? steady.changes + 1 : 0
     const worth = this.#worth(steady.rate)
-    if (steady.changes >= 2) this.#open()
+    if (steady.changes >= 2 && steady.rested) this.#open()
     else if (steady.count >= SURE && worth > this.#limit * (this.#byLoop ? RAISED_BY_LOOP : RAISED))
       this.#restAt(worth, nowMs)
-    else if (nowMs >= this.#lookAt) {
+    else if (steady.changes >= 2 || nowMs >= this.#lookAt) {
       this.#reference = { rate: steady.rate, limit: this.#limit }
       this.#goDown(steady.rate, nowMs)
     }

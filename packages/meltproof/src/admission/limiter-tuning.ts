@@ -62,7 +62,7 @@ export const LIMITER_TUNING: LimiterTuning = {
   slower: 0.5,
   atMost: 1.6,
   alike: 0.5,
-  clearly: 1,
+  clearly: 2,
   least: 8,
   ofThose: 1 / 3,
   missing: 2,

@@ -54,7 +54,7 @@ export interface StandingTuning {
 export const STANDING_TUNING: StandingTuning = {
   intervalMs: 100,
   promiseMs: 1000,
-  drains: 0.25,
+  drains: 0.35,
   targetMs: 50,
   rememberMs: 10_000,
   maxWaitMs: 800,

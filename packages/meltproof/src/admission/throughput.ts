@@ -31,6 +31,11 @@ export class Throughput {
     return this.#busyMs / this.overMs
   }
 
+  /** Mean service time, ms. */
+  get meanMs(): number {
+    return this.#servedMs / Math.max(this.#completed, 1)
+  }
+
   /** Answers per ms. */
   get rate(): number {
     return Math.max(this.#completed, 1) / this.overMs

@@ -52,6 +52,8 @@ export class WaitingKinds {
   #allowed = 0
   #allowedAt = 0
   #newSince = 0
+  /** When somebody of another kind was last answered. */
+  #othersAnsweredAt = Number.NEGATIVE_INFINITY
   /** Clients that left new kinds before anybody was answered. */
   #newGaveUp = 0
 
@@ -121,17 +123,18 @@ export class WaitingKinds {
     const known = this.#kinds[kind]
     if (known === undefined) return
     this.left(kind, nowMs - serviceMs)
+    if (!known.unanswered) this.#othersAnsweredAt = nowMs
     const isQuick = serviceMs < this.#tuning.promiseMs
     if (known.state === 'quick') return
-    if (isQuick) known.quick++
     known.quickShare += ((isQuick ? 1 : 0) - known.quickShare) * WEIGHT
     if (known.state === 'slow') {
       if (known.quickShare > MOSTLY) this.#become(known, 'quick')
-    } else if (isQuick) {
+    } else if (nowMs - serviceMs < known.judgedFrom) return
+    else if (isQuick) {
+      known.quick++
       this.#noteUnanswered(known, nowMs)
       if (known.quick >= ENOUGH && !known.unanswered) this.#become(known, 'quick')
-    } else if ((loopRests || serviceMs > SLOWER * this.#tuning.promiseMs) && nowMs - serviceMs >= known.judgedFrom)
-      this.#judge(known, nowMs, nowMs - serviceMs)
+    } else if (loopRests || serviceMs > SLOWER * this.#tuning.promiseMs) this.#judge(known, nowMs, nowMs - serviceMs)
   }
 
   /**
@@ -168,12 +171,16 @@ export class WaitingKinds {
     if (this.#kinds[kind]?.unanswered) this.#newGaveUp++
   }
 
-  /** Those of new kinds that nobody was answered of yet may become more. `waitedMs`: for how long somebody has waited. */
-  grow(nowMs: number, waitedMs: number, loopRests: boolean): boolean {
+  /**
+   * Those of new kinds that nobody was answered of yet may become more, unless somebody has waited for long, since
+   * `boundSinceMs`, and no other kind is answered either.
+   */
+  grow(nowMs: number, boundSinceMs: number, loopRests: boolean): boolean {
     const { promiseMs, patienceMs, blindPerMs, blindMs } = this.#tuning
     if (this.#newInside === 0 || nowMs - this.#newSince < (loopRests ? patienceMs : SLOWER * promiseMs)) return false
     // Where clients leave before anybody is answered more of it helps nobody.
     const wanted = SOME * this.#newGaveUp < this.#newInside
+    const waitedMs = nowMs - Math.max(boundSinceMs, this.#othersAnsweredAt)
     const grows = wanted && waitedMs < blindMs && this.#allowed <= this.#newInside
     if (grows) this.#allowed += (nowMs - this.#allowedAt) * blindPerMs
     this.#allowedAt = nowMs

@@ -34,18 +34,18 @@ const LESS: Readonly<Record<string, number>> = {
   // To tell that nobody waits for anybody, somebody must.
   'cold start at 600/s, 50 and 400 ms of waiting': 0.83,
   // Two dozen completions take seconds, and what was let in before anything was known is in front of everybody.
-  'pool of 2 at 1.2x, around 120 ms': 0.92,
+  'pool of 2 at 1.2x, around 120 ms': 0.94,
   'pool of 2 at 3x, around 120 ms': 0.92,
   'pool of 2 at 10x, around 120 ms': 0.92,
-  'pool of 4 at 1.2x, around 300 ms': 0.83,
-  'pool of 4 at 3x, around 300 ms': 0.8,
-  'pool of 4 at 10x, around 300 ms': 0.8,
-  'pool of 10 at 1.2x, around 300 ms': 0.87,
-  'pool of 10 at 3x, around 300 ms': 0.9,
-  'pool of 10 at 10x, around 300 ms': 0.89,
-  'pool of 40 at 1.2x, around 500 ms': 0.78,
-  'pool of 40 at 3x, around 500 ms': 0.63,
-  'pool of 40 at 10x, around 500 ms': 0.7,
+  'pool of 4 at 1.2x, around 300 ms': 0.9,
+  'pool of 4 at 3x, around 300 ms': 0.88,
+  'pool of 4 at 10x, around 300 ms': 0.88,
+  'pool of 10 at 1.2x, around 300 ms': 0.93,
+  'pool of 10 at 3x, around 300 ms': 0.92,
+  'pool of 10 at 10x, around 300 ms': 0.92,
+  'pool of 40 at 1.2x, around 500 ms': 0.9,
+  'pool of 40 at 3x, around 500 ms': 0.89,
+  'pool of 40 at 10x, around 500 ms': 0.89,
   // The more there are in service the more it does, without end; a limit that lets service take 80 to 100 ms gets so far.
   'a group commit at 2x': 0.74,
   // Those let in before anything was known are in front of everybody when it goes on.

@@ -12,7 +12,7 @@ function forty(kinds: WaitingKinds, serviceMs: number, untilMs: number, waitedMs
   for (let ms = 0; ms < untilMs; ms += 25) {
     if (ms >= serviceMs) kinds.completed(ms, serviceMs, GATEWAY, true)
     kinds.admitted(ms, GATEWAY)
-    kinds.grow(ms, waitedMs, true)
+    kinds.grow(ms, ms - waitedMs, true)
   }
 }
 
@@ -44,7 +44,34 @@ test('a quick kind counts, also when nobody of it is answered any more', () => {
   forty(kinds, 50, 1000)
   for (let ms = 1000; ms < 5000; ms += 25) {
     kinds.admitted(ms, GATEWAY)
-    kinds.grow(ms, 0, true)
+    kinds.grow(ms, ms, true)
   }
   assert.equal(kinds.uncounted, 0)
+})
+
+test('while others are answered a new kind may grow, however long somebody has waited', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  for (let ms = 0; ms < 1000; ms += 10) {
+    kinds.admitted(ms, HEALTH)
+    kinds.completed(ms, 5, HEALTH, true)
+  }
+  for (let ms = 1000; ms < 5000; ms += 25) {
+    kinds.admitted(ms, HEALTH)
+    kinds.completed(ms + 5, 5, HEALTH, true)
+    kinds.admitted(ms, GATEWAY)
+    kinds.grow(ms, 1000, true)
+  }
+  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
+})
+
+test('answers that were held until the same moment tell nothing of a kind, also those that came last', () => {
+  const kinds = new WaitingKinds(LIMITER_TUNING)
+  for (let ms = 0; ms < 5000; ms += 25) kinds.admitted(ms, GATEWAY)
+  for (let ms = 0; ms < 5000; ms += 25) kinds.completed(5000, 5000 - ms, GATEWAY, true)
+  // It is still new.
+  for (let ms = 5000; ms < 10_000; ms += 25) {
+    kinds.admitted(ms, GATEWAY)
+    kinds.grow(ms, ms, true)
+  }
+  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
 })
