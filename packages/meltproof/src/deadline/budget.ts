@@ -142,9 +142,9 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
-  /** The time is up by the clock of whoever does the work (a database's own timeout), as its `cause` says. */
-  expire(cause: Error): void {
-    this.cancel(this.#exceeded({ cause }))
+  /** The time is up by another clock: of whoever does the work (a database's own timeout), as its `cause` says. */
+  expire(cause?: Error): void {
+    this.cancel(this.#exceeded(cause === undefined ? undefined : { cause }))
   }
 
   /** Ends the work before its time: nobody waits for it any more. */

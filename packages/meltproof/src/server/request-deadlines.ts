@@ -12,7 +12,7 @@ import { now } from '../clock.ts'
 import { Budget } from '../deadline/budget.ts'
 import { runWithBudget } from '../deadline/context.ts'
 import { type DeadlineHeader, readDeadline } from '../deadline/headers.ts'
-import { startFairTimer } from '../deadline/fair-timer.ts'
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { answerLate } from './late-answer.ts'
@@ -41,6 +41,7 @@ export class RequestDeadlines {
     const { arrivedAt, answerBy } = exchange
     const workBy = this.#trusts?.(request) === true ? answerBy : arrivedAt + this.#limitMs
     let late = false
+    let afterUpload: FairTimer | undefined
     /** False when the answer has begun, which is in time, or a body is still coming in, at the pace of its client. */
     const answeredLate = (): boolean => {
       if (late) return true
@@ -50,12 +51,21 @@ export class RequestDeadlines {
       onLate()
       return true
     }
+    const expired = (): boolean => {
+      if (answeredLate()) return true
+      if (!response.headersSent && isUploading(request)) request.once('end', limitWhatFollows)
+      return false
+    }
+    /** What the handler does with a body has its time once the body is there. */
+    const limitWhatFollows = (): void => {
+      afterUpload = startFairTimer(this.#limitMs, () => void (answeredLate() && budget.expire()), { creditCapMs: 0 })
+    }
     const nowMs = now()
     const budget = new Budget(Math.max(workBy - nowMs, LEAST_MS), {
       hard: true,
       phase: 'handler',
       what: 'the request',
-      onExpired: answeredLate,
+      onExpired: expired,
     })
     exchange.budget = budget
     const callerLeaves =
@@ -64,6 +74,7 @@ export class RequestDeadlines {
         : undefined
     response.on('close', () => {
       callerLeaves?.cancel()
+      afterUpload?.cancel()
       // A handler that is at work on an answer that came too late keeps its budget.
       if (late) return
       if (response.writableEnded) budget.settle()

@@ -421,6 +421,21 @@ describe('uploads whose deadline passes while their ends wait', () => {
   })
 })
 
+describe('an upload that takes longer than its deadline', () => {
+  it('has its deadline again when all has come', async t => {
+    const { port, dependency } = await serve(t, { deadlineMs: 100 }, dependency => (request, response) => {
+      request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
+    })
+    const client = await connect(port)
+    client.send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
+    await sleep(200)
+    assert.equal(client.received, '', 'its deadline has passed, and its client sets the pace')
+    client.send('2')
+    assert.equal((await client.answer()).status, 504)
+    assert.equal(dependency.most, 1)
+  })
+})
+
 describe('a permit comes back though nobody tells', () => {
   const takesOver: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
     'when the app takes the connection from Node': (request, response) => response.detachSocket(request.socket),
