@@ -22,7 +22,7 @@ import { STAY_KINDS } from '../admission/stays.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requestsAreObserved, sheds } from '../channels.ts'
-import { httpDate, now } from '../clock.ts'
+import { now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { routeOf } from '../route.ts'
 import type { Scope } from '../scope.ts'
@@ -30,24 +30,25 @@ import { loopTurn } from '../signals/loop-turn.ts'
 import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/keeper.ts'
 import { cameOverConnection } from './came-over-connection.ts'
-import { Connection, type HttpSocket, readOn, sparing } from './connection.ts'
+import { Connection, type HttpSocket, readOn } from './connection.ts'
+import { StandIns } from './dry-run.ts'
 import { Exchange } from './exchange.ts'
 import type { LastShed } from './explanation.ts'
-import { sendsEvents, waitsForBody } from './flows.ts'
+import { sendsEvents } from './flows.ts'
 import { answerAfterEnd } from './half-open.ts'
-import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
-import { keepEnd } from './kept-end.ts'
+import { handlerHasEnded, onlyServedItsClient } from './handler-outcome.ts'
+import { Interception } from './interception.ts'
 import { makeLast } from './last-answer.ts'
-import { endAfter, endConnection } from './last-of-connection.ts'
-import { mute } from './late-answer.ts'
+import { Lines } from './lines.ts'
 import { observed, publishRecord } from './observed.ts'
 import { OpenConnections } from './open-connections.ts'
 import { LOOK_MS, Permits } from './permits.ts'
 import type { DoorPolicy } from './policy.ts'
-import { describeHead, type HeadNeeds } from './request-head.ts'
+import { describeHead } from './request-head.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
-import { RouteCosts } from './route-costs.ts'
-import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
+import type { ShedAnswers } from './shed-answer.ts'
+import { Shedding } from './shedding.ts'
+import { UploadEnds } from './upload-ends.ts'
 
 export interface DoorkeeperHooks {
   /** Something inside meltproof failed and the door now stands open. Called once. */
@@ -67,57 +68,34 @@ export interface DoorCounts {
   shed: Record<ShedReason, number>
 }
 
-/**
- * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
- * does not tell that its client has gone.
- */
-const MOST_BEHIND = 16
-/** Bodies up to this are read and dropped after a shed and the connection kept; bytes. */
-const DROPPABLE_BODY = 65_536
-
 export class Doorkeeper {
-  readonly counts: DoorCounts = {
-    admitted: 0,
-    exempt: 0,
-    shed: { standing: 0, stale: 0, late: 0, full: 0, deadline: 0, closing: 0, memory: 0, upgrade: 0 },
-  }
-  readonly routeCosts: RouteCosts = new RouteCosts()
+  readonly counts: DoorCounts
   /** HTTP/1 connections whose parser we stand at. */
   readonly connections: OpenConnections = new OpenConnections()
   /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
-  /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
-  readonly #emit: () => Emit
-  readonly #answers: ShedAnswers
   readonly #hooks: DoorkeeperHooks
   readonly #policy: DoorPolicy
   readonly #gate: Gate<Exchange>
   readonly #kinds = new KnownKinds()
   readonly #pressure = new PressureMeter()
   readonly #turningAway: TurningAwayTime
-  readonly #heldAnswers: HeldAnswers
-  /** No answer is put off: something comes behind it that can not wait, or the server goes away. */
-  #answersNow = false
   readonly #permits: Permits
-  /** Those with a request that waits, or requests pipelined behind one that did. */
-  readonly #linedConnections = new Set<Connection>()
-  /** Those among them whose next in line may ask at the gate. */
-  #movedLines: Connection[] = []
+  readonly #interception: Interception
+  readonly #lines: Lines
+  readonly #shedding: Shedding
+  readonly #standIns: StandIns
+  readonly #uploadEnds: UploadEnds
+  /** Requests without a connection of ours that wait at the gate. */
   readonly #lateWaiters = new Set<Exchange>()
-  readonly #undo: (() => void)[] = []
   #open = false
   #failed = false
-  /** Answers that begin now are the last ones of their connections. */
-  #leaving = false
   #activeAt = Number.NEGATIVE_INFINITY
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
   #timer: NodeJS.Timeout | undefined
   #lookTimer: NodeJS.Timeout | undefined
-  /** Uploads that are over and wait for a permit again. */
-  readonly #heldUploads = new Set<Exchange>()
-  #lastShed: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
 
   constructor(
     server: Server,
@@ -130,17 +108,11 @@ export class Doorkeeper {
     this.#server = server
     this.#policy = policy
     this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
-    this.#heldAnswers = new HeldAnswers(this.#turningAway, connection =>
-      this.#guarded(() => this.#answerOwed(connection)),
-    )
-    const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
-    this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
-    this.#answers = answers
     this.#hooks = hooks
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
     const { level, clients } = policy
-    this.#gate = new Gate<Exchange>(
+    const gate = new Gate<Exchange>(
       law,
       {
         now,
@@ -164,14 +136,69 @@ export class Doorkeeper {
       },
       tuning,
     )
-    this.#permits = new Permits(this.#gate, tuning, {
+    const permits = new Permits(gate, tuning, {
       onAnswered: (exchange, nowMs) => this.#noteAnswered(exchange, nowMs),
-      onUploadPaused: exchange => this.#askAgainAfterUpload(exchange),
+      onUploadPaused: exchange => {
+        if (!policy.dryRun) this.#uploadEnds.keep(exchange)
+      },
       onGone: exchange => this.#onGone(exchange),
       loopBusyMs: policy.loopBusyMs,
     })
-    this.#interceptEmit(own)
-    this.#interceptIdleClosing()
+    this.#gate = gate
+    this.#permits = permits
+    const guarded = (act: () => void): void => this.#guarded(act)
+    this.#standIns = new StandIns(permits, guarded)
+    this.#lines = new Lines(server, (connection, exchange) => {
+      if (this.#open || this.#mayStart(connection, exchange)) this.#handOnLater(exchange)
+    })
+    this.#shedding = new Shedding(server, answers, this.#lines, this.#turningAway, {
+      askNode: exchange => {
+        this.#handingOn = exchange
+        this.#handOnLater(exchange)
+        this.#handingOn = undefined
+      },
+      onShed: () => this.#pressure.shed(),
+      facts: {
+        get inflight() {
+          return gate.inflight
+        },
+        get outstaying() {
+          return permits.outstaying
+        },
+        get abandoned() {
+          return permits.abandoned
+        },
+        get limit() {
+          return gate.limit
+        },
+        get queued() {
+          return gate.queued
+        },
+      },
+      guarded,
+    })
+    this.counts = { admitted: 0, exempt: 0, shed: this.#shedding.counts }
+    this.#uploadEnds = new UploadEnds(this.#shedding, {
+      isOpen: () => this.#open,
+      ask: exchange => {
+        const decision = this.#ask(exchange, exchange.arrivedAt)
+        if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
+        return decision
+      },
+      watch: exchange => {
+        exchange.response!.on('close', () => this.#onGone(exchange))
+        this.#noteOverlap(this.#connectionOf(exchange), exchange)
+      },
+      abandon: exchange => this.#abandon(exchange),
+      fail: error => this.#fail(error),
+    })
+    this.#interception = new Interception(server, {
+      onRequest: (event, args) => this.#onRequestEvent(event, args),
+      onConnection: socket => this.#onConnection(socket),
+      onTimeout: socket => this.#onTimeout(socket),
+      onUpgrade: socket => this.#onUpgrade(socket),
+      busy: this.#lines.connections,
+    })
   }
 
   get inflight(): number {
@@ -207,7 +234,7 @@ export class Doorkeeper {
   }
 
   get lastShed(): LastShed | undefined {
-    return this.#lastShed
+    return this.#shedding.last
   }
 
   /** When a connection or a request last came, or a request ended. */
@@ -217,7 +244,7 @@ export class Doorkeeper {
 
   /** From now on every HTTP/1 answer that begins is the last one of its connection, until the door opens. */
   lastAnswers(): void {
-    this.#leaving = true
+    this.#shedding.leaving = true
     for (const connection of this.connections) {
       for (const response of connection.unanswered()) this.#makeLast(response.req, response)
     }
@@ -239,9 +266,8 @@ export class Doorkeeper {
   /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
   shedEverybody(): void {
     if (this.#open) return
-    this.#answersNow = true
+    this.#shedding.putOffNothing()
     this.#guarded(() => this.#gate.close())
-    this.#heldAnswers.end()
   }
 
   /** Opens the door for good: whoever waits is started, nobody is asked any more, the server is as before. */
@@ -255,89 +281,27 @@ export class Doorkeeper {
     this.#open = true
     clearTimeout(this.#timer)
     clearTimeout(this.#lookTimer)
-    for (const undo of this.#undo) undo()
+    this.#interception.undo()
   }
 
   #startEverybody(): void {
-    this.#heldAnswers.end()
-    for (const connection of [...this.#linedConnections]) {
-      const line = connection.waiting === undefined ? connection.behind : [connection.waiting, ...connection.behind]
-      if (connection.waiting !== undefined) this.#abandon(connection.waiting)
-      connection.waiting = undefined
-      connection.behind = []
+    this.#shedding.putOffNothing()
+    for (const connection of [...this.#lines.connections]) {
+      const { waiting } = connection
+      const line = this.#lines.takeAll(connection)
+      if (waiting !== undefined) this.#abandon(waiting)
       for (const exchange of line) this.#handOnLater(exchange)
       connection.resumeReading()
     }
-    this.#linedConnections.clear()
     for (const exchange of this.#lateWaiters) {
       this.#abandon(exchange)
       this.#handOnLater(exchange)
     }
     this.#lateWaiters.clear()
-    for (const exchange of this.#heldUploads) {
-      this.#abandon(exchange)
-      exchange.resume!()
-    }
-    this.#heldUploads.clear()
+    this.#uploadEnds.startAll()
   }
 
-  // Interception ------------------------------------------------------------------------------------------------
-
-  /**
-   * `emit` rather than a listener: frameworks replace and reorder listeners (socket.io takes all of 'request' off and
-   * calls them itself), and a listener of ours would be counted, moved or skipped.
-   */
-  #interceptEmit(own: Emit | undefined): void {
-    const server = this.#server
-    const emit = this.#emit
-    const intercepting = (event: string, ...args: unknown[]): boolean => {
-      switch (event) {
-        case 'request':
-        case 'checkContinue':
-        case 'checkExpectation':
-          return this.#onRequestEvent(event, args)
-        case 'connection':
-        case 'secureConnection': {
-          const emitted = emit().call(server, event, ...args)
-          this.#onConnection(args[0] as HttpSocket | undefined)
-          return emitted
-        }
-        case 'timeout':
-          this.#onTimeout(args[0] as HttpSocket | undefined)
-          return emit().call(server, event, ...args)
-        case 'upgrade':
-        case 'connect':
-          this.#onUpgrade(args[1] as Duplex | undefined)
-          return emit().call(server, event, ...args)
-        default:
-          return emit().call(server, event, ...args)
-      }
-    }
-    server.emit = intercepting as Server['emit']
-    this.#undo.push(() => {
-      // Somebody wrapped it after us: stay in place, our part passes everything on once the door is open.
-      if (server.emit !== intercepting) return
-      if (own !== undefined) server.emit = own as Server['emit']
-      else delete (server as Partial<Server>).emit
-    })
-  }
-
-  /** close() destroys idle connections; one whose request waits here looks idle to Node and must not be cut. */
-  #interceptIdleClosing(): void {
-    const server = this.#server
-    const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
-    if (closeIdle === undefined) return // HTTP/2 has no idle connections of this kind
-    const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
-    const intercepting = (): void => {
-      sparing(this.#linedConnections, () => closeIdle.call(server))
-    }
-    server.closeIdleConnections = intercepting
-    this.#undo.push(() => {
-      if (server.closeIdleConnections !== intercepting) return
-      if (hadOwn) server.closeIdleConnections = closeIdle
-      else delete (server as Partial<Server>).closeIdleConnections
-    })
-  }
+  // Connections ---------------------------------------------------------------------------------------------------
 
   #onConnection(socket: HttpSocket | undefined): void {
     // Apps emit these events themselves, with whatever they have.
@@ -379,10 +343,8 @@ export class Doorkeeper {
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
     const { waiting, overlapping } = connection
-    connection.waiting = undefined
     connection.owed = undefined
-    connection.behind = []
-    this.#linedConnections.delete(connection)
+    this.#lines.takeAll(connection)
     if (waiting !== undefined) this.#abandon(waiting)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
@@ -412,7 +374,7 @@ export class Doorkeeper {
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasLine) {
       // Pipelined behind one that waits: HTTP/1.1 answers in order, so it can not go first.
-      if (connection.behind.push(exchange) >= MOST_BEHIND) connection.pauseReading()
+      this.#lines.join(connection, exchange)
       return 0
     }
     if (this.#open) {
@@ -446,16 +408,15 @@ export class Doorkeeper {
       const client = kind === undefined ? undefined : clients?.ofHead?.(connection.socket.remoteAddress, rawHeaders)
       const reason = short ? 'memory' : this.#gate.refuses(nowMs, kind, client)
       if (reason === undefined) return false
-      const { bodyBytes, expects, namesHost, prefersHtml } = describeHead(rawHeaders)
-      if (bodyBytes > 0 || expects || !namesHost) return false
+      const needs = describeHead(rawHeaders)
+      if (needs.bodyBytes > 0 || needs.expects || !needs.namesHost) return false
       if (kind !== undefined) {
         this.#kinds.came(kind, nowMs)
         this.#gate.refused(nowMs, kind, client)
       }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
-      this.#countShed(reason, nowMs)
-      this.#write(connection, { html: prefersHtml, head: false, keepAlive: keepAlive && !this.#leaving }, nowMs, true)
+      this.#shedding.shedHead(connection, reason, needs, keepAlive, nowMs)
       return true
     } catch (error) {
       this.#fail(error)
@@ -467,7 +428,7 @@ export class Doorkeeper {
   #mayStart(connection: Connection, exchange: Exchange): boolean {
     try {
       const decision = this.#offer(exchange, exchange.arrivedAt)
-      if (decision === 'wait') this.#wait(connection, exchange)
+      if (decision === 'wait') this.#lines.wait(connection, exchange)
       else if (decision === 'start') connection.stopIdleTimeout(this.#server)
       else this.#shed(exchange, decision)
       return decision === 'start'
@@ -517,7 +478,7 @@ export class Doorkeeper {
       this.counts.exempt++
       return 'start'
     }
-    if (dryRun && this.#refusedByNode(exchange, describeHead(exchange.request.rawHeaders))) {
+    if (dryRun && this.#shedding.refusedByNode(exchange, describeHead(exchange.request.rawHeaders))) {
       exchange.ungated = true
       this.counts.admitted++
       return 'start'
@@ -531,7 +492,7 @@ export class Doorkeeper {
       if (decision === 'wait') {
         exchange.ghost = true
         this.#pressure.waited()
-      } else this.#countShed(decision, nowMs)
+      } else this.#shedding.count(decision, nowMs)
       return 'start'
     }
     if (decision === 'start') this.#permit(exchange, nowMs)
@@ -561,21 +522,14 @@ export class Doorkeeper {
     if (!exchange.again) this.counts.admitted++
   }
 
-  #wait(connection: Connection, exchange: Exchange): void {
-    connection.keepContext()
-    connection.stopEveryIdleTimeout(this.#server)
-    connection.waiting = exchange
-    this.#linedConnections.add(connection)
-  }
-
   /** Node hands a request to the app. */
   #onRequestEvent(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
     const exchange = this.#handingOn
     const handedOn = exchange !== undefined && exchange.request === request
-    if (!handedOn && !cameOverConnection(request, response)) return this.#emit().call(this.#server, event, ...args)
-    if (this.#leaving) this.#makeLast(request, response)
+    if (!handedOn && !cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
+    if (this.#shedding.leaving) this.#makeLast(request, response)
     if (handedOn) {
       this.#handingOn = undefined
       exchange.response = response
@@ -584,11 +538,11 @@ export class Doorkeeper {
         response.on('close', () => this.#onGone(exchange))
         return this.#enter(exchange, event, request, response)
       }
-      this.#answerThroughNode(exchange, response)
+      this.#shedding.throughNode(exchange, response)
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-    if (this.#open || response[ASKED]) return this.#emit().call(this.#server, event, ...args)
+    if (this.#open || response[ASKED]) return this.#interception.emit(event, ...args)
     response[ASKED] = true
     return this.#onLateRequest(event, request, response)
   }
@@ -633,14 +587,13 @@ export class Doorkeeper {
 
   /** With its timeline when somebody wants to know. */
   #enterUnhurried(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const emit = this.#emit()
     const tells = this.#tellsTiming(request)
     let returned = false
     try {
       const handled =
         !tells && !requestsAreObserved()
-          ? emit.call(this.#server, event, request, response)
-          : observed(exchange, request, response, tells, () => emit.call(this.#server, event, request, response))
+          ? this.#interception.emit(event, request, response)
+          : observed(exchange, request, response, tells, () => this.#interception.emit(event, request, response))
       returned = true
       return handled
     } finally {
@@ -669,12 +622,7 @@ export class Doorkeeper {
     if (times !== undefined) publishRecord(this.#server, exchange, times, nowMs)
     // Only these two sorts can be in either; nearly every request is neither, and is spared the look.
     if (exchange.connection === undefined && this.#lateWaiters.delete(exchange)) this.#abandon(exchange)
-    else if (exchange.again && this.#heldUploads.delete(exchange)) {
-      this.#abandon(exchange)
-      // Its handler may still wait for the end; without a permit it gets that only when it has answered.
-      if (exchange.response!.writableEnded && !exchange.answeredLate) exchange.resume!()
-      else exchange.request.destroy()
-    } else if (exchange.abandoned) return
+    else if (this.#uploadEnds.gone(exchange) || exchange.abandoned) return
     else if (handlerHasEnded(exchange, connection, pipelined))
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
     else if (onlyServedItsClient(exchange)) this.#ended(exchange, false, nowMs)
@@ -716,7 +664,8 @@ export class Doorkeeper {
 
   #startWaited(exchange: Exchange): void {
     if (exchange.ghost) {
-      this.#startGhost(exchange)
+      this.#permit(exchange, now())
+      this.#standIns.started(exchange)
       return
     }
     if (exchange.connection?.socket.destroyed) {
@@ -726,10 +675,7 @@ export class Doorkeeper {
       return
     }
     this.#permit(exchange, now())
-    if (this.#heldUploads.delete(exchange)) {
-      exchange.resume!()
-      return
-    }
+    if (this.#uploadEnds.start(exchange)) return
     this.#leaveWaiting(exchange)
     this.#handOnLater(exchange)
   }
@@ -751,86 +697,43 @@ export class Doorkeeper {
     }
   }
 
-  /** In a dry run the gate starts a stand-in for a request that runs already, or has ended. */
-  #startGhost(exchange: Exchange): void {
-    this.#permit(exchange, now())
-    if (exchange.tookMs >= 0) this.#endGhost(exchange)
-  }
-
-  /** It holds its permit for as long as the handler took: had it waited, that would have begun only then. */
-  #endGhost(exchange: Exchange): void {
-    const leftMs = exchange.startedAt + exchange.tookMs - now()
-    const end = (): void => {
-      if (exchange.abandoned) this.#permits.drop(exchange, now())
-      else this.#permits.answered(exchange, now())
-    }
-    setTimeout(() => this.#guarded(end), Math.max(0, leftMs)).unref()
-  }
-
   #shedWaited(exchange: Exchange, reason: ShedReason): void {
     if (exchange.ghost) {
-      this.#countShed(reason, now())
+      this.#shedding.count(reason, now())
       return
     }
-    const isUpload = this.#heldUploads.delete(exchange)
-    if (!isUpload) this.#leaveWaiting(exchange)
+    if (this.#uploadEnds.shed(exchange, reason)) return
+    this.#leaveWaiting(exchange)
     try {
-      if (isUpload) this.#shedUpload(exchange, reason)
-      else this.#shed(exchange, reason)
+      this.#shed(exchange, reason)
     } catch (error) {
       this.#fail(error)
-      if (isUpload) exchange.resume!()
-      else this.#handOnLater(exchange)
+      this.#handOnLater(exchange)
     }
   }
 
   #leaveWaiting(exchange: Exchange): void {
-    const { connection } = exchange
-    if (connection === undefined) {
-      this.#lateWaiters.delete(exchange)
-      return
-    }
-    connection.waiting = undefined
-    if (connection.behind.length === 0) this.#linedConnections.delete(connection)
-    // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
-    else if (this.#movedLines.push(connection) === 1) setImmediate(this.#moveLines)
-  }
-
-  /** Pipelined requests whose predecessor has started or was shed ask at the gate. */
-  readonly #moveLines = (): void => {
-    const moved = this.#movedLines
-    this.#movedLines = []
-    for (const connection of moved) {
-      while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
-        const exchange = connection.behind.shift()!
-        exchange.arrivedAt = now()
-        if (connection.closing) continue
-        if (this.#open || this.#mayStart(connection, exchange)) this.#handOnLater(exchange)
-      }
-      if (!connection.hasLine) this.#linedConnections.delete(connection)
-      if (connection.behind.length === 0) connection.resumeReading()
-    }
+    if (exchange.connection === undefined) this.#lateWaiters.delete(exchange)
+    else this.#lines.move(exchange.connection)
   }
 
   /** Answers everybody in line, in order, because something came that can not wait. */
   #shedLine(connection: Connection): void {
-    this.#answerOwed(connection)
-    const { waiting, behind } = connection
-    const line = waiting === undefined ? behind : [waiting, ...behind]
-    connection.waiting = undefined
-    connection.behind = []
-    this.#linedConnections.delete(connection)
+    this.#shedding.answerOwed(connection)
+    const { waiting } = connection
+    const line = this.#lines.takeAll(connection)
     if (waiting !== undefined) this.#abandon(waiting)
-    const before = this.#answersNow
-    this.#answersNow = true
-    try {
-      for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
-      connection.resumeReading()
-    } catch (error) {
-      this.#fail(error)
-    } finally {
-      this.#answersNow = before
-    }
+    this.#guarded(() =>
+      this.#shedding.atOnce(() => {
+        for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
+        connection.resumeReading()
+      }),
+    )
+  }
+
+  #shed(exchange: Exchange, reason: ShedReason): void {
+    // What Node refuses is counted as where there is room.
+    if (!this.#shedding.shed(exchange, reason)) this.counts.admitted++
   }
 
   // Leaving -------------------------------------------------------------------------------------------------------
@@ -838,10 +741,8 @@ export class Doorkeeper {
   /** Its handler has ended. `answered`: with an answer of its own. */
   #ended(exchange: Exchange, answered: boolean, nowMs: number = now()): void {
     exchange.budget?.settle()
-    if (exchange.ghost && exchange.tookMs < 0) {
-      exchange.tookMs = nowMs - exchange.arrivedAt
-      if (exchange.holdsPermit) this.#endGhost(exchange)
-    } else if (!exchange.ghost) {
+    if (exchange.ghost) this.#standIns.handlerEnded(exchange, nowMs)
+    else {
       // Once a request: not worth a closure for #guarded().
       try {
         if (answered) this.#permits.answered(exchange, nowMs)
@@ -879,11 +780,9 @@ export class Doorkeeper {
     return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
   }
 
-  #noteAnswered({ request, response, kind, url, startedAt }: Exchange, nowMs: number): void {
-    const route = routeOf(request)
+  #noteAnswered({ request, response, kind, url }: Exchange, nowMs: number): void {
     if (response?.statusCode === NOT_FOUND) this.#kinds.notFound(kind, url)
-    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, route)
-    if (route !== undefined) this.routeCosts.spent(route, nowMs - startedAt)
+    else this.#kinds.answered(kind, url, nowMs, this.#gate.standing, routeOf(request))
   }
 
   /** Its client has gone, or the door is open. */
@@ -905,163 +804,6 @@ export class Doorkeeper {
     }, LOOK_MS).unref()
   }
 
-  /**
-   * What a handler does with a body comes after its last byte, and that needs a permit like any other work: the end of
-   * the body is kept until there is one. Otherwise everybody who uploads slowly would get past the limit.
-   */
-  #askAgainAfterUpload(upload: Exchange): void {
-    const { request, response, connection, keepAlive, url } = upload
-    if (this.#policy.dryRun || response === undefined) return
-    keepEnd(request, release => {
-      if (this.#open || response.headersSent || response.destroyed) return release()
-      const exchange = new Exchange(request, connection, keepAlive, now(), url)
-      exchange.response = response
-      exchange.resume = release
-      exchange.budget = upload.budget
-      upload.resumedAs = exchange
-      this.#askAgain(exchange)
-    })
-  }
-
-  #askAgain(exchange: Exchange): void {
-    let decision: Decision = 'start'
-    try {
-      exchange.response!.on('close', () => this.#onGone(exchange))
-      this.#noteOverlap(this.#connectionOf(exchange), exchange)
-      decision = this.#ask(exchange, exchange.arrivedAt)
-      if (decision === 'wait') this.#heldUploads.add(exchange)
-      else if (decision === 'start') this.#permit(exchange, exchange.arrivedAt)
-      else this.#shedUpload(exchange, decision)
-    } catch (error) {
-      this.#fail(error)
-      decision = 'start'
-    }
-    if (decision === 'start') exchange.resume!()
-  }
-
-  /** There is no room for what its handler would do with the body: it is told as if its client had gone. */
-  #shedUpload(exchange: Exchange, reason: ShedReason): void {
-    const { request } = exchange
-    const response = exchange.response!
-    this.#countShed(reason, now())
-    if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
-    const bytes = this.#answerThroughNode(exchange, response)
-    mute(response)
-    response.on('close', () => request.destroy())
-    this.#publishShed(exchange, reason, bytes)
-  }
-
-  // Shedding ------------------------------------------------------------------------------------------------------
-
-  #shed(exchange: Exchange, reason: ShedReason): void {
-    const needs = describeHead(exchange.request.rawHeaders)
-    // Node's 400 is no shed: it is counted as where there is room.
-    const isShed = !this.#refusedByNode(exchange, needs)
-    if (isShed) this.#countShed(reason, now())
-    else this.counts.admitted++
-    const bytes = this.#answerShed(exchange, needs)
-    if (isShed) this.#publishShed(exchange, reason, bytes)
-  }
-
-  /** Returns the bytes of the body. */
-  #answerShed(exchange: Exchange, needs: HeadNeeds): number {
-    const { connection, request, response } = exchange
-    if (connection === undefined) return response === undefined ? 0 : this.#answerThroughNode(exchange, response)
-    const { socket } = connection
-    if (socket.destroyed || !socket.writable) return 0
-    const head = request.method === 'HEAD'
-    const html = needs.prefersHtml
-    const last = this.#leaving && connection.behind.length === 0
-    const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
-    // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // And what it refuses is no shed.
-    if (socket._httpMessage != null || socket.writableNeedDrain || this.#refusedByNode(exchange, needs)) {
-      this.#handingOn = exchange
-      this.#handOnLater(exchange)
-      this.#handingOn = undefined
-      if (!keepAlive) connection.closing = true
-      // Node's refusal has no body, and did not come back to us.
-      return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
-    }
-    connection.forget(request)
-    this.#write(connection, { html, head, keepAlive }, now(), request.complete || needs.bodyBytes === 0)
-    return this.#answers.bodyBytes({ html, head })
-  }
-
-  #publishShed({ request, arrivedAt }: Exchange, reason: ShedReason, bytes: number): void {
-    if (!sheds.hasSubscribers) return
-    const atMs = now()
-    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
-  }
-
-  /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
-  #refusedByNode({ connection, request }: Exchange, { namesHost }: HeadNeeds): boolean {
-    const { requireHostHeader } = this.#server as { requireHostHeader?: boolean }
-    return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
-  }
-
-  /** Writes a ready answer. */
-  #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
-    this.#turningAway.spent(nowMs, loopTurn())
-    const mayWait = choice.keepAlive && !this.#open && !this.#answersNow
-    if (mayWait && !this.#turningAway.hasTime(nowMs)) this.#owe(connection, choice, nowMs)
-    else this.#writeNow(connection, choice, nowMs, complete)
-  }
-
-  /** A client that closes after its answer is gone however late it gets it; one that stays does not ask again before. */
-  #owe(connection: Connection, choice: AnswerChoice, nowMs: number): void {
-    this.#answerOwed(connection)
-    connection.owed = choice
-    this.#linedConnections.add(connection)
-    if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
-    this.#heldAnswers.hold(connection, nowMs)
-  }
-
-  #answerOwed(connection: Connection): void {
-    const { owed, socket, behind } = connection
-    if (owed === undefined) return
-    connection.owed = undefined
-    if (behind.length === 0) this.#linedConnections.delete(connection)
-    else if (this.#movedLines.push(connection) === 1) setImmediate(this.#moveLines)
-    if (socket.destroyed || !socket.writable) return
-    const last = this.#leaving && behind.length === 0
-    this.#writeNow(connection, last ? { ...owed, keepAlive: false } : owed, now(), false)
-  }
-
-  #writeNow(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
-    const { socket } = connection
-    const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
-    socket.write(message, 'latin1')
-    if (!choice.keepAlive) endConnection(socket, complete)
-  }
-
-  #countShed(reason: ShedReason, nowMs: number): void {
-    this.counts.shed[reason]++
-    this.#pressure.shed()
-    this.#lastShed ??= { reason, atMs: nowMs, inflight: 0, outstaying: 0, abandoned: 0, limit: 0, queued: 0 }
-    const last = this.#lastShed
-    last.reason = reason
-    last.atMs = nowMs
-    last.inflight = this.#gate.inflight
-    last.outstaying = this.outstaying
-    last.abandoned = this.abandoned
-    last.limit = this.#gate.limit
-    last.queued = this.#gate.queued
-  }
-
-  /** The slower way, through Node's own response. Returns the bytes of the body. */
-  #answerThroughNode(exchange: Exchange, response: ServerResponse): number {
-    const { request } = exchange
-    const needs = describeHead(request.rawHeaders)
-    const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
-    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
-    response.writeHead(503, headers)
-    response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
-  }
-
   // Failure -------------------------------------------------------------------------------------------------------
 
   #fail(error: unknown): void {
@@ -1076,54 +818,13 @@ export class Doorkeeper {
   }
 }
 
-/**
- * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
- * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
- */
-function handlerHasEnded(
-  { request, response, threw }: Exchange,
-  connection: Connection | undefined,
-  pipelined: boolean,
-): boolean {
-  if (response === undefined || response.writableEnded || threw) return true
-  // A response whose turn had not come yet is destroyed by Node when the connection closes; others by the app alone.
-  if (!pipelined && response.errored != null) return true
-  if (request.httpVersionMajor >= 2) return streamHasEnded(response)
-  if (connection === undefined) return false
-  const { socket, timedOut } = connection
-  // An error of the connection itself names the system call; one that the app destroyed it with does not.
-  const lost = (socket.errored as NodeJS.ErrnoException | null)?.syscall !== undefined
-  return !timedOut && !socket.readableEnded && !lost
-}
-
-/** HTTP/2 handlers may answer on the stream, past the response. A client that cancels gives a code. */
-function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode?: number } }): boolean {
-  return response.headersSent && response.stream?.rstCode === 0
-}
-
-/**
- * What goes on in its handler is for a client that has gone, and ends with it: a stream that nobody ends when its reader
- * has left, or the reading of a body that will not come.
- */
-function onlyServedItsClient({ request, response }: Exchange): boolean {
-  return response?.headersSent === true || waitsForBody(request)
-}
-
 /** Who makes paths up gets it for any. */
 const NOT_FOUND = 404
 
 type Decision = ReturnType<Gate<Exchange>['offer']>
-type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
-
 /** Marks responses whose request has been at a gate; shared by every installed copy of meltproof. */
 const ASKED = Symbol.for('meltproof.asked')
 type AskedResponse = ServerResponse & { [ASKED]?: true }
 
 /** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
-
-/** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
-function keepsConnection(needs: HeadNeeds, request: IncomingMessage): boolean {
-  if (needs.expects) return false
-  return request.complete || needs.bodyBytes <= DROPPABLE_BODY
-}

@@ -1,6 +1,5 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
 import type { ShedReason } from '../admission/shed-reason.ts'
-import type { RouteCost } from './route-costs.ts'
 
 /** What the door knew at a shed. */
 export interface LastShed {
@@ -15,16 +14,12 @@ export interface LastShed {
   readonly queued: number
 }
 
-/**
- * @param pools how many wait for each pool right now
- * @param routes what the dearest routes cost, where an adapter names them
- */
+/** @param pools how many wait for each pool right now */
 export function explainShed(
   last: LastShed | undefined,
   nowMs: number,
   dryRun: boolean,
   pools: Readonly<Record<string, number>> = {},
-  routes: readonly RouteCost[] = [],
 ): string {
   if (last === undefined) return 'Nothing was shed.'
   const { reason, inflight, outstaying, abandoned, limit, queued } = last
@@ -36,12 +31,7 @@ export function explainShed(
   const full = Object.entries(pools)
     .filter(([, waiting]) => waiting > 0)
     .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
-  const dear = routes.map(
-    ({ route, meanMs, share }) =>
-      `${route} takes ${meanMs.toFixed(meanMs < 10 ? 1 : 0)} ms and ${percent(share)} of it`,
-  )
-  const where = dear.length === 0 ? [] : [`of the time in service ${dear.join(', ')}`]
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...left, ...long, ...full, ...where].join('; ')}).`
+  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...left, ...long, ...full].join('; ')}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
@@ -53,10 +43,6 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   closing: 'the server was draining',
   upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',
   memory: 'the heap was nearly full of live objects',
-}
-
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`
 }
 
 function seconds(ms: number): string {

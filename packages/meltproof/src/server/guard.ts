@@ -35,7 +35,7 @@ export interface Guard {
   stats(): GuardStats
   /** The same number as `stats().pressure`. */
   pressure(): number
-  /** Why the last shed happened, in one sentence for a person; with what the dearest routes cost, where they are named. */
+  /** Why the last shed happened, in one sentence for a person. */
   explain(): string
   /**
    * Not ready from now on. The server goes on accepting and serving for a while, so that balancers learn of it (the

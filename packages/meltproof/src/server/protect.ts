@@ -136,7 +136,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       dryRun,
     }),
     pressure: () => door.pressure(),
-    explain: () => explainShed(door.lastShed, now(), dryRun, gauges.read(), door.routeCosts.dearest(ROUTES_TOLD)),
+    explain: () => explainShed(door.lastShed, now(), dryRun, gauges.read()),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
@@ -174,8 +174,6 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   return guard
 }
 
-/** explain() names the dearest few routes. */
-const ROUTES_TOLD = 3
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 

@@ -124,20 +124,6 @@ describe('drain()', () => {
     await waiting.closed
   })
 
-  it('tells which routes fill the server, where they are named', async () => {
-    const house = await openProtected()
-    const client = await house.connect()
-    client.get('/report/7')
-    const { request, response } = await house.holding.take('/report/7')
-    nameRoute(request, () => '/report/:id')
-    await delay(20)
-    response.end()
-    assert.equal((await client.answer()).status, 200)
-    await fill(house)
-    await house.guard.drain(1)
-    assert.match(house.guard.explain(), /; of the time in service \/report\/:id takes \d+ ms and 100 % of it\)\.$/)
-  })
-
   it('tells that it had to cut a stream that was still flowing', async () => {
     const house = await openProtected()
     const client = (await house.connect()).get('/stream')
