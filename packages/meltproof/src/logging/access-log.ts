@@ -6,10 +6,10 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, now, wallClockMs } from '../clock.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
-import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
-import { type IsSecret, redactTarget } from './redact.ts'
-import { always, shareAt } from './sampler.ts'
-import { secretNames } from './secret-names.ts'
+import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-log/access-line.ts'
+import { type IsSecret, redactTarget } from './access-log/redact.ts'
+import { always, shareAt } from './access-log/sampling.ts'
+import { secretNames } from './access-log/secret-names.ts'
 
 /** What of a Guard the log reads. */
 export interface PressureGuard {

@@ -9,10 +9,10 @@ import { pino } from 'pino'
 import { sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { protect } from '../../src/index.ts'
-import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-line.ts'
+import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-log/access-line.ts'
 import { type AccessLogOptions, accessLog, masked } from '../../src/logging/access-log.ts'
-import { clean } from '../../src/logging/clean.ts'
-import { always, shareAt } from '../../src/logging/sampler.ts'
+import { clean } from '../../src/logging/access-log/safe-text.ts'
+import { always, shareAt } from '../../src/logging/access-log/sampling.ts'
 
 const ENTRY: AccessEntry = {
   time: '2026-11-21T10:00:00.000Z',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { LineQueue, PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
+import { LineQueue, PIECE_OVERHEAD } from '../../src/logging/stdout/line-queue.ts'
 
 const CUT = '~CUT\n'
 const GAP = /^~GAP (\d+)$/

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { percentDecoded } from '../../src/logging/percent.ts'
-import { redactTarget } from '../../src/logging/redact.ts'
-import { secretNames } from '../../src/logging/secret-names.ts'
+import { percentDecoded } from '../../src/logging/access-log/percent.ts'
+import { redactTarget } from '../../src/logging/access-log/redact.ts'
+import { secretNames } from '../../src/logging/access-log/secret-names.ts'
 
 const isSecret = secretNames([])
 

@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
+import { PIECE_OVERHEAD } from '../../src/logging/stdout/line-queue.ts'
 import { account, newFile, Pipe, REGISTER, run } from './child.ts'
 
 const LINES = 60_000

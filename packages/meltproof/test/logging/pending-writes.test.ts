@@ -1,7 +1,7 @@
 /** Who is owed what waits: that, and nothing else, keeps a process alive. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { OutletDebt, UNHEARD } from '../../src/logging/outlet-debt.ts'
+import { OutletDebt, UNHEARD } from '../../src/logging/stdout/pending-writes.ts'
 
 const callback = (): void => undefined
 const nobody = (): boolean => false

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { describe, it } from 'node:test'
-import { deadlySignal } from '../../src/logging/deadly-signals.ts'
-import { onEnd } from '../../src/logging/last-words.ts'
+import { deadlySignal } from '../../src/logging/stdout/deadly-signals.ts'
+import { onEnd } from '../../src/logging/stdout/exit-hooks.ts'
 
 /** With process.kill() and process.reallyExit() that only note that they were called. */
 function spied(work: (said: string[]) => void): string[] {

@@ -1,5 +1,5 @@
 /** The options of meltproof/stdout: what there is, in which range, and the defaults. Pure. */
-import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
 
 export interface StdoutOptions {
   /**

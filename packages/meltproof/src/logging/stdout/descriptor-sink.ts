@@ -9,7 +9,7 @@
  * not run as root; no /proc) the shared one is used, and is as it was found again after every write (shared-flag.ts).
  */
 import fs from 'node:fs'
-import { type Handle, SharedFlag } from './shared-flag.ts'
+import { type Handle, SharedFlag } from './nonblocking-flag.ts'
 import type { Sink } from './sink.ts'
 
 /** Pipes take up to PIPE_BUF bytes whole or not at all, so lines of several processes do not mix (pipe(7)). */

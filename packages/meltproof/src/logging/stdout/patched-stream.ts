@@ -4,8 +4,8 @@
  * Writable stays: the value of write(), 'drain', callbacks, encodings, the errors for bad arguments.
  */
 import type { Writable } from 'node:stream'
-import type { Done, Outlet } from './outlet.ts'
-import { UNHEARD } from './outlet-debt.ts'
+import type { Done, Outlet } from './buffered-writer.ts'
+import { UNHEARD } from './pending-writes.ts'
 
 type Encoding = BufferEncoding
 

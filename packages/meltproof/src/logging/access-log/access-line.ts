@@ -1,5 +1,5 @@
 /** A line of the access log. Pure: what is known of a request in, one line out, whatever the client sent. */
-import { clean } from './clean.ts'
+import { clean } from './safe-text.ts'
 
 /** Characters of a field at most; longer ones end in an ellipsis. */
 const MOST_URL = 2048

@@ -5,8 +5,8 @@ import { PassThrough, pipeline, Readable } from 'node:stream'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { Outlet } from '../../src/logging/outlet.ts'
-import { patchStream } from '../../src/logging/patched-stream.ts'
+import { Outlet } from '../../src/logging/stdout/buffered-writer.ts'
+import { patchStream } from '../../src/logging/stdout/patched-stream.ts'
 
 /** An outlet keeps the process alive for some writes only; its tests have to for all. */
 const awake = setInterval(() => undefined, 1000)

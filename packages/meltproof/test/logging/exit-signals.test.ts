@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, mock } from 'node:test'
-import { HeldSignals } from '../../src/logging/held-signals.ts'
+import { HeldSignals } from '../../src/logging/stdout/exit-signals.ts'
 
 const listening = (): number[] =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))

@@ -6,7 +6,7 @@
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Outlet } from './outlet.ts'
+import type { Outlet } from './buffered-writer.ts'
 
 type Write = (data: string | Uint8Array) => void
 type AnyFunction = (...args: never[]) => unknown

@@ -7,10 +7,10 @@
  * more than looking in now and then, up to PAUSE_MAX_MS apart.
  */
 import { clearTimeout, setTimeout } from 'node:timers'
-import { now, wallClockMs } from '../clock.ts'
+import { now, wallClockMs } from '../../clock.ts'
 import { LineQueue, type LineQueueLimits } from './line-queue.ts'
 import { CUT_NOTICE, gapNotice, type NoticeForm, type Trouble } from './notices.ts'
-import { isOfConsole, OutletDebt, UNHEARD } from './outlet-debt.ts'
+import { isOfConsole, OutletDebt, UNHEARD } from './pending-writes.ts'
 import type { Sink } from './sink.ts'
 
 /** Called when what was written is with the kernel, or given up. */

@@ -4,7 +4,7 @@
  * stays, and a process that a signal would have killed is killed by that signal.
  */
 import { deadlySignal } from './deadly-signals.ts'
-import { HeldSignals } from './held-signals.ts'
+import { HeldSignals } from './exit-signals.ts'
 
 export interface LastWords {
   /** There is something to say from now on: signals that end the process are held. */

@@ -1,7 +1,7 @@
 /** An outlet of a worker thread that writes to a descriptor of the process: it keeps its account in the ledger. */
-import { Outlet, type Done, type OutletHooks, type OutletSettings } from './outlet.ts'
+import { Outlet, type Done, type OutletHooks, type OutletSettings } from './buffered-writer.ts'
 import type { Sink } from './sink.ts'
-import type { ThreadLedger } from './thread-ledger.ts'
+import type { ThreadLedger } from './worker-backlog.ts'
 
 export class ThreadOutlet extends Outlet {
   private readonly fd: 1 | 2
