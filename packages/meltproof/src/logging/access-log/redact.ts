@@ -1,80 +1,87 @@
 /**
  * Takes the secrets out of a request target or a referer: what parameters of secret names carry, and user names and
- * passwords before a host. Pure. It reads the text once, and each encoded value at most {@link MOST_DECODINGS} times
- * more, whatever the client sent.
+ * passwords before a host. Pure, and linear in the length of the text, whatever the client sent.
  */
-import { percentDecoded } from './percent.ts'
+import { percentDecoded } from './percent-decoded.ts'
 
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
+
+const PERCENT = 0x25
+const EQUALS = 0x3d
+const QUESTION = 0x3f
+const HASH = 0x23
+const SEMICOLON = 0x3b
 
 /** A URL in a URL in a URL in a URL. */
 const MOST_DECODINGS = 3
 
 /** What must be in a value for something secret to be encoded in it: `=` or `@`, plain or however often encoded. */
 const MAY_HIDE = /[=@]|%(?:25)*(?:3d|40)/i
-
 const ENCODED_EQUALS = /%(?:25)*3d/i
 
-const AND = 0x26
-const EQUALS = 0x3d
-const PERCENT = 0x25
-const QUESTION = 0x3f
-const HASH = 0x23
-const SEMICOLON = 0x3b
+/** `//user:password@host` at the beginning, after a scheme, and as a value. A password may hold an `@`. */
+const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
+/** The same where an `&` begins a parameter. */
+const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
 
-/** Whether a parameter of this name carries a secret (secret-names.ts). */
+/** Whether a parameter of this name, as it stands in the URL, carries a secret (secret-names.ts). */
 export type IsSecret = (rawName: string) => boolean
 
 export function redactTarget(target: string, isSecret: IsSecret): string {
-  const text = target.includes('@') ? withoutUsers(target) : target
+  const text = withoutUsers(target)
   const query = text.indexOf('?')
   const fragment = text.indexOf('#')
-  if (query === -1 && fragment === -1) return text
   const from = query === -1 || (fragment !== -1 && fragment < query) ? fragment : query
-  return withoutSecrets(text, from + 1, isSecret, true)
+  return from === -1 ? text : withoutSecrets(text, from + 1, isSecret, true)
+}
+
+function withoutUsers(text: string): string {
+  if (!text.includes('@')) return text
+  const [path] = text.split('?', 1) as [string]
+  const query = text.slice(path.length)
+  return path.replace(USER_IN_PATH, `$1${REDACTED}@`) + query.replace(USER_IN_QUERY, `$1${REDACTED}@`)
 }
 
 /**
- * The values of secret parameters from `from` on, gone up to the next `&`. A name may begin wherever somebody may see
- * one begin: after `;`, which few split at, and after `?`, `#` and `=`, for a URL or a query as a value.
+ * The parameters from `from` on, each without its secret value.
  * @param decode whether values are looked into for what is encoded in them
  */
 function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: boolean): string {
   let shown = ''
   let copied = 0
-  let nameFrom = from
-  let valueFrom = from
-  let hasEquals = false
+  for (let start = from, end = from; start <= text.length; start = end + 1) {
+    end = text.indexOf('&', start)
+    if (end === -1) end = text.length
+    const secretAt = findSecret(text, start, end, isSecret, decode)
+    if (secretAt === undefined) continue
+    shown += text.slice(copied, secretAt) + REDACTED
+    copied = end
+  }
+  return copied === 0 ? text : shown + text.slice(copied)
+}
+
+/**
+ * Where a secret begins in the parameter from `start` to `end`. A name may begin wherever somebody may see one begin:
+ * after `;`, which few split at, and after `?`, `#` and `=`, for a URL or a query as a value.
+ */
+function findSecret(text: string, start: number, end: number, isSecret: IsSecret, decode: boolean): number | undefined {
+  let nameFrom = start
+  let valueFrom: number | undefined
   let encoded = false
-  for (let i = from; i <= text.length; i++) {
-    const code = i === text.length ? AND : text.charCodeAt(i)
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i)
     if (code === EQUALS) {
       const name = text.slice(nameFrom, i)
-      // A pair of its own is encoded in what stands before `=`: for hidesSecret(), with all around it.
+      // What is encoded before the `=` may be a pair of its own: then all of it counts as a value.
       const isPair = encoded && ENCODED_EQUALS.test(name)
-      if (!isPair && i > nameFrom && isSecret(name)) {
-        const and = text.indexOf('&', i)
-        shown += text.slice(copied, i + 1) + REDACTED
-        copied = and === -1 ? text.length : and
-        i = copied
-        nameFrom = valueFrom = i + 1
-        hasEquals = encoded = false
-        continue
-      }
+      if (name !== '' && !isPair && isSecret(name)) return i + 1
+      valueFrom ??= isPair ? start : i + 1
       nameFrom = i + 1
-      if (!hasEquals && !isPair) valueFrom = i + 1
-      hasEquals = true
-    } else if (code === AND) {
-      if (encoded && hidesSecret(text.slice(valueFrom, i), isSecret)) {
-        shown += text.slice(copied, valueFrom) + REDACTED
-        copied = i
-      }
-      nameFrom = valueFrom = i + 1
-      hasEquals = encoded = false
     } else if (code === PERCENT) encoded = decode
     else if (code === SEMICOLON || code === QUESTION || code === HASH) nameFrom = i + 1
   }
-  return copied === 0 ? text : shown + text.slice(copied)
+  valueFrom ??= start
+  return encoded && hidesSecret(text.slice(valueFrom, end), isSecret) ? valueFrom : undefined
 }
 
 /** Whether a value is a URL or a query, encoded, with something secret in it. */
@@ -88,35 +95,4 @@ function hidesSecret(value: string, isSecret: IsSecret): boolean {
     text = decoded
   }
   return false
-}
-
-/**
- * `//user:password@host` without the user: at the beginning, after a scheme, and as a value. A password may hold an
- * `@`, so that the last one before the path counts, and an `&` where no parameter can begin.
- */
-function withoutUsers(text: string): string {
-  let shown = ''
-  let copied = 0
-  let query = text.indexOf('?')
-  if (query === -1) query = text.length
-  for (let slashes = text.indexOf('//'); slashes !== -1; ) {
-    const before = text[slashes - 1]
-    let from = slashes + 2
-    while (text[from] === '/') from++
-    const isHost = before === undefined || before === ':' || before === '='
-    let end = from
-    let at = -1
-    for (; isHost && end < text.length; end++) {
-      const character = text[end]
-      if (character === '@') at = end
-      else if (character === '/' || character === '?' || character === '#') break
-      else if (character === '&' && end > query) break
-    }
-    if (at !== -1) {
-      shown += text.slice(copied, from) + REDACTED
-      copied = at
-    }
-    slashes = text.indexOf('//', end)
-  }
-  return copied === 0 ? text : shown + text.slice(copied)
 }
