@@ -1,7 +1,7 @@
-/** Who is owed what waits: that, and nothing else, keeps a process alive. */
+/** Which pending writes keep the process alive. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { OutletDebt, UNHEARD } from '../../src/logging/stdout/pending-writes.ts'
+import { NO_CALLBACK, PendingWrites } from '../../src/logging/stdout/pending-writes.ts'
 
 const callback = (): void => undefined
 const nobody = (): boolean => false
@@ -23,58 +23,58 @@ function ofConsole(): unknown {
   return found
 }
 
-describe('the debt of an outlet', () => {
-  it('is a callback that waits, until it is settled', () => {
-    const debt = new OutletDebt()
-    assert.equal(debt.add(callback), true)
-    assert.equal(debt.owes(nobody), true)
-    debt.settle(callback)
-    assert.equal(debt.owes(nobody), false)
+describe('a process is kept alive', () => {
+  it('by a write with a callback, until that is settled', () => {
+    const writes = new PendingWrites()
+    assert.equal(writes.add(callback), true)
+    assert.equal(writes.keepAlive(nobody), true)
+    writes.settle(callback)
+    assert.equal(writes.keepAlive(nobody), false)
   })
 
-  it('is not what console.log and writers to the descriptor pass, whoever listens', () => {
-    const debt = new OutletDebt()
+  it('not by console.log and writes to the descriptor, whoever listens', () => {
+    const writes = new PendingWrites()
     assert.equal(typeof ofConsole(), 'function')
     for (const done of [ofConsole(), undefined]) {
-      assert.equal(debt.add(done), false)
-      assert.equal(debt.refuse(done), false)
+      assert.equal(writes.add(done), false)
+      assert.equal(writes.tellToWait(done), false)
     }
-    assert.equal(debt.owes(somebody), false)
+    assert.equal(writes.keepAlive(somebody), false)
   })
 
-  it('is a drain that somebody waits for, as long as he does', () => {
-    const debt = new OutletDebt()
-    debt.add(UNHEARD)
-    assert.equal(debt.owes(somebody), false, 'nobody was told to wait')
-    assert.equal(debt.refuse(UNHEARD), true)
-    assert.equal(debt.owes(nobody), false)
-    assert.equal(debt.owes(somebody), true)
-    debt.settle(UNHEARD)
-    assert.equal(debt.owes(somebody), true)
-    assert.equal(debt.owes(nobody), false)
-    debt.drained()
-    assert.equal(debt.owes(somebody), false)
+  it('by a writer that was told to wait, while it listens for drain', () => {
+    const writes = new PendingWrites()
+    writes.add(NO_CALLBACK)
+    assert.equal(writes.keepAlive(somebody), false, 'nobody was told to wait')
+    assert.equal(writes.tellToWait(NO_CALLBACK), true)
+    assert.equal(writes.keepAlive(nobody), false)
+    assert.equal(writes.keepAlive(somebody), true)
+    writes.settle(NO_CALLBACK)
+    assert.equal(writes.keepAlive(somebody), true)
+    assert.equal(writes.keepAlive(nobody), false)
+    writes.drained()
+    assert.equal(writes.keepAlive(somebody), false)
   })
 
-  it('is the rest of what a writer wrote who waited before, or who pipes', () => {
-    for (const begin of ['awaited', 'piped'] as const) {
-      const debt = new OutletDebt()
-      debt[begin]()
-      debt.drained()
-      assert.equal(debt.add(UNHEARD), true)
-      assert.equal(debt.owes(nobody), true)
-      debt.settle(UNHEARD)
-      assert.equal(debt.owes(nobody), false)
+  it('by the last writes of a writer that has waited before, or that pipes', () => {
+    for (const begin of ['drainAwaited', 'piped'] as const) {
+      const writes = new PendingWrites()
+      writes[begin]()
+      writes.drained()
+      assert.equal(writes.add(NO_CALLBACK), true)
+      assert.equal(writes.keepAlive(nobody), true)
+      writes.settle(NO_CALLBACK)
+      assert.equal(writes.keepAlive(nobody), false)
     }
   })
 
-  it('is not the rest of a writer who goes on when told to wait', () => {
-    const debt = new OutletDebt()
-    debt.piped()
-    debt.add(UNHEARD)
-    debt.refuse(UNHEARD)
-    debt.refuse(UNHEARD)
-    assert.equal(debt.owes(nobody), false)
-    assert.equal(debt.owes(somebody), true)
+  it('not by the last writes of a writer that goes on when told to wait', () => {
+    const writes = new PendingWrites()
+    writes.piped()
+    writes.add(NO_CALLBACK)
+    writes.tellToWait(NO_CALLBACK)
+    writes.tellToWait(NO_CALLBACK)
+    assert.equal(writes.keepAlive(nobody), false)
+    assert.equal(writes.keepAlive(somebody), true)
   })
 })

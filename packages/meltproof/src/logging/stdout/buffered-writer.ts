@@ -1,113 +1,101 @@
 /**
- * One stream of log output on its way to its descriptor: what the kernel takes is written in the call, as Node does;
- * the rest waits in a bounded queue and is tried again by a timer. The timer keeps the process alive while the outlet
- * owes it to a writer, as a pending write of Node's does, and otherwise not (outlet-debt.ts).
- *
- * A timer and not a poll for writability: a reader that is slow frees a page at a time, and being woken for each costs
- * more than looking in now and then, up to PAUSE_MAX_MS apart.
+ * Writes the output of a stream to its sink. What the kernel takes is written in the call, as Node does; the rest waits
+ * in a bounded queue for a timer. A poll for writability would cost more: a slow reader frees a page at a time.
  */
+import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../../clock.ts'
-import { LineQueue, type LineQueueLimits } from './line-queue.ts'
-import { CUT_NOTICE, gapNotice, type NoticeForm, type Trouble } from './notices.ts'
-import { isOfConsole, OutletDebt, UNHEARD } from './pending-writes.ts'
+import { byteLength, NEWLINE, type Output } from './line-ends.ts'
+import { LineQueue, type LineQueueLimits, type StreamStats } from './line-queue.ts'
+import { gapNotice, type NoticeForm } from './notices.ts'
+import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
 import type { Sink } from './sink.ts'
 
-/** Called when what was written is with the kernel, or given up. */
+/** The callback of a write. */
 export type Done = (error?: Error | null) => void
 
-export interface OutletSettings extends LineQueueLimits {
+export interface WriterSettings extends LineQueueLimits {
   /** How notices are written; `auto`: as JSON when the line before was. */
   readonly notices: NoticeForm | 'auto'
 }
 
-export interface OutletHooks {
-  /** Something waits, and nothing did before. */
+export interface WriterHooks {
+  /** Something waits. */
   waits(): void
-  /** Something goes wrong that has not been told yet. */
-  trouble(trouble: Trouble): void
-  /** Lines were lost; at most once a second, with what was lost since the last call. */
+  /** The first time that the sink fails with this error, or that lines are lost (no error). */
+  trouble(error: Error | undefined): void
+  /** Lines were lost since the last call; at most one call a second. */
   lost(lines: number, bytes: number): void
-  /** Room again after {@link Outlet.full}. */
-  drained(): void
-  /** Whether somebody waits for that. */
-  awaited(): boolean
-  /** A write failed with an error that is new. */
-  failed(error: Error): void
 }
 
-/** The first wait for a full pipe; doubled while nothing moves. */
-const PAUSE_MIN_MS = 1
-const PAUSE_MAX_MS = 32
-/** Between two looks at what fails: a reader that has gone, a disk that is full. */
-const FAILING_PAUSE_MS = 1000
-/** Written in one turn of the event loop at most, so that a long queue is no stall when its reader returns. */
-const TURN_BYTES = 262_144
+/** As much as Node's own pipes: a stream's write() returns false beyond it. */
+const HIGH_WATER_MARK_BYTES = 16_384
+/** What is longer is queued before it is tried. */
+const DIRECT_BYTES = 16_384
 /** What is longer goes through the queue in parts of about this size. */
 const PART_BYTES = 65_536
-/** What is longer is not tried before it is queued. */
-const DIRECT_BYTES = 16_384
+/** Written in one turn of the event loop at most, so that a long queue is no stall when its reader returns. */
+const TURN_BYTES = 262_144
+/** Between two attempts at a full pipe; doubled while nothing moves. */
+const PAUSE_MIN_MS = 1
+const PAUSE_MAX_MS = 32
+/** Between two attempts at a sink that fails. */
+const FAILING_PAUSE_MS = 1000
+const REPORT_PAUSE_MS = 1000
 
 const OPEN_BRACE = 0x7b
-const NEWLINE = 10
 
-export class Outlet {
+export class BufferedWriter {
   readonly sink: Sink
-  /** As much as Node's own pipes: write() returns false beyond it. */
-  readonly highWaterMark = 16_384
-  private settings: OutletSettings
-  private readonly hooks: OutletHooks
+  /** Those whose output comes here, which are told of 'drain' and of errors. */
+  readonly streams: Writable[] = []
+  private settings: WriterSettings
+  private readonly hooks: WriterHooks
   private readonly queue: LineQueue<Done>
-  private waits = false
+  private readonly pending = new PendingWrites()
   private timer: NodeJS.Timeout | undefined
   private pauseMs = PAUSE_MIN_MS
   private tryAtMs = 0
-  private failure: string | undefined
-  private readonly told = new Set<string>()
-  private wantsDrain = false
-  private readonly debt = new OutletDebt()
-  private json = false
-  private settled: [Done, Error | null][] = []
-  private publishedLines = 0
-  private publishedBytes = 0
-  private publishAtMs = 0
+  private needsDrain = false
+  private lastIsJson = false
+  private failure: NodeJS.ErrnoException | undefined
+  private readonly told = new Set<string | undefined>()
+  private reported = { lines: 0, bytes: 0, nextAtMs: 0 }
 
-  constructor(sink: Sink, settings: OutletSettings, hooks: OutletHooks) {
+  constructor(sink: Sink, settings: WriterSettings, hooks: WriterHooks) {
     this.sink = sink
     this.settings = settings
     this.hooks = hooks
     this.queue = new LineQueue(settings, {
-      gap: lines => this.gap(lines),
-      cut: () => Buffer.from(CUT_NOTICE),
+      gapNotice: lines => this.gapNotice(lines),
       settled: (done, lost) => {
-        this.debt.settle(done)
-        this.settle(done, lost)
+        this.pending.settle(done)
+        this.callBack(done, lost)
       },
     })
   }
 
-  configure(settings: OutletSettings): void {
+  configure(settings: WriterSettings): void {
     this.settings = settings
     this.queue.limits = settings
   }
 
-  /** More waits than a polite writer adds to. */
-  get full(): boolean {
-    return this.queue.used >= this.highWaterMark
+  get stats(): StreamStats {
+    return { ...this.queue.stats }
   }
 
   /** What waits, in bytes, with what holding it costs. */
-  get used(): number {
-    return this.queue.used
+  get bufferedBytes(): number {
+    return this.queue.stats.bufferedBytes
+  }
+
+  /** More waits than a writer that heeds back-pressure adds to. */
+  get full(): boolean {
+    return this.bufferedBytes >= HIGH_WATER_MARK_BYTES
   }
 
   get idle(): boolean {
     return this.queue.empty
-  }
-
-  get stats(): OutletStats {
-    const { written, waiting, lost, lostBytes, used } = this.queue
-    return { written, waiting, lost, lostBytes, bufferedBytes: used }
   }
 
   /** The last write ended in an error. */
@@ -115,33 +103,34 @@ export class Outlet {
     return this.failure !== undefined
   }
 
-  /** Lines that would be lost and untold if the process ended now. */
-  get owed(): number {
-    return this.queue.waiting + this.queue.unreported
+  /** Lines that would be lost, and nobody told, if the process ended now. */
+  get unwrittenLines(): number {
+    return this.queue.stats.waiting + this.queue.unreported
   }
 
-  write(data: string | Uint8Array, done: Done | undefined): void {
-    if (data.length > 0) this.json = (typeof data === 'string' ? data.charCodeAt(0) : data[0]) === OPEN_BRACE
-    const direct = this.queue.clear && this.failure === undefined && (this.sink.takesAll || data.length <= DIRECT_BYTES)
-    if (!direct || !this.writeNow(data, done)) this.enqueue(data, done)
+  write(output: Output, done: Done | undefined): void {
+    if (output.length > 0) this.lastIsJson = isJson(output)
+    const direct = this.queue.canBypass && !this.failing && (this.sink.takesAll || output.length <= DIRECT_BYTES)
+    if (!direct || !this.writeNow(output, done)) this.enqueue(output, done)
     if (!this.full) return
-    this.wantsDrain = true
-    if (data.length > 0 && this.debt.refuse(done)) this.keepAliveIfOwed()
+    this.needsDrain = true
+    if (output.length > 0 && this.pending.tellToWait(done) && this.keepsAlive) this.timer?.ref()
   }
 
-  /** Somebody is about to listen for 'drain', or pipes into the stream and will. */
-  heeded(how: 'drain' | 'pipe'): void {
-    if (how === 'pipe') this.debt.piped()
-    else if (this.wantsDrain) {
-      this.debt.awaited()
-      // That the listener is there is seen at the next look.
-      if (!this.failing) this.timer?.ref()
-    }
+  /** Somebody is about to listen for 'drain'. */
+  drainListener(): void {
+    if (!this.needsDrain) return
+    this.pending.drainAwaited()
+    if (!this.failing) this.timer?.ref()
   }
 
-  /** A line of ours. */
-  note(text: string): void {
-    this.queue.note(Buffer.from(text))
+  /** A readable is piped into the stream. */
+  piped(): void {
+    this.pending.piped()
+  }
+
+  addNotice(text: string): void {
+    this.queue.addNotice(Buffer.from(text))
     this.flush()
   }
 
@@ -153,17 +142,11 @@ export class Outlet {
     for (;;) {
       const bytes = this.queue.peek(this.sink.batchBytes)
       if (bytes === undefined) {
-        this.waits = false
         this.pauseMs = PAUSE_MIN_MS
         break
       }
-      let taken: number
-      try {
-        taken = this.sink.write(bytes)
-      } catch (error) {
-        this.fail(error as NodeJS.ErrnoException)
-        break
-      }
+      const taken = this.tryWrite(bytes)
+      if (taken === undefined) break
       this.failure = undefined
       if (taken > 0) this.queue.advance(taken)
       left -= taken
@@ -174,21 +157,20 @@ export class Outlet {
         break
       }
     }
-    this.publishLoss()
-    if (this.wantsDrain && this.queue.used * 2 <= this.highWaterMark) {
-      this.wantsDrain = false
-      this.debt.drained()
-      process.nextTick(this.hooks.drained)
+    this.reportLosses()
+    if (this.needsDrain && this.bufferedBytes * 2 <= HIGH_WATER_MARK_BYTES) {
+      this.needsDrain = false
+      this.pending.drained()
+      process.nextTick(() => this.emit('drain'))
     }
   }
 
-  /** Gives up what waits; the lines that no notice in the stream told of. */
+  /** Gives up what waits. Returns how many lost lines no notice in the stream tells of. */
   abandon(): number {
-    this.queue.abandon()
-    return this.queue.takeUnreported()
+    return this.queue.abandon()
   }
 
-  /** What waits goes to `write`, in order; the outlet is not used afterwards. */
+  /** Gives what waits to `write`, in order. The writer is not used afterwards. */
   handOver(write: (bytes: Uint8Array) => void): void {
     clearTimeout(this.timer)
     for (let bytes = this.queue.peek(PART_BYTES); bytes !== undefined; bytes = this.queue.peek(PART_BYTES)) {
@@ -198,177 +180,116 @@ export class Outlet {
     this.sink.close()
   }
 
-  /** False when nothing is written and `data` is still to be queued. */
-  private writeNow(data: string | Uint8Array, done: Done | undefined): boolean {
-    let taken: number
+  /** Returns how many bytes the sink took; undefined when it failed. */
+  private tryWrite(output: Output): number | undefined {
     try {
-      taken = this.sink.write(data)
+      return this.sink.write(output)
     } catch (error) {
       this.fail(error as NodeJS.ErrnoException)
-      return false
+      return undefined
     }
-    const length = byteLength(data)
-    if (taken === length) {
-      if (length > 0) this.queue.passed(linesOf(data), !endsLine(data))
-      if (done !== undefined) this.settle(done, false)
+  }
+
+  /** False when nothing is written and `output` is still to be queued. */
+  private writeNow(output: Output, done: Done | undefined): boolean {
+    const taken = this.tryWrite(output)
+    if (taken === undefined) return false
+    if (taken === byteLength(output)) {
+      this.queue.bypassed(output)
+      if (done !== undefined) this.callBack(done, false)
       return true
     }
     this.tryLater(this.pauseMs)
     if (taken === 0) return false
-    const bytes = Buffer.from(data as string)
-    const out = bytes.subarray(0, taken)
-    this.queue.passed(linesOf(out), !endsLine(out))
+    const bytes = Buffer.from(output as string)
+    this.queue.bypassed(bytes.subarray(0, taken))
     this.enqueue(bytes.subarray(taken), done)
     return true
   }
 
-  private enqueue(data: string | Uint8Array, done: Done | undefined): void {
-    const { lost } = this.queue
-    const owed = done !== undefined && this.debt.add(done)
-    // Under a reader that is too slow this is the way of nearly every line: it costs no copy.
-    if (this.queue.turnsAway && data.length <= PART_BYTES && endsLine(data))
-      this.queue.turnAway(linesOf(data), byteLength(data), done)
-    // Given to us for now; the caller may fill its buffer anew.
-    else this.queueUp(typeof data === 'string' ? Buffer.from(data) : new Uint8Array(data), done)
-    if (this.queue.lost > lost) {
-      this.tell('slow')
-      this.publishLoss()
+  private enqueue(output: Output, done: Done | undefined): void {
+    const { lost } = this.queue.stats
+    const awaited = done !== undefined && this.pending.add(done)
+    if (output.length <= PART_BYTES) this.queue.push(output, done)
+    else this.enqueueParts(typeof output === 'string' ? Buffer.from(output) : output, done)
+    if (this.queue.stats.lost > lost) {
+      this.tell(undefined)
+      this.reportLosses()
     }
     if (now() >= this.tryAtMs) this.flush()
     else if (this.timer === undefined) this.tryLater(this.tryAtMs - now())
-    else if (owed && !this.failing) this.timer.ref()
+    else if (awaited && !this.failing) this.timer.ref()
   }
 
-  /** In parts, so that what is long is not lost because the queue is short. `bytes` are ours. */
-  private queueUp(bytes: Uint8Array, done: Done | undefined): void {
-    if (bytes.length <= PART_BYTES) {
-      this.queue.push(bytes, done)
-      return
-    }
+  /** What is longer than the queue is not lost where the sink takes it in time. */
+  private enqueueParts(bytes: Uint8Array, done: Done | undefined): void {
     for (let at = 0; at < bytes.length; ) {
       const end = endOfPart(bytes, at)
-      this.queue.push(new Uint8Array(bytes.subarray(at, end)), end === bytes.length ? done : undefined)
+      this.queue.push(bytes.subarray(at, end), end === bytes.length ? done : undefined)
       at = end
-      if (at < bytes.length && this.failure === undefined) this.flush(Number.POSITIVE_INFINITY)
+      if (at < bytes.length && !this.failing) this.flush(Number.POSITIVE_INFINITY)
     }
-  }
-
-  private publishLoss(): void {
-    const { lost, lostBytes } = this.queue
-    if (lost === this.publishedLines || now() < this.publishAtMs) return
-    this.publishAtMs = now() + 1000
-    this.hooks.lost(lost - this.publishedLines, lostBytes - this.publishedBytes)
-    this.publishedLines = lost
-    this.publishedBytes = lostBytes
-  }
-
-  private fail(error: NodeJS.ErrnoException): void {
-    const code = error.code ?? 'unknown'
-    const known = this.failure === code
-    this.failure = code
-    this.tryLater(FAILING_PAUSE_MS)
-    if (known) return
-    this.tell('failing', code)
-    process.nextTick(this.hooks.failed, error)
-  }
-
-  private tell(kind: Trouble['kind'], detail = ''): void {
-    const key = detail === '' ? kind : `${kind} ${detail}`
-    if (this.told.has(key)) return
-    this.told.add(key)
-    this.hooks.trouble({ kind, detail })
   }
 
   private tryLater(afterMs: number): void {
     this.tryAtMs = now() + afterMs
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.flush(), afterMs)
-    if (!this.owes) this.timer.unref()
-    if (this.waits) return
-    this.waits = true
+    if (!this.keepsAlive) this.timer.unref()
     this.hooks.waits()
   }
 
-  private keepAliveIfOwed(): void {
-    if (this.owes) this.timer?.ref()
+  /** A stream that fails may never take what waits: the process must be able to end. */
+  private get keepsAlive(): boolean {
+    const listens = (): boolean => this.streams.some(stream => stream.listenerCount('drain') > 0)
+    return !this.failing && this.pending.keepAlive(listens)
   }
 
-  /** A stream that fails may never take it: the process must be able to end. */
-  private get owes(): boolean {
-    return !this.failing && this.debt.owes(this.hooks.awaited)
+  private fail(error: NodeJS.ErrnoException): void {
+    const known = this.failing && this.failure?.code === error.code
+    this.failure = error
+    this.tryLater(FAILING_PAUSE_MS)
+    if (known) return
+    this.tell(error)
+    process.nextTick(() => this.emit('error', error))
   }
 
-  private gap(lines: number): Uint8Array {
+  /** A program that ends when its reader has gone says so by listening; no other is to end by an 'error'. */
+  private emit(event: 'drain' | 'error', ...args: Error[]): void {
+    for (const stream of this.streams) if (stream.listenerCount(event) > 0) stream.emit(event, ...args)
+  }
+
+  private tell(error: NodeJS.ErrnoException | undefined): void {
+    const kind = error === undefined ? 'slow' : error.code
+    if (this.told.has(kind)) return
+    this.told.add(kind)
+    this.hooks.trouble(error)
+  }
+
+  private reportLosses(): void {
+    const { lost, lostBytes } = this.queue.stats
+    const { lines, bytes, nextAtMs } = this.reported
+    if (lost === lines || now() < nextAtMs) return
+    this.reported = { lines: lost, bytes: lostBytes, nextAtMs: now() + REPORT_PAUSE_MS }
+    this.hooks.lost(lost - lines, lostBytes - bytes)
+  }
+
+  private gapNotice(lines: number): string {
     const { notices } = this.settings
-    const form = notices === 'auto' ? (this.json ? 'json' : 'text') : notices
-    return Buffer.from(gapNotice(lines, form, wallClockMs()))
+    const form = notices === 'auto' ? (this.lastIsJson ? 'json' : 'text') : notices
+    return gapNotice(lines, form, wallClockMs())
   }
 
-  /** In the order of the writes and never within them, in one tick for many. A line that is merely lost is no error. */
-  private settle(done: Done, lost: boolean): void {
-    const error = lost && this.failure !== undefined ? failureError(this.failure) : null
-    if (done === UNHEARD || (error === null && isOfConsole(done))) return
-    if (this.settled.push([done, error]) === 1) process.nextTick(() => this.callBack())
-  }
-
-  private callBack(): void {
-    const { settled } = this
-    this.settled = []
-    let at = 0
-    try {
-      while (at < settled.length) {
-        const [done, error] = settled[at++]!
-        done(error)
-      }
-    } finally {
-      // One that throws is the app's affair; the others are called nevertheless.
-      const rest = settled.slice(at)
-      if (rest.length > 0 && this.settled.unshift(...rest) === rest.length) process.nextTick(() => this.callBack())
-    }
+  /** Never within the write, and in the order of the writes. A line that a slow reader loses is no error. */
+  private callBack(done: Done, lost: boolean): void {
+    const error = lost && this.failure !== undefined ? this.failure : null
+    if (done === NO_CALLBACK || (error === null && isOfConsole(done))) return
+    process.nextTick(done, error)
   }
 }
 
-export interface OutletStats {
-  /** Lines the kernel has taken. */
-  readonly written: number
-  /** Lines in the buffer. */
-  readonly waiting: number
-  /** Lines lost. */
-  readonly lost: number
-  /** Their bytes. */
-  readonly lostBytes: number
-  /** What the lines in the buffer cost. */
-  readonly bufferedBytes: number
-}
-
-const failureErrors = new Map<string, Error>()
-
-/** One object for each code: an error for each line that a full disk loses would cost more than the line. */
-function failureError(code: string): Error {
-  let error = failureErrors.get(code)
-  if (error === undefined) {
-    error = Object.assign(new Error(`write ${code}`), { code, syscall: 'write' })
-    failureErrors.set(code, error)
-  }
-  return error
-}
-
-function byteLength(data: string | Uint8Array): number {
-  return typeof data === 'string' ? Buffer.byteLength(data) : data.length
-}
-
-function endsLine(data: string | Uint8Array): boolean {
-  return (typeof data === 'string' ? data.charCodeAt(data.length - 1) : data[data.length - 1]) === NEWLINE
-}
-
-function linesOf(data: string | Uint8Array): number {
-  let lines = 0
-  if (typeof data === 'string') {
-    for (let at = data.indexOf('\n'); at !== -1; at = data.indexOf('\n', at + 1)) lines++
-  } else {
-    for (let at = data.indexOf(NEWLINE); at !== -1; at = data.indexOf(NEWLINE, at + 1)) lines++
-  }
-  return lines
+function isJson(output: Output): boolean {
+  return (typeof output === 'string' ? output.charCodeAt(0) : output[0]) === OPEN_BRACE
 }
 
 /** Whole lines of about PART_BYTES, or one line that is longer. */

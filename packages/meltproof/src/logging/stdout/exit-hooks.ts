@@ -1,95 +1,51 @@
 /**
- * Tells when the process is about to end, in time to write what waits: process.exit(), the natural end, an uncaught
- * exception, and signals that would end it, from others or by process.kill(). It changes none of them: the exit code
- * stays, and a process that a signal would have killed is killed by that signal.
+ * Tells that the process is about to end, in time to write what waits: process.exit(), the natural end, an uncaught
+ * exception, and signals, from others or by process.kill(). The exit code stays, and a process that a signal would have
+ * ended is ended by that signal.
  */
-import { deadlySignal } from './deadly-signals.ts'
-import { HeldSignals } from './exit-signals.ts'
+import { ExitSignals } from './exit-signals.ts'
+import { fatalSignal } from './fatal-signals.ts'
+import { replaceMethod } from './replace-method.ts'
 
-export interface LastWords {
-  /** There is something to say from now on: signals that end the process are held. */
-  hold(): void
+export interface ExitHooks {
+  /** Something waits from now on: see to signals too. */
+  watchSignals(): void
   undo(): void
 }
 
-/** `speak` must be quick, must not wait for the event loop, and may be called more than once. */
-export function onEnd(speak: () => void, waits: () => boolean): LastWords {
-  const signals = new HeldSignals(speak, waits)
-  const undos = [afterExitListeners(speak), beforeReallyExit(speak), beforeKillingItself(speak, signals)]
+/** `beforeExit` must be quick, must not wait for the event loop, and may be called more than once. */
+export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHooks {
+  const signals = new ExitSignals(beforeExit, isWaiting)
+  const undos = [
+    // After every 'exit' listener, because they log: pino's gives what its transport holds to its worker. No listener can
+    // be sure to be the last, but Node calls emit() in all of these cases.
+    replaceMethod(process, 'emit', (original, isOn) => (...args) => {
+      try {
+        return original(...args)
+      } finally {
+        if (args[0] === 'exit' && isOn()) beforeExit()
+      }
+    }),
+    // What process.exit() calls last, and all it calls within an 'exit' listener.
+    replaceMethod(process, 'reallyExit', (original, isOn) => (...args) => {
+      if (isOn()) beforeExit()
+      return original(...args)
+    }),
+    // A signal that a process sends to itself ends it within kill(), and handlers end by sending theirs again. A listener
+    // would wait for a loop that may have nothing left to do.
+    replaceMethod(process, 'kill', (original, isOn) => (...args) => {
+      const [pid, given] = args
+      const own = isOn() && (Number(pid) === process.pid || pid === 0) // 0 is the group that we are in
+      const signal = own ? fatalSignal(given) : undefined
+      if (signal !== undefined && signals.letThrough(signal)) beforeExit()
+      return original(...args)
+    }),
+  ]
   return {
-    hold: () => signals.hold(),
+    watchSignals: () => signals.watch(),
     undo() {
       signals.undo()
       for (const undo of undos) undo()
     },
   }
-}
-
-type Method = (this: unknown, ...args: readonly unknown[]) => unknown
-
-/** Puts `make(original, isOn)` in the place of a method of process. Undone, it only passes on if others stand in front. */
-function replace(name: string, make: (original: Method, isOn: () => boolean) => Method): () => void {
-  const host = process as unknown as Record<string, Method | undefined>
-  const original = host[name]
-  if (typeof original !== 'function') return () => undefined
-  const hadOwn = Object.hasOwn(process, name)
-  let on = true
-  const ours = make(original, () => on)
-  host[name] = ours
-  return () => {
-    on = false
-    if (host[name] !== ours) return
-    if (hadOwn) host[name] = original
-    else Reflect.deleteProperty(process, name)
-  }
-}
-
-/**
- * After every 'exit' listener, because they log: pino hands what its transport holds to its worker in one. Listeners
- * run in the order they were added, so no listener can be the last; process.emit() itself is, and it is what Node calls
- * in all of these cases.
- */
-function afterExitListeners(speak: () => void): () => void {
-  return replace(
-    'emit',
-    (original, isOn) =>
-      function (...args) {
-        if (args[0] !== 'exit' || !isOn()) return Reflect.apply(original, this, args)
-        try {
-          return Reflect.apply(original, this, args)
-        } finally {
-          speak()
-        }
-      },
-  )
-}
-
-/** What process.exit() calls last: the only word of an exit() within an 'exit' listener, or of who calls it by itself. */
-function beforeReallyExit(speak: () => void): () => void {
-  return replace(
-    'reallyExit',
-    (original, isOn) =>
-      function (...args) {
-        if (isOn()) speak()
-        return Reflect.apply(original, this, args)
-      },
-  )
-}
-
-/**
- * A signal that a process sends to itself and nobody listens for kills within kill(): handlers end by sending theirs
- * again. Ours would wait for a loop that may have nothing left to do.
- */
-function beforeKillingItself(speak: () => void, signals: HeldSignals): () => void {
-  return replace(
-    'kill',
-    (original, isOn) =>
-      function (...args) {
-        // 0 is the group that we are in.
-        const own = Number(args[0]) === process.pid || args[0] === 0
-        const signal = isOn() && own ? deadlySignal(args[1]) : undefined
-        if (signal !== undefined && signals.letThrough(signal)) speak()
-        return Reflect.apply(original, this, args)
-      },
-  )
 }

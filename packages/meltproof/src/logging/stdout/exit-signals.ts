@@ -1,60 +1,56 @@
 /**
- * Signals that are sent to end a process, held just long enough to say last words, while there are any to say: a
- * process that listens does not end as long as its event loop is stalled, which is a price only where something waits.
+ * Listens to signals that end a process, to write first what waits; only while something does, because a process that
+ * listens does not end while its event loop is stalled.
  *
- * Who listens to a signal keeps the process alive, so ours leaves before it lets the others look: libraries such as
- * signal-exit count the listeners to find out whether the process is to end, and the app's own decide as if we were
- * not there. If nobody else listens, the signal is sent again, and now it kills.
+ * Our listener removes itself before the others run: libraries such as signal-exit count the listeners to find out
+ * whether the process is to end. If nobody else listens, the signal is sent again, and now it ends the process.
  */
+import type { EventEmitter } from 'node:events'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
-/** They end a process by default; nodemon restarts with SIGUSR2. */
+/** nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
-type Held = (typeof SIGNALS)[number]
 
-/** Listening is not for nothing (about 0.1 ms), and what waited once soon waits again. */
+/** To begin to listen takes about 0.1 ms, and what waited once soon waits again. */
 const LINGER_MS = 1000
 
-export class HeldSignals {
-  private readonly waits: () => boolean
-  private held = false
-  private forGood = false
-  /** Something has waited since the last look. */
+export class ExitSignals {
+  private isWaiting: () => boolean
+  private readonly listeners = new Map<string, () => void>()
+  private watching = false
   private waited = false
   private nextLook: NodeJS.Timeout | undefined
-  private readonly listeners = new Map<string, () => void>()
 
-  /** `waits`: whether there is something to say. */
-  constructor(speak: () => void, waits: () => boolean) {
-    this.waits = waits
+  constructor(beforeExit: () => void, isWaiting: () => boolean) {
+    this.isWaiting = isWaiting
     for (const signal of SIGNALS) {
       this.listeners.set(signal, () => {
         if (!this.letThrough(signal)) return
-        speak()
+        beforeExit()
         process.kill(process.pid, signal)
       })
     }
     process.on('worker', this.onWorker)
   }
 
-  /** Something waits. Costs next to nothing where that was so a second ago. */
-  hold(): void {
+  /** Something waits from now on. */
+  watch(): void {
     this.waited = true
-    if (this.held) return
-    this.held = true
-    // Ctrl-C is to end what logs without end and without a turn of its loop.
-    for (const signal of SIGNALS) if (signal !== 'SIGINT') this.arm(signal)
-    setImmediate(() => this.arm('SIGINT')).unref()
+    if (this.watching) return
+    this.watching = true
+    // Ctrl-C is to end what logs without end in one turn of the loop.
+    for (const signal of SIGNALS) if (signal !== 'SIGINT') this.listen(signal)
+    setImmediate(() => this.listen('SIGINT')).unref()
     this.lookLater()
   }
 
-  /** Steps aside until the loop's next turn. True if nobody else listens: the next such signal does what it does by default. */
+  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it does what it does by default. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {
       process.removeListener(signal, listener)
-      // Whoever handles it may go on living; so does process 1 of a container, which no such signal kills.
-      setImmediate(() => this.arm(signal as Held)).unref()
+      // The process may go on: the app decides, and process 1 of a container is ended by no such signal.
+      setImmediate(() => this.listen(signal)).unref()
     }
     return process.listenerCount(signal) === 0
   }
@@ -67,27 +63,28 @@ export class HeldSignals {
 
   /** Threads write to the descriptors themselves, and do not tell the main thread that something waits. */
   private readonly onWorker = (): void => {
-    this.forGood = true
-    this.hold()
+    this.isWaiting = () => true
+    this.watch()
   }
 
-  /** Leaves between one and two LINGER_MS after everything was written. */
+  /** Lets go between one and two LINGER_MS after everything was written. */
   private lookLater(): void {
     this.nextLook = setTimeout(() => {
-      const keep = this.waited || this.forGood
-      this.waited = this.waits()
-      if (keep || this.waited) this.lookLater()
+      const before = this.waited
+      this.waited = this.isWaiting()
+      if (before || this.waited) this.lookLater()
       else this.release()
     }, LINGER_MS).unref()
   }
 
   private release(): void {
-    this.held = false
+    this.watching = false
     for (const [signal, listener] of this.listeners) process.removeListener(signal, listener)
   }
 
-  private arm(signal: Held): void {
+  private listen(signal: string): void {
     const listener = this.listeners.get(signal)!
-    if (this.held && !process.listeners(signal).includes(listener)) process.prependListener(signal, listener)
+    const emitter: EventEmitter = process
+    if (this.watching && !emitter.listeners(signal).includes(listener)) emitter.prependListener(signal, listener)
   }
 }

@@ -1,10 +1,6 @@
 /**
- * O_NONBLOCK of an open file that we share with others: taken for the time of one write, and given back as it was
- * found. A child that inherits the descriptor expects it to block (libuv sees to that when it starts one), and would
- * take EAGAIN for an error; another Node process expects it not to.
- *
- * Found, and not simply set to block each time: of two processes that log to one such file each would set it to block
- * while the other is about to write, and the other would wait for the reader.
+ * O_NONBLOCK of an open file that we share with others: set for the time of one write, and then as it was found. A child
+ * that inherits the descriptor expects it to block; another Node process that logs to it expects it not to.
  */
 import fs from 'node:fs'
 
@@ -13,46 +9,45 @@ export interface Handle {
   setBlocking?(blocking: boolean): number
 }
 
-/** Kept from before anything of ours or of a test's stands in for them. */
+/** Kept from before patched-fs.ts stands in for its neighbours. */
 const { openSync, readSync, closeSync } = fs
 
 /** proc_pid_fdinfo(5): `pos:\t0\nflags:\t02004002\n...`, octal. */
 const FLAGS = 'flags:'
 
-export class SharedFlag {
-  private readonly set: (blocking: boolean) => void
-  /** Read anew for every write; undefined where there is no /proc. */
+export class NonblockingFlag {
+  private readonly setBlocking: (blocking: boolean) => void
+  /** Read anew for every write; undefined where there is no /proc, and the file is taken to block. */
   private readonly info: number | undefined
   private readonly text: Buffer = Buffer.alloc(64)
 
   /** Undefined where Node has no way to set it. */
-  static of(fd: number, handle: Handle | undefined): SharedFlag | undefined {
-    return typeof handle?.setBlocking === 'function' ? new SharedFlag(fd, handle) : undefined
+  static of(fd: number, handle: Handle | undefined): NonblockingFlag | undefined {
+    return typeof handle?.setBlocking === 'function' ? new NonblockingFlag(fd, handle) : undefined
   }
 
   private constructor(fd: number, handle: Handle) {
-    this.set = blocking => void handle.setBlocking!(blocking)
+    this.setBlocking = blocking => handle.setBlocking!(blocking)
     try {
       this.info = openSync(`/proc/self/fdinfo/${fd}`, 'r')
     } catch {
-      // Then it is taken to block.
+      // See `info`.
     }
   }
 
-  /** From now on it does not block. Whether it did. */
-  take(): boolean {
-    const blocked = this.blocks()
-    if (blocked) this.set(false)
-    return blocked
+  /** Returns whether that changed it. */
+  set(): boolean {
+    const blocks = this.blocks()
+    if (blocks) this.setBlocking(false)
+    return blocks
   }
 
-  giveBack(blocked: boolean): void {
-    if (blocked) this.set(true)
+  clear(): void {
+    this.setBlocking(true)
   }
 
-  /** For good, as Node wants it. */
-  leave(blocking: boolean): void {
-    this.set(blocking)
+  close(leave: 'blocking' | 'nonblocking'): void {
+    this.setBlocking(leave === 'blocking')
     if (this.info !== undefined) closeSync(this.info)
   }
 

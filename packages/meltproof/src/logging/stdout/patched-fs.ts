@@ -1,106 +1,71 @@
 /**
- * Takes over fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() for the descriptors of the standard streams.
- * Loggers that want to be fast go past process.stdout to the descriptor: pino.destination(), and every pino transport
- * in its worker. On a full pipe they sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer without
- * bound, exactly like what they went past. All other descriptors go where they went.
+ * Leads fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() to descriptors 1 and 2 into a writer.
+ *
+ * Loggers that want to be fast write to the descriptor and not to process.stdout: pino.destination(), and every pino
+ * transport in its worker. On a full pipe they sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer
+ * without bound. Other descriptors and unusual arguments are left to Node.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import type { Outlet } from './buffered-writer.ts'
+import type { BufferedWriter } from './buffered-writer.ts'
+import { byteLength, type Output } from './line-ends.ts'
+import { type Method, replaceMethod } from './replace-method.ts'
 
-type Write = (data: string | Uint8Array) => void
-type AnyFunction = (...args: never[]) => unknown
+const METHODS = { write: outputOf, writeSync: outputOf, writev: outputOfMany, writevSync: outputOfMany }
 
-const NAMES = ['write', 'writeSync', 'writev', 'writevSync'] as const
-
-/** Returns what undoes it; a copy of ours that somebody kept then passes on to the originals. */
-export function takeOverDescriptors(outletOf: (fd: number) => Pick<Outlet, 'write'> | undefined): () => void {
-  const originals = NAMES.map(name => fs[name] as AnyFunction)
-  const [write, writeSync, writev, writevSync] = originals as [AnyFunction, AnyFunction, AnyFunction, AnyFunction]
-
-  let on = true
-  const into = (fd: unknown): Write | undefined => {
-    if (!on || (fd !== 1 && fd !== 2)) return undefined
-    const outlet = outletOf(fd)
-    return outlet === undefined ? undefined : data => outlet.write(data, undefined)
-  }
-
-  const replacements: Record<(typeof NAMES)[number], AnyFunction> = {
-    write(...args: unknown[]) {
-      const target = into(args[0])
-      const callback = args.at(-1)
-      const data = target === undefined || typeof callback !== 'function' ? undefined : dataOf(args.slice(1, -1))
-      if (data === undefined) return Reflect.apply(write, fs, args)
-      target!(data)
-      process.nextTick(callback as AnyFunction, null as never, Buffer.byteLength(data) as never, args[1] as never)
+/** Returns the undo. */
+export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): () => void {
+  const undos = Object.entries(METHODS).map(([name, outputOf]) => {
+    const isSync = name.endsWith('Sync')
+    return replaceMethod(fs, name, (original, isOn) => (...args) => {
+      const [fd, data] = args
+      const writer = isOn() && (fd === 1 || fd === 2) ? writerOf(fd) : undefined
+      const callback = isSync ? undefined : args.at(-1)
+      if (writer === undefined || (!isSync && typeof callback !== 'function')) return original(...args)
+      const output = outputOf(args.slice(1, isSync ? undefined : -1))
+      if (output === undefined) return original(...args)
+      writer.write(output, undefined)
+      const length = byteLength(output)
+      if (isSync) return length
+      process.nextTick(callback as Method, null, length, data)
       return undefined
-    },
-    writeSync(...args: unknown[]) {
-      const target = into(args[0])
-      const data = target === undefined ? undefined : dataOf(args.slice(1))
-      if (data === undefined) return Reflect.apply(writeSync, fs, args)
-      target!(data)
-      return Buffer.byteLength(data)
-    },
-    writev(...args: unknown[]) {
-      const target = into(args[0])
-      const callback = args.at(-1)
-      const views = args[1]
-      const usable = target !== undefined && areViews(views) && args.length === 3 && typeof callback === 'function'
-      if (!usable) return Reflect.apply(writev, fs, args)
-      const all = Buffer.concat(views)
-      target(all)
-      process.nextTick(callback as AnyFunction, null as never, all.length as never, views as never)
-      return undefined
-    },
-    writevSync(...args: unknown[]) {
-      const target = into(args[0])
-      if (target === undefined || !areViews(args[1]) || args.length > 2) return Reflect.apply(writevSync, fs, args)
-      const all = Buffer.concat(args[1])
-      target(all)
-      return all.length
-    },
-  } as never
-
-  for (const [i, name] of NAMES.entries()) {
-    // With what hangs on them, such as the form of util.promisify().
-    Object.defineProperties(replacements[name], Object.getOwnPropertyDescriptors(originals[i]!))
-    set(name, replacements[name])
-  }
+    })
+  })
   syncBuiltinESMExports()
-
   return () => {
-    on = false
-    for (const [i, name] of NAMES.entries()) if (fs[name] === replacements[name]) set(name, originals[i]!)
+    for (const undo of undos) undo()
     syncBuiltinESMExports()
   }
 }
 
-function set(name: string, value: AnyFunction): void {
-  Object.defineProperty(fs, name, { value, configurable: true, enumerable: true, writable: true })
-}
-
 /**
- * The data of (string, position?, encoding?), (buffer, offset?, length?, position?) or (buffer, options?); undefined
- * for what is better left to Node: a position, bad arguments, other encodings.
+ * What (string, position?, encoding?), (buffer, offset?, length?, position?) or (buffer, options?) writes. Undefined for
+ * what is better left to Node: a position, bad arguments, other encodings.
  */
-function dataOf([data, a, b, c]: readonly unknown[]): string | Uint8Array | undefined {
+function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (typeof data === 'string') {
     const atPosition = typeof a === 'number' || typeof a === 'bigint'
-    return !atPosition && (b === undefined || b === null || b === 'utf8' || b === 'utf-8') ? data : undefined
+    return !atPosition && (isAbsent(b) || b === 'utf8' || b === 'utf-8') ? data : undefined
   }
   if (!ArrayBuffer.isView(data)) return undefined
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-  if (a === undefined || a === null) return b === undefined || b === null ? bytes : undefined
-  if (typeof a === 'object' || (c !== undefined && c !== null && c !== -1)) return undefined
-  const offset = a
-  const length = b ?? bytes.length - Number(offset)
-  if (!Number.isInteger(offset) || !Number.isInteger(length)) return undefined
-  const end = (offset as number) + (length as number)
-  if ((offset as number) < 0 || (length as number) < 0 || end > bytes.length) return undefined
-  return bytes.subarray(offset as number, end)
+  if (isAbsent(a)) return isAbsent(b) ? bytes : undefined
+  if (typeof a === 'object' || !(isAbsent(c) || c === -1)) return undefined
+  const length = b ?? bytes.length - Number(a)
+  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length) return undefined
+  return bytes.subarray(a, a + length)
 }
 
-function areViews(value: unknown): value is Uint8Array[] {
-  return Array.isArray(value) && value.every(each => each instanceof Uint8Array)
+/** The same for (buffers, position?). */
+function outputOfMany([views, position]: readonly unknown[]): Output | undefined {
+  const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && isAbsent(position)
+  return usable ? Buffer.concat(views) : undefined
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0
 }

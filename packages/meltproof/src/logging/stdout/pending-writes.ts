@@ -1,78 +1,73 @@
 /**
- * What an outlet owes to those who write to it, and so whether what waits in it keeps the process alive.
- *
- * In Node any pending write does. Here only a writer that can be seen to wait does: one with a callback, one that waits
- * for 'drain', and what was written without a callback by those who wait for 'drain' now and then. Nobody waits for a
- * line of console.log, and a service whose log reader has stopped is to end by itself.
+ * Which pending writes keep the process alive. In Node all do. Here those do that somebody is seen to wait for, by a
+ * callback, by listening for 'drain', or by having listened for it before. Nobody waits for a line of console.log, and a
+ * service whose log reader has stopped is to end by itself.
  */
 
-/** The callback of a write to a stream that was given none. It is never called. */
-export const UNHEARD = (): void => undefined
+/** Stands for the callback of a write to a stream that came without one. It is never called. */
+export const NO_CALLBACK = (): void => undefined
 
 /** console.log passes a callback of its own, always the same (Node 20 to 26, also in worker threads). */
 const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as unknown as Record<string, unknown>
 
-export class OutletDebt {
-  /** Callbacks that wait. */
-  private callbacks = 0
-  /** Writes without one that wait. */
-  private unheard = 0
-  /** Somebody was told to wait, by a false or by `writableNeedDrain`, and 'drain' has not come since. */
-  private refused = false
-  /** Who writes without a callback waits for 'drain', as far as we have seen. */
-  private heeded = false
+export class PendingWrites {
+  private withCallback = 0
+  private withoutCallback = 0
+  /** Somebody was told to wait, by a `false` or by `writableNeedDrain`, and 'drain' has not come since. */
+  private toldToWait = false
+  /** As far as we have seen, who writes without a callback waits for 'drain'. */
+  private heeds = false
 
-  /** A write waits now. Whether it alone is owed. */
+  /** A write waits now. Returns whether it keeps the process alive. */
   add(done: unknown): boolean {
-    if (done === UNHEARD) {
-      this.unheard++
-      return this.heeded
+    if (isOfConsole(done)) return false
+    if (done !== NO_CALLBACK) {
+      this.withCallback++
+      return true
     }
-    if (isOfConsole(done)) return false
-    this.callbacks++
-    return true
+    this.withoutCallback++
+    return this.heeds
   }
 
-  /** It is written or given up. */
+  /** A write is written or given up. */
   settle(done: unknown): void {
-    if (done === UNHEARD) this.unheard--
-    else if (!isOfConsole(done)) this.callbacks--
+    if (done === NO_CALLBACK) this.withoutCallback--
+    else if (!isOfConsole(done)) this.withCallback--
   }
 
-  /** A write is answered with false. Whether that is news to those who wait for 'drain'. */
-  refuse(done: unknown): boolean {
+  /** The answer to a write is `false`. Returns whether that is news to the writers. */
+  tellToWait(done: unknown): boolean {
     if (isOfConsole(done)) return false
-    const before = this.refused
-    this.refused = true
-    // Told before, and wrote on.
-    if (before) this.heeded = false
-    return !before
+    const told = this.toldToWait
+    this.toldToWait = true
+    if (told) this.heeds = false // told before, and wrote on
+    return !told
   }
 
-  /** Somebody begins to wait for the 'drain' that is to come. */
-  awaited(): void {
-    this.refused = this.heeded = true
+  /** Somebody begins to listen for the 'drain' that is to come. */
+  drainAwaited(): void {
+    this.toldToWait = this.heeds = true
   }
 
   /** A readable is piped into the stream: it will wait for 'drain'. */
   piped(): void {
-    this.heeded = true
+    this.heeds = true
   }
 
   drained(): void {
-    this.refused = false
+    this.toldToWait = false
   }
 
-  /** `listens`: whether somebody waits for 'drain' at this moment. */
-  owes(listens: () => boolean): boolean {
-    if (this.callbacks > 0) return true
-    if (!this.refused || !listens()) return this.heeded && this.unheard > 0
-    this.heeded = true
+  /** `listens` tells whether somebody listens for 'drain' at this moment. */
+  keepAlive(listens: () => boolean): boolean {
+    if (this.withCallback > 0) return true
+    if (!this.toldToWait || !listens()) return this.heeds && this.withoutCallback > 0
+    this.heeds = true
     return true
   }
 }
 
-/** One of console's own, which do nothing unless there is an error; or the undefined of writes past the stream. */
+/** A callback of console's own, which does nothing unless there is an error, or none, for writes past the stream. */
 export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

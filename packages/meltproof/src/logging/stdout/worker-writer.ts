@@ -1,37 +1,44 @@
-/** An outlet of a worker thread that writes to a descriptor of the process: it keeps its account in the ledger. */
-import { Outlet, type Done, type OutletHooks, type OutletSettings } from './buffered-writer.ts'
+/** The writer of a worker thread to a descriptor of the process. It counts what it has not written in the backlog. */
+import { BufferedWriter, type Done, type WriterHooks, type WriterSettings } from './buffered-writer.ts'
+import type { Output } from './line-ends.ts'
 import type { Sink } from './sink.ts'
-import type { ThreadLedger } from './worker-backlog.ts'
+import type { WorkerBacklog } from './worker-backlog.ts'
 
-export class ThreadOutlet extends Outlet {
+export class WorkerWriter extends BufferedWriter {
   private readonly fd: 1 | 2
-  private readonly ledger: ThreadLedger
-  private inside = false
+  private readonly backlog: WorkerBacklog
+  private counted = 0
+  private locked = false
 
-  constructor(fd: 1 | 2, ledger: ThreadLedger, sink: Sink, settings: OutletSettings, hooks: OutletHooks) {
+  constructor(fd: 1 | 2, backlog: WorkerBacklog, sink: Sink, settings: WriterSettings, hooks: WriterHooks) {
     super(sink, settings, hooks)
     this.fd = fd
-    this.ledger = ledger
+    this.backlog = backlog
   }
 
-  override write(data: string | Uint8Array, done: Done | undefined): void {
-    this.locked(() => super.write(data, done))
+  override write(output: Output, done: Done | undefined): void {
+    this.withLock(() => super.write(output, done))
   }
 
   override flush(turnBytes?: number): void {
-    this.locked(() => super.flush(turnBytes))
+    this.withLock(() => super.flush(turnBytes))
   }
 
-  private locked(work: () => void): void {
-    if (this.inside) {
+  private withLock(work: () => void): void {
+    // write() calls flush().
+    if (this.locked) {
       work()
       return
     }
-    this.inside = true
-    try {
-      this.ledger.account(this.fd, work, () => this.owed)
-    } finally {
-      this.inside = false
-    }
+    this.backlog.locked(() => {
+      this.locked = true
+      try {
+        work()
+      } finally {
+        this.locked = false
+        this.backlog.add(this.fd, this.unwrittenLines - this.counted)
+        this.counted = this.unwrittenLines
+      }
+    })
   }
 }
