@@ -41,6 +41,12 @@ export function checkBoolean(name: string, value: unknown): boolean {
   return value
 }
 
+/** One of the texts `known`. */
+export function checkOneOf<T extends string>(name: string, value: T, known: readonly T[]): T {
+  if (!known.includes(value)) invalidOption(name, known.map(each => `'${each}'`).join(' or '), value)
+  return value
+}
+
 /** A function, or undefined. */
 export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function') invalidOption(name, 'a function', value)

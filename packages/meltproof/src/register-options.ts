@@ -1,6 +1,6 @@
 /** Reads the options of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns options. */
 import { invalidOption, rejectUnknown } from './options.ts'
-import type { StdoutOptions } from './logging/stdout-options.ts'
+import type { StdoutOptions } from './logging/stdout/options.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
 /** Every variable meltproof/register knows, with what it does. */

@@ -6,7 +6,7 @@
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
-import type { StdoutOptions } from './logging/stdout-options.ts'
+import type { StdoutOptions } from './logging/stdout/options.ts'
 import { install } from './logging/stdout.ts'
 import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'

@@ -1,42 +1,41 @@
 /**
  * meltproof/stdout: from install() on, what is written to process.stdout and process.stderr, by whatever logger, waits
- * for nobody. See docs/stdout.md for what that means at the edges.
+ * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/:
+ *
+ *     patched-stream.ts, patched-fs.ts    what the app writes, to the stream or to its descriptor, goes to
+ *     buffered-writer.ts                  which writes it at once, or keeps it in the
+ *       line-queue.ts                     until there is room, and loses whole lines when that is full;
+ *       pending-writes.ts                 which writes keep the process alive meanwhile
+ *     standard-stream.ts                  where it goes:
+ *       descriptor-sink.ts, stream-sink.ts  the kernel, or a stream of somebody else's
+ *     notices.ts                          what tells of lost lines
+ *     exit-hooks.ts, final-flush.ts       what is done when the process ends
+ *     worker-writer.ts, worker-backlog.ts the same for worker threads that write to a descriptor
  */
-import fs from 'node:fs'
-import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
-import { now, wallClockMs } from '../clock.ts'
-import { descriptorSink, identityOf } from './descriptor-sink.ts'
-import { takeOverDescriptors } from './descriptors.ts'
-import { type LastWords, onEnd } from './last-words.ts'
-import { lastNotice, troubleNotice } from './notices.ts'
-import { Outlet, type OutletHooks, type OutletStats } from './outlet.ts'
-import { type Patch, patchStream } from './patched-stream.ts'
-import { relaySink } from './relay-sink.ts'
-import type { Handle } from './shared-flag.ts'
-import type { Sink } from './sink.ts'
-import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout-options.ts'
-import { ThreadLedger } from './thread-ledger.ts'
-import { ThreadOutlet } from './thread-outlet.ts'
+import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
+import { descriptorSink } from './stdout/descriptor-sink.ts'
+import { type ExitHooks, onExit } from './stdout/exit-hooks.ts'
+import { FinalFlush } from './stdout/final-flush.ts'
+import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
+import { troubleNotice } from './stdout/notices.ts'
+import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
+import { patchFs } from './stdout/patched-fs.ts'
+import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
+import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } from './stdout/standard-stream.ts'
+import { WorkerBacklog } from './stdout/worker-backlog.ts'
+import { WorkerWriter } from './stdout/worker-writer.ts'
 
-export type { StdoutOptions } from './stdout-options.ts'
-export type { OutletStats } from './outlet.ts'
+export type { StdoutOptions } from './stdout/options.ts'
+export type { StreamStats } from './stdout/line-queue.ts'
 
 /** Gives the streams back what they were; what waits is handed to them. */
 export interface Uninstall {
   (): void
   /** What went through so far. Where both streams are one pipe or terminal they share a buffer, and these figures. */
-  stats(): { readonly stdout: OutletStats; readonly stderr: OutletStats }
-}
-
-type Fd = 1 | 2
-const NAMES = { 1: 'stdout', 2: 'stderr' } as const
-
-interface Installed {
-  readonly uninstall: Uninstall
-  configure(settings: StdoutSettings): void
+  stats(): { readonly stdout: StreamStats; readonly stderr: StreamStats }
 }
 
 /** Shared by every installed copy of meltproof: two of them must not stand behind each other. */
@@ -48,211 +47,110 @@ const INSTALLED = Symbol.for('meltproof.stdout')
  */
 export function install(options: StdoutOptions = {}): Uninstall {
   const settings = checkStdoutOptions(options)
-  const host = process as { [INSTALLED]?: Installed }
+  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'configure'> }
   const before = host[INSTALLED]
   if (before !== undefined) {
     if (Object.keys(options).length > 0) before.configure(settings)
     return before.uninstall
   }
-  const installed = new Streams(settings, () => Reflect.deleteProperty(host, INSTALLED))
+  const installed = new BufferedStreams(settings, () => Reflect.deleteProperty(host, INSTALLED))
   Object.defineProperty(host, INSTALLED, { value: installed, configurable: true })
   return installed.uninstall
 }
 
-class Streams implements Installed {
+class BufferedStreams {
   readonly uninstall: Uninstall
   private settings: StdoutSettings
-  private readonly ledger = ThreadLedger.ofProcess()
-  private readonly outlets = new Map<Fd, Outlet>()
-  /** Worker threads: what they write to the descriptors themselves. */
-  private readonly threadOutlets = new Map<Fd, Outlet>()
-  private readonly streams = new Map<Fd, Writable>()
-  private readonly patches = new Map<Fd, Patch>()
-  private readonly undo: (() => void)[] = []
-  private lastWords: LastWords | undefined
-  private deadlineMs = 0
+  /** One writer for both where they are one. */
+  private readonly writers = new Map<Fd, BufferedWriter>()
+  private readonly patches = new Map<Fd, StreamPatch>()
+  /** In a worker thread: for what it writes to the descriptors itself. */
+  private readonly workerWriters = new Map<Fd, WorkerWriter>()
+  private readonly backlog = WorkerBacklog.ofProcess()
+  private exitHooks: ExitHooks | undefined
+  private readonly undos: (() => void)[] = []
 
   constructor(settings: StdoutSettings, forget: () => void) {
     this.settings = settings
     // Windows has neither descriptors that do not block nor /proc; its consoles and pipes stay as they are.
-    if (process.platform !== 'win32') this.take()
-    this.uninstall = Object.assign(
-      () => {
-        forget()
-        this.giveBack()
-      },
-      { stats: () => ({ stdout: this.stats(1), stderr: this.stats(2) }) },
-    )
+    if (process.platform !== 'win32') this.patch()
+    const uninstall = (): void => {
+      forget()
+      for (const undo of this.undos) undo()
+      this.handOver()
+      for (const patch of this.patches.values()) patch.undo()
+    }
+    const stats = (fd: Fd): StreamStats => this.writers.get(fd)?.stats ?? NO_STATS
+    this.uninstall = Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
   }
 
   configure(settings: StdoutSettings): void {
     this.settings = { ...settings, descriptors: this.settings.descriptors }
-    for (const outlet of this.all()) outlet.configure(settings)
-  }
-
-  private take(): void {
-    for (const fd of [1, 2] as const) {
-      const stream = streamOf(fd)
-      if (stream === undefined) continue
-      const shared = fd === 2 && this.sharesOne() ? this.outlets.get(1) : undefined
-      const outlet = shared ?? new Outlet(this.sinkOf(fd, stream), this.settings, this.hooksOf(fd))
-      this.outlets.set(fd, outlet)
-      this.streams.set(fd, stream)
-      this.patches.set(fd, patchStream(stream, outlet))
+    for (const writers of [this.writers, this.workerWriters]) {
+      for (const writer of writers.values()) writer.configure(settings)
     }
-    if (this.settings.descriptors) this.undo.push(takeOverDescriptors(fd => this.outletOf(fd as Fd)))
-    if (!isMainThread) {
-      this.undo.push(onThreadEnd(() => this.handOver()))
-      return
+  }
+
+  private patch(): void {
+    this.patchStream(1)
+    this.patchStream(2)
+    if (this.settings.descriptors) {
+      this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
     }
-    const waits = (): boolean => [...this.all()].some(outlet => !outlet.idle)
-    const lastWords = onEnd(() => this.finish(), waits)
-    this.lastWords = lastWords
-    this.undo.push(() => lastWords.undo())
+    if (isMainThread) {
+      const finalFlush = new FinalFlush()
+      const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
+      this.exitHooks = onExit(() => finalFlush.run(this.writers, this.backlog, this.settings), isWaiting)
+      this.undos.push(this.exitHooks.undo)
+    } else {
+      const handOver = (): void => this.handOver()
+      process.on('exit', handOver)
+      this.undos.push(() => process.removeListener('exit', handOver))
+    }
   }
 
-  /** `2>&1`, or a terminal: one buffer keeps the order of both. A file takes everything at once and needs none. */
-  private sharesOne(): boolean {
-    const first = this.outlets.get(1)
-    if (!isMainThread || first === undefined || first.sink.takesAll) return false
-    const identity = identityOf(1)
-    return identity !== undefined && identity === identityOf(2)
-  }
-
-  private sinkOf(fd: Fd, stream: Writable): Sink {
-    const { write } = stream
-    if (!isMainThread || (stream as { fd?: number }).fd !== fd) {
-      return relaySink(
-        (bytes, done) => Reflect.apply(write, stream, [bytes, done]),
-        () => this.outlets.get(fd)?.flush(),
+  private patchStream(fd: Fd): void {
+    const stream = standardStream(fd)
+    if (stream === undefined) return
+    const first = this.writers.get(1)
+    // One buffer keeps the order of both. A file takes everything at once and needs none.
+    const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
+    const writer =
+      shared ??
+      new BufferedWriter(
+        standardSink(fd, stream, () => this.writers.get(fd)?.flush()),
+        this.settings,
+        this.hooksOf(fd),
       )
-    }
-    const { isTTY, _handle: handle } = stream as { isTTY?: boolean; _handle?: Handle }
-    const sink = descriptorSink(fd, isTTY === true, handle ?? undefined)
-    const other = fd === 1 && identityOf(1) === identityOf(2) ? streamOf(2) : undefined
-    return afterEarlyWrites(sink, other === undefined ? [stream] : [stream, other])
+    this.writers.set(fd, writer)
+    this.patches.set(fd, patchStream(stream, writer))
   }
 
-  private outletOf(fd: Fd): Outlet | undefined {
-    if (isMainThread) return this.outlets.get(fd)
-    const { ledger } = this
-    let outlet = this.threadOutlets.get(fd)
-    if (outlet === undefined && ledger !== undefined) {
-      const sink = descriptorSink(fd, isatty(fd), undefined)
-      outlet = new ThreadOutlet(fd, ledger, sink, this.settings, this.hooksOf(fd))
-      this.threadOutlets.set(fd, outlet)
-    }
-    return outlet
+  private workerWriterOf(fd: Fd): WorkerWriter | undefined {
+    const known = this.workerWriters.get(fd)
+    if (known !== undefined || this.backlog === undefined) return known
+    const sink = descriptorSink(fd, isatty(fd), undefined)
+    const writer = new WorkerWriter(fd, this.backlog, sink, this.settings, this.hooksOf(fd))
+    this.workerWriters.set(fd, writer)
+    return writer
   }
 
-  private hooksOf(fd: Fd): OutletHooks {
-    const streams = (): Writable[] =>
-      [...this.streams].filter(([each]) => this.outlets.get(each) === this.outlets.get(fd)).map(([, stream]) => stream)
+  private hooksOf(fd: Fd): WriterHooks {
+    const stream = STREAM_NAMES[fd]
     return {
-      waits: () => this.lastWords?.hold(),
-      trouble: trouble => this.otherThan(fd)?.note(troubleNotice(NAMES[fd], trouble)),
+      waits: () => this.exitHooks?.watchSignals(),
+      trouble: error => {
+        const other = this.writers.get(fd === 1 ? 2 : 1)
+        if (other !== this.writers.get(fd)) other?.addNotice(troubleNotice(stream, error))
+      },
       lost(lines, bytes) {
-        if (logLosses.hasSubscribers) logLosses.publish({ stream: NAMES[fd], lines, bytes })
-      },
-      drained() {
-        for (const stream of streams()) stream.emit('drain')
-      },
-      awaited: () => streams().some(stream => stream.listenerCount('drain') > 0),
-      failed(error) {
-        // A program that ends when its reader has gone says so by listening; nobody else is to die of it.
-        for (const stream of streams()) if (stream.listenerCount('error') > 0) stream.emit('error', error)
+        if (logLosses.hasSubscribers) logLosses.publish({ stream, lines, bytes })
       },
     }
-  }
-
-  private otherThan(fd: Fd): Outlet | undefined {
-    const other = this.outlets.get(fd === 1 ? 2 : 1)
-    return other === this.outlets.get(fd) ? undefined : other
-  }
-
-  private all(): Set<Outlet> {
-    return new Set([...this.outlets.values(), ...this.threadOutlets.values()])
-  }
-
-  /** The process ends: write what the readers take in time, and say what they did not. */
-  private finish(): void {
-    // One limit for everything that comes together; a later end, after a signal that did not kill, has its own.
-    if (now() > this.deadlineMs + 100) this.deadlineMs = now() + this.settings.flushMs
-    const cell = new Int32Array(new SharedArrayBuffer(4))
-    for (;;) {
-      let waits = (this.ledger?.owed(1) ?? 0) + (this.ledger?.owed(2) ?? 0) > 0
-      for (const outlet of this.all()) {
-        if (!outlet.idle) outlet.flush(Number.POSITIVE_INFINITY)
-        waits ||= !outlet.idle && !outlet.failing
-      }
-      if (!waits || now() >= this.deadlineMs) break
-      Atomics.wait(cell, 0, 0, 1)
-    }
-    this.ledger?.close()
-    for (const [fd, outlet] of this.outlets) {
-      const together = this.otherThan(fd) === undefined
-      if (together && fd === 2 && this.outlets.size > 1) continue
-      const fromThreads = this.ledger?.takeOwed(fd) ?? 0
-      const more = together ? (this.ledger?.takeOwed(2) ?? 0) : 0
-      const lines = outlet.abandon() + fromThreads + more
-      if (lines > 0) this.tellLoss(fd, together ? 'stdout and stderr' : NAMES[fd], lines)
-    }
-  }
-
-  private tellLoss(fd: Fd, stream: string, lines: number): void {
-    const { lossFile } = this.settings
-    if (lossFile !== undefined) {
-      try {
-        fs.appendFileSync(
-          lossFile,
-          `${JSON.stringify({ time: wallClockMs(), pid: process.pid, stream, lost: lines })}\n`,
-        )
-        return
-      } catch {
-        // Then the other stream has to do.
-      }
-    }
-    this.otherThan(fd)?.note(lastNotice(stream, lines))
-  }
-
-  private giveBack(): void {
-    for (const undo of this.undo) undo()
-    this.handOver()
-    for (const patch of this.patches.values()) patch.undo()
   }
 
   private handOver(): void {
-    for (const outlet of this.all()) {
-      const [fd] = [...this.outlets].find(([, each]) => each === outlet) ?? []
-      if (fd === undefined) outlet.flush(Number.POSITIVE_INFINITY)
-      else outlet.handOver(bytes => this.patches.get(fd)!.writeOriginal(bytes))
-    }
-  }
-
-  private stats(fd: Fd): OutletStats {
-    return this.outlets.get(fd)?.stats ?? { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 }
-  }
-}
-
-/** What was written before us goes first, and as long as libuv writes it nothing of ours touches the descriptor. */
-function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
-  const early = new Set(streams.filter(({ writableLength }) => writableLength > 0))
-  if (early.size === 0) return sink
-  for (const stream of early) stream.write('', () => early.delete(stream))
-  return { ...sink, write: bytes => (early.size > 0 ? 0 : sink.write(bytes)) }
-}
-
-function onThreadEnd(speak: () => void): () => void {
-  process.on('exit', speak)
-  return () => process.removeListener('exit', speak)
-}
-
-/** Undefined for a stream that can not be had, such as one whose descriptor is closed. */
-function streamOf(fd: Fd): Writable | undefined {
-  try {
-    const stream: Writable | undefined = process[NAMES[fd]]
-    return typeof stream?.write === 'function' ? stream : undefined
-  } catch {
-    return undefined
+    for (const writer of this.workerWriters.values()) writer.flush(Number.POSITIVE_INFINITY)
+    for (const [fd, writer] of this.writers) writer.handOver(this.patches.get(fd)!.writeOriginal)
   }
 }

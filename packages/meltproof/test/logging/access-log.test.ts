@@ -9,14 +9,14 @@ import { pino } from 'pino'
 import { sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { protect } from '../../src/index.ts'
-import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-line.ts'
-import { type AccessLogOptions, accessLog, masked } from '../../src/logging/access-log.ts'
-import { clean } from '../../src/logging/clean.ts'
-import { always, shareAt } from '../../src/logging/sampler.ts'
+import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-log/access-line.ts'
+import { maskedAddress } from '../../src/logging/access-log/masked-address.ts'
+import { type AccessLogOptions, accessLog } from '../../src/logging/access-log.ts'
+import { safeText } from '../../src/logging/access-log/safe-text.ts'
+import { isAlwaysLogged, shareAt } from '../../src/logging/access-log/sampling.ts'
 
 const ENTRY: AccessEntry = {
-  time: '2026-11-21T10:00:00.000Z',
-  clfTime: '21/Nov/2026:10:00:00 +0000',
+  arrived: new Date('2026-11-21T10:00:00.000Z'),
   method: 'GET',
   url: '/',
   httpVersion: '1.1',
@@ -86,7 +86,7 @@ describe('a line', () => {
         const json = jsonLine(entry)
         assert.match(json, SAFE)
         const parsed = JSON.parse(json) as Record<string, unknown>
-        assert.equal(parsed['url'], clean(url, 2048))
+        assert.equal(parsed['url'], safeText(url, 2048))
         assert.equal(parsed['status'], 200)
         const combined = combinedLine(entry)
         assert.match(combined, SAFE)
@@ -115,9 +115,14 @@ describe('sampling', () => {
     )
   })
 
-  it('never touches errors, sheds and clients that gave up', () => {
-    assert.ok(always(500, 'answered') && always(404, 'answered') && always(503, 'shed') && always(0, 'aborted'))
-    assert.ok(!always(200, 'answered') && !always(304, 'answered'))
+  it('never leaves out errors, sheds and aborted requests', () => {
+    assert.ok(
+      isAlwaysLogged(500, 'answered') &&
+        isAlwaysLogged(404, 'answered') &&
+        isAlwaysLogged(503, 'shed') &&
+        isAlwaysLogged(0, 'aborted'),
+    )
+    assert.ok(!isAlwaysLogged(200, 'answered') && !isAlwaysLogged(304, 'answered'))
   })
 })
 
@@ -130,7 +135,7 @@ describe('masked addresses', () => {
     ['::1', '0:0:0::'],
     ['fe80::1%eth0', 'fe80:0:0::'],
   ] as const) {
-    it(full, () => assert.equal(masked(full), shown))
+    it(full, () => assert.equal(maskedAddress(full), shown))
   }
 })
 

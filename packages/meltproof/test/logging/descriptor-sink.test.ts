@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import { describe, it } from 'node:test'
-import { descriptorSink } from '../../src/logging/descriptor-sink.ts'
-import type { Handle } from '../../src/logging/shared-flag.ts'
+import { descriptorSink } from '../../src/logging/stdout/descriptor-sink.ts'
+import type { Handle } from '../../src/logging/stdout/nonblocking-flag.ts'
 import { newFile, Pipe } from './child.ts'
 
 describe('the sink of a descriptor', () => {

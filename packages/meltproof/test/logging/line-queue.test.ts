@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { LineQueue, PIECE_OVERHEAD } from '../../src/logging/line-queue.ts'
+import { LineQueue, PIECE_OVERHEAD } from '../../src/logging/stdout/line-queue.ts'
+import { CUT_NOTICE } from '../../src/logging/stdout/notices.ts'
 
-const CUT = '~CUT\n'
+const CUT = CUT_NOTICE.trimEnd()
 const GAP = /^~GAP (\d+)$/
 
 /** A queue with a reader of its output. */
@@ -12,10 +13,9 @@ function bench(maxBytes: number, drop: 'newest' | 'oldest') {
   let out = ''
   const settled: [number, boolean][] = []
   const queue = new LineQueue<number>(
-    { maxBytes, drop },
+    { bufferBytes: maxBytes, drop },
     {
-      gap: lines => Buffer.from(`~GAP ${lines}\n`),
-      cut: () => Buffer.from(CUT),
+      gapNotice: lines => `~GAP ${lines}\n`,
       settled: (done, lost) => settled.push([done, lost]),
     },
   )
@@ -28,7 +28,7 @@ function bench(maxBytes: number, drop: 'newest' | 'oldest') {
     queue,
     settled,
     take,
-    push: (text: string, done?: number) => queue.push(Buffer.from(text), done),
+    push: (text: string, done?: number) => queue.push(text, done),
     write(maxTaken: number, batch = 64): number {
       const bytes = queue.peek(batch)
       return bytes === undefined ? 0 : take(bytes, Math.min(maxTaken, bytes.length))
@@ -43,15 +43,15 @@ function bench(maxBytes: number, drop: 'newest' | 'oldest') {
     read() {
       const lines = out.split('\n')
       const tail = lines.pop()!
-      const whole = lines.filter(line => !GAP.test(line) && !line.endsWith('~CUT'))
-      const cut = lines.filter(line => line.endsWith('~CUT')).length
+      const whole = lines.filter(line => !GAP.test(line) && !line.endsWith(CUT))
+      const cut = lines.filter(line => line.endsWith(CUT)).length
       const told = lines.reduce((sum, line) => sum + Number(GAP.exec(line)?.[1] ?? 0), 0)
       return { whole, cut, told, tail }
     },
   }
 }
 
-type Step = { push: string } | { write: number; batch: number } | { holdFor: number; fails: boolean }
+type Step = { push: string } | { write: number; batch: number }
 
 const text = fc.oneof(
   fc.nat({ max: 60 }).map(length => `${'x'.repeat(length)}\n`),
@@ -63,7 +63,6 @@ const writing = fc.record({ write: fc.nat({ max: 300 }), batch: fc.integer({ min
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: text.map(push => ({ push })) },
   { weight: 3, arbitrary: writing },
-  { weight: 1, arbitrary: fc.record({ holdFor: fc.nat({ max: 8 }), fails: fc.boolean() }) },
 )
 
 /** Every user line gets its number, so that order, tearing and doubling show. */
@@ -76,7 +75,7 @@ it('holds no more for a thousand empty writes than its limit', () => {
   const b = bench(400, 'newest')
   b.push('a line\n', 0)
   for (let i = 1; i <= 1000; i++) b.push('', i)
-  assert.ok(b.queue.used <= 400, `${b.queue.used}`)
+  assert.ok(b.queue.stats.bufferedBytes <= 400, `${b.queue.stats.bufferedBytes}`)
   b.drain()
   assert.deepEqual(
     b.settled.map(([done]) => done).sort((x, y) => x - y),
@@ -95,28 +94,15 @@ describe('whatever is logged and however it is read', () => {
           const last = logged.pop()!
           const b = bench(maxBytes, drop)
           let pushed = 0
-          let held: { bytes: Uint8Array; steps: number; fails: boolean } | undefined
           for (const each of steps) {
-            if (held !== undefined && held.steps-- <= 0) {
-              if (held.fails) b.queue.release()
-              else b.take(held.bytes, held.bytes.length)
-              held = undefined
-            }
             if ('push' in each) {
               b.push(pushes[pushed]!, pushed)
               pushed++
               // A notice or two may each stand beyond the limit.
-              assert.ok(b.queue.used <= maxBytes + 6 * (PIECE_OVERHEAD + 20), `${b.queue.used} of ${maxBytes}`)
-            } else if (held !== undefined) {
-              // One writer at a time.
-            } else if ('write' in each) {
-              b.write(each.write, each.batch)
-            } else {
-              const bytes = b.queue.peek(200, true)
-              if (bytes !== undefined) held = { bytes, steps: each.holdFor, fails: each.fails }
-            }
+              const { bufferedBytes } = b.queue.stats
+              assert.ok(bufferedBytes <= maxBytes + 6 * (PIECE_OVERHEAD + 20), `${bufferedBytes} of ${maxBytes}`)
+            } else b.write(each.write, each.batch)
           }
-          if (held !== undefined) b.take(held.bytes, held.bytes.length)
           b.drain()
           assert.ok(b.queue.empty)
           const seen = b.read()
@@ -124,28 +110,26 @@ describe('whatever is logged and however it is read', () => {
           const whole = logged.filter(line => got.has(line))
           assert.deepEqual(seen.whole, whole, 'lines that were logged, each once, in order')
           const lastLost = last !== '' && seen.tail !== last ? 1 : 0
-          assert.equal(seen.whole.length + b.queue.lost, logged.length + lastLost)
-          assert.equal(b.queue.written, seen.whole.length)
-          assert.equal(seen.told, b.queue.lost, 'the notices tell of every lost line')
-          assert.ok(seen.cut <= b.queue.lost)
-          assert.equal(b.queue.unreported, 0)
-          assert.equal(b.queue.used, 0)
-          assert.equal(b.queue.waiting, 0)
+          const { written, waiting, lost, lostBytes, bufferedBytes } = b.queue.stats
+          assert.equal(seen.whole.length + lost, logged.length + lastLost)
+          assert.equal(written, seen.whole.length)
+          assert.equal(seen.told, lost, 'the notices tell of every lost line')
+          assert.ok(seen.cut <= lost)
+          const theirs = b.out.replace(/^~GAP \d+\n/gm, '').replaceAll(CUT_NOTICE, '')
+          assert.equal(theirs.length + lostBytes, pushes.join('').length, 'every byte')
+          assert.deepEqual([b.queue.unreported, bufferedBytes, waiting], [0, 0, 0])
           assert.deepEqual(
             b.settled.map(([done]) => done).sort((x, y) => x - y),
             pushes.map((_, i) => i),
             'every callback, once',
           )
         }),
-        { numRuns: 2000 },
+        { numRuns: 5000 },
       )
     })
 
     it(`given up at any moment, what was told and what was not are all that is missing, losing the ${drop}`, () => {
-      const steps = fc.array(
-        step.filter(each => !('holdFor' in each)),
-        { maxLength: 60 },
-      )
+      const steps = fc.array(step, { maxLength: 60 })
       fc.assert(
         fc.property(steps, steps, fc.integer({ min: 400, max: 3000 }), (first, second, maxBytes) => {
           const all: (Step | 'abandon')[] = [...first, 'abandon', ...second, { push: '\n' }]
@@ -155,10 +139,8 @@ describe('whatever is logged and however it is read', () => {
           let pushed = 0
           let untold = 0
           for (const each of all) {
-            if (each === 'abandon') {
-              b.queue.abandon()
-              untold = b.queue.takeUnreported()
-            } else if ('push' in each) b.push(pushes[pushed++]!)
+            if (each === 'abandon') untold = b.queue.abandon()
+            else if ('push' in each) b.push(pushes[pushed++]!)
             else if ('write' in each) b.write(each.write, each.batch)
           }
           b.drain()
@@ -168,45 +150,13 @@ describe('whatever is logged and however it is read', () => {
             seen.whole,
             logged.filter(line => got.has(line)),
           )
-          assert.equal(seen.whole.length + b.queue.lost, logged.length)
-          assert.equal(seen.told + untold, b.queue.lost)
+          const { lost } = b.queue.stats
+          assert.equal(seen.whole.length + lost, logged.length)
+          assert.equal(seen.told + untold, lost)
         }),
-        { numRuns: 2000 },
+        { numRuns: 5000 },
       )
     })
-  }
-})
-
-describe('lines that are turned away', () => {
-  it('leave the queue as if they had been pushed', () => {
-    const filling = fc.oneof({ weight: 6, arbitrary: text.map(push => ({ push })) }, { weight: 1, arbitrary: writing })
-    let away = 0
-    fc.assert(
-      fc.property(
-        fc.array(filling, { minLength: 50, maxLength: 120 }),
-        fc.integer({ min: 400, max: 3000 }),
-        (steps, maxBytes) => {
-          const [pushing, turning] = [bench(maxBytes, 'newest'), bench(maxBytes, 'newest')]
-          for (const [i, each] of steps.entries()) {
-            if ('write' in each) for (const b of [pushing, turning]) b.write(each.write, each.batch)
-            if (!('push' in each)) continue
-            pushing.push(each.push, i)
-            if (turning.queue.turnsAway && each.push.endsWith('\n')) {
-              turning.queue.turnAway(each.push.split('\n').length - 1, each.push.length, i)
-              away++
-            } else turning.push(each.push, i)
-            assert.deepEqual(stateOf(turning), stateOf(pushing))
-          }
-        },
-      ),
-      { numRuns: 1000 },
-    )
-    assert.ok(away > 1000, `${away} is too few to know`)
-  })
-
-  function stateOf({ queue, settled, out }: ReturnType<typeof bench>) {
-    const { written, waiting, lost, lostBytes, unreported, used } = queue
-    return { written, waiting, lost, lostBytes, unreported, used, settled: settled.join(' '), out }
   }
 })
 
@@ -258,7 +208,7 @@ describe('a full queue', () => {
     b.push('done\n')
     b.push('next\n')
     b.drain()
-    assert.equal(b.out, `loading${CUT}~GAP 1\nnext\n`)
+    assert.equal(b.out, `loading${CUT_NOTICE}~GAP 1\nnext\n`)
   })
 
   it('takes a line back whose parts all still wait', () => {
@@ -276,16 +226,9 @@ describe('a full queue', () => {
       b.push(`${'x'.repeat(5000)}\n`)
       b.write(0, 4096)
     }
-    assert.ok(b.queue.used < 400, `${b.queue.used}`)
+    assert.ok(b.queue.stats.bufferedBytes < 400, `${b.queue.stats.bufferedBytes}`)
     b.drain()
     assert.equal(b.out, '~GAP 1000\n')
-  })
-
-  it('keeps no more of a large write than it accepted', () => {
-    const b = bench(100_000, 'newest')
-    b.queue.push(Buffer.from(`${'x'.repeat(99)}\n`.repeat(10_000)))
-    const kept = b.queue.peek(1)
-    assert.ok(kept !== undefined && kept.buffer.byteLength < 70_000)
   })
 })
 

@@ -1,10 +1,10 @@
-/** What a URL carries that is nobody's business, in whatever way it is written. */
+/** Secrets in URLs are redacted, however they are written. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { percentDecoded } from '../../src/logging/percent.ts'
-import { redactTarget } from '../../src/logging/redact.ts'
-import { secretNames } from '../../src/logging/secret-names.ts'
+import { percentDecoded } from '../../src/logging/access-log/percent-decoded.ts'
+import { redactTarget } from '../../src/logging/access-log/redact.ts'
+import { secretNames } from '../../src/logging/access-log/secret-names.ts'
 
 const isSecret = secretNames([])
 

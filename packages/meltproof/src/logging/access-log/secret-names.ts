@@ -2,9 +2,9 @@
  * Which query parameters carry secrets, by their names. Pure; linear in a name's length.
  *
  * A name is read as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`).
- * Case, `-`, `_` and digits at the end make no difference. docs/access-log.md says which names these are: keep it true.
+ * Case, `-`, `_` and digits at the end make no difference. docs/access-log.md lists these names: keep it true.
  */
-import { percentDecoded } from './percent.ts'
+import { percentDecoded } from './percent-decoded.ts'
 
 /** Secret as a whole segment only: `zip_code`, `sort_key` and `requires_auth` are not. */
 const SEGMENTS = ['assertion', 'auth', 'code', 'key', 'pin', 'samlresponse', 'session', 'sid']
@@ -14,37 +14,18 @@ const WORDS = ['authorization', 'cookie', 'csrf', 'cvc', 'cvv', 'jwt', 'otp', 'p
 
 /** Secret at the end of a segment, even where words are written together: `accesstoken`. No other word ends so. */
 const ENDINGS = [
-  'accesskey',
-  'apikey',
-  'authcode',
-  'authkey',
-  'authorizationcode',
-  'clientassertion',
-  'codeverifier',
-  'credential',
-  'credentials',
-  'encryptionkey',
-  'masterkey',
-  'oauthverifier',
-  'passcode',
-  'passphrase',
-  'passwd',
-  'password',
-  'passwordconfirm',
-  'passwordconfirmation',
-  'privatekey',
+  'token(?:hint)?',
   'secret',
-  'secretkey',
-  'sessid',
-  'sessionid',
-  'sessionkey',
-  'sharedkey',
+  'password(?:confirm(?:ation)?)?',
+  'pass(?:wd|phrase|code)',
   'signature',
-  'signingkey',
-  'subscriptionkey',
-  'token',
-  'tokenhint',
-  'verificationcode',
+  'credentials?',
+  'sess(?:ion)?id',
+  '(?:auth|authorization|verification)code',
+  'codeverifier',
+  'oauthverifier',
+  'clientassertion',
+  '(?:api|access|auth|encryption|master|private|secret|session|shared|signing|subscription)key',
 ]
 
 const WHOLE: ReadonlySet<string> = new Set([...SEGMENTS, ...WORDS])
@@ -63,21 +44,17 @@ const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
 /** Tells whether a parameter of this name, as it stands in a URL, carries a secret; one of the `added` names does. */
 export function secretNames(added: readonly string[]): (rawName: string) => boolean {
   const addedNames: ReadonlySet<string> = new Set(added.map(folded))
-  const isPlainSecret = (name: string): boolean => WHOLE.has(name) || ENDING.test(name) || addedNames.has(name)
+  const isSecretPart = (part: string): boolean => WHOLE.has(part) || ENDING.test(part)
   const isSecret = (text: string): boolean => {
     const name = folded(text)
-    if (addedNames.has(name)) return true
-    const bare = withoutDigits(name)
-    return WHOLE.has(bare) || ENDING.test(bare)
+    return addedNames.has(name) || isSecretPart(withoutDigits(name))
   }
   return rawName => {
-    // Nearly all names are this plain.
-    if (PLAIN.test(rawName)) return isPlainSecret(rawName)
     const name = percentDecoded(rawName)
-    if (PLAIN.test(name)) return isPlainSecret(name)
+    // As nearly all names are.
+    if (PLAIN.test(name)) return isSecretPart(name) || addedNames.has(name)
     // As a whole too: `api.key`, and an added `user.phone`.
     if (isSecret(name)) return true
-    if (!BETWEEN_SEGMENTS.test(name)) return endsInWord(name)
     return name.split(BETWEEN_SEGMENTS).some(segment => isSecret(segment) || endsInWord(segment))
   }
 }
@@ -93,7 +70,7 @@ function folded(text: string): string {
   return lower.replace(NO_LETTERS, '') || lower
 }
 
-/** `password2` as `password`. */
+/** `password2` as `password`. A pattern such as /\d+$/ would look at every run of digits to its end. */
 function withoutDigits(name: string): string {
   let end = name.length
   while (end > 0 && isDigit(name.charCodeAt(end - 1))) end--

@@ -1,8 +1,8 @@
-/** Signals are held while something waits, and for a while after: on a fake clock. */
+/** We listen to signals while something waits, and for a while after: on a fake clock. */
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, mock } from 'node:test'
-import { HeldSignals } from '../../src/logging/held-signals.ts'
+import { ExitSignals } from '../../src/logging/stdout/exit-signals.ts'
 
 const listening = (): number[] =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))
@@ -18,12 +18,14 @@ function pass(ms: number): void {
   for (let each = 0; each < ms; each += 100) mock.timers.tick(100)
 }
 
-async function held(work: (signals: HeldSignals, set: (waits: boolean) => void) => Promise<void>): Promise<void> {
+async function withSignals(
+  work: (signals: ExitSignals, set: (waits: boolean) => void) => Promise<void>,
+): Promise<void> {
   let waits = false
   mock.timers.enable({ apis: ['setTimeout'] })
   // For those who import from node:timers.
   syncBuiltinESMExports()
-  const signals = new HeldSignals(
+  const signals = new ExitSignals(
     () => undefined,
     () => waits,
   )
@@ -38,11 +40,11 @@ async function held(work: (signals: HeldSignals, set: (waits: boolean) => void) 
   }
 }
 
-describe('held signals', () => {
-  it('are those that end a process, SIGINT from the next turn on', async () => {
-    await held(async signals => {
+describe('signals that end a process', () => {
+  it('are listened to while something waits, SIGINT from the next turn on', async () => {
+    await withSignals(async signals => {
       assert.deepEqual(counts(), NONE)
-      signals.hold()
+      signals.watch()
       assert.deepEqual(counts(), [1, 0, 1, 1, 1])
       await turn()
       assert.deepEqual(counts(), ALL)
@@ -50,10 +52,10 @@ describe('held signals', () => {
     assert.deepEqual(counts(), NONE)
   })
 
-  it('are let go one to two seconds after all is written', async () => {
-    await held(async (signals, set) => {
+  it('are left alone one to two seconds after all is written', async () => {
+    await withSignals(async (signals, set) => {
       set(true)
-      signals.hold()
+      signals.watch()
       await turn()
       pass(5500)
       assert.deepEqual(counts(), ALL)
@@ -62,17 +64,17 @@ describe('held signals', () => {
       assert.deepEqual(counts(), ALL)
       pass(1100)
       assert.deepEqual(counts(), NONE)
-      signals.hold()
+      signals.watch()
       await turn()
       pass(500)
-      signals.hold()
+      signals.watch()
       pass(1000)
       assert.deepEqual(counts(), ALL)
     })
   })
 
-  it('stay for good once there are worker threads', async () => {
-    await held(async () => {
+  it('are listened to for good once there are worker threads', async () => {
+    await withSignals(async () => {
       process.emit('worker', undefined as never)
       await turn()
       pass(10_000)
@@ -81,9 +83,9 @@ describe('held signals', () => {
     assert.equal(process.listenerCount('worker'), 0)
   })
 
-  it('step aside for a turn', async () => {
-    await held(async signals => {
-      signals.hold()
+  it('are left alone for a turn when they are let through', async () => {
+    await withSignals(async signals => {
+      signals.watch()
       await turn()
       assert.equal(signals.letThrough('SIGTERM'), before[3] === 0)
       assert.deepEqual(counts(), [1, 1, 1, 0, 1])

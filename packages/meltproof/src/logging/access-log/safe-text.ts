@@ -1,6 +1,6 @@
 /**
- * Makes what a client sent safe to stand in a log: nothing in it can end the line, pretend to be another, move a
- * terminal's cursor or turn its text around. Pure.
+ * Makes what a client sent safe to stand in a log: nothing in it ends the line, pretends to be another, moves a
+ * terminal's cursor or turns its text around. Pure.
  */
 
 /**
@@ -11,11 +11,11 @@ const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
-/** Such characters as `\x0a` or `\u2028`; what is longer than `most` characters ends in an ellipsis. */
-export function clean(text: string, most: number): string {
+/** Writes such characters as `\x0a` or `\u2028`; what is longer than `most` characters ends in an ellipsis. */
+export function safeText(text: string, most: number): string {
   const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
   return short.replace(UNSAFE, character => {
-    const code = character.charCodeAt(0)
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+    const code = character.charCodeAt(0).toString(16)
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
   })
 }

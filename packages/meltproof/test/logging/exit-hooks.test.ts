@@ -1,9 +1,9 @@
-/** Who speaks last, and when: the ways to end that a process can take by itself. */
+/** The hook runs last, in all the ways in which a process can end itself. */
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { describe, it } from 'node:test'
-import { deadlySignal } from '../../src/logging/deadly-signals.ts'
-import { onEnd } from '../../src/logging/last-words.ts'
+import { fatalSignal } from '../../src/logging/stdout/fatal-signals.ts'
+import { onExit } from '../../src/logging/stdout/exit-hooks.ts'
 
 /** With process.kill() and process.reallyExit() that only note that they were called. */
 function spied(work: (said: string[]) => void): string[] {
@@ -12,7 +12,7 @@ function spied(work: (said: string[]) => void): string[] {
   const said: string[] = []
   host['kill'] = (...args: unknown[]) => said.push(`kill ${String(args[1])}`)
   host['reallyExit'] = (code: number) => said.push(`exit ${code}`)
-  const { undo } = onEnd(() => said.push('last words'), NOTHING)
+  const { undo } = onExit(() => said.push('hook'), NOTHING)
   try {
     work(said)
   } finally {
@@ -23,23 +23,23 @@ function spied(work: (said: string[]) => void): string[] {
 }
 
 const { pid } = process
-/** Waits. */
+/** Nothing waits. */
 const NOTHING = (): boolean => false
 const really = (code: number): void => (process as unknown as { reallyExit(code: number): void }).reallyExit(code)
 
-describe('last words', () => {
-  it('come before a signal that ends the process which sends it', () => {
+describe('the exit hook', () => {
+  it('runs before a signal that ends the process which sends it', () => {
     assert.deepEqual(
       spied(() => {
         process.kill(pid, 'SIGKILL')
         process.kill(0, 'SIGALRM')
         process.kill(pid, constants.signals.SIGKILL)
       }),
-      ['last words', 'kill SIGKILL', 'last words', 'kill SIGALRM', 'last words', 'kill 9'],
+      ['hook', 'kill SIGKILL', 'hook', 'kill SIGALRM', 'hook', 'kill 9'],
     )
   })
 
-  it('do not come for other processes, questions, what is no end, and what somebody listens for', () => {
+  it('does not run for other processes, signal 0, signals that end nothing, and those somebody listens for', () => {
     const listener = (): void => undefined
     process.on('SIGALRM', listener)
     const said = spied(() => {
@@ -57,23 +57,23 @@ describe('last words', () => {
     assert.equal(said.length, 5)
   })
 
-  it('come before reallyExit()', () => {
+  it('runs before reallyExit()', () => {
     assert.deepEqual(
       spied(() => really(4)),
-      ['last words', 'exit 4'],
+      ['hook', 'exit 4'],
     )
   })
 
-  it('are taken back, also where somebody stands in front', () => {
+  it('is taken back, also where somebody has replaced the method since', () => {
     const { emit, kill } = process
-    onEnd(() => undefined, NOTHING).undo()
+    onExit(() => undefined, NOTHING).undo()
     assert.equal(process.emit, emit)
     assert.equal(process.kill, kill)
     assert.equal(Object.hasOwn(process, 'emit'), false)
     const said: string[] = []
     const host = process as unknown as Record<string, (...args: unknown[]) => unknown>
     host['kill'] = () => true
-    const { undo } = onEnd(() => said.push('last words'), NOTHING)
+    const { undo } = onExit(() => said.push('hook'), NOTHING)
     const ours = host['kill']!
     const front = (...args: unknown[]): unknown => ours(...args)
     host['kill'] = front
@@ -84,9 +84,9 @@ describe('last words', () => {
     assert.deepEqual(said, [])
   })
 
-  it('know what SIGTERM is by default, and that Node keeps SIGPROF', () => {
-    assert.equal(deadlySignal(undefined), 'SIGTERM')
-    assert.equal(deadlySignal(constants.signals.SIGINT), 'SIGINT')
-    for (const other of ['SIGPROF', 'SIGNONE', -1, 0]) assert.equal(deadlySignal(other), undefined)
+  it('takes SIGTERM for the default, and leaves SIGPROF to Node', () => {
+    assert.equal(fatalSignal(undefined), 'SIGTERM')
+    assert.equal(fatalSignal(constants.signals.SIGINT), 'SIGINT')
+    for (const other of ['SIGPROF', 'SIGNONE', -1, 0]) assert.equal(fatalSignal(other), undefined)
   })
 })

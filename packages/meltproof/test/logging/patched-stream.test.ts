@@ -1,23 +1,24 @@
-/** A stream with an outlet behind it is still the Writable its callers know. */
+/** A stream that writes through a buffered writer is still the Writable that its callers know. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough, pipeline, Readable } from 'node:stream'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { Outlet } from '../../src/logging/outlet.ts'
-import { patchStream } from '../../src/logging/patched-stream.ts'
+import { BufferedWriter } from '../../src/logging/stdout/buffered-writer.ts'
+import { patchStream } from '../../src/logging/stdout/patched-stream.ts'
 
-/** An outlet keeps the process alive for some writes only; its tests have to for all. */
+/** A writer keeps the process alive for some writes only; these tests need it for all. */
 const awake = setInterval(() => undefined, 1000)
 after(() => clearInterval(awake))
 
 /** A stream whose kernel takes `room` more bytes. */
-function make({ room = 0, maxBytes = 1_000_000 } = {}) {
+function make({ room = 0, bufferBytes = 1_000_000 } = {}) {
   const kernel = { room, text: '', bytes: Buffer.alloc(0), error: undefined as string | undefined, writes: 0 }
   const stream = new PassThrough()
   const failures: Error[] = []
-  const outlet = new Outlet(
+  stream.on('error', error => failures.push(error))
+  const writer = new BufferedWriter(
     {
       batchBytes: 4096,
       takesAll: false,
@@ -33,21 +34,18 @@ function make({ room = 0, maxBytes = 1_000_000 } = {}) {
       },
       close: () => undefined,
     },
-    { maxBytes, drop: 'newest', notices: 'auto' },
+    { bufferBytes, drop: 'newest', notices: 'auto' },
     {
       waits: () => undefined,
       trouble: () => undefined,
       lost: () => undefined,
-      drained: () => void stream.emit('drain'),
-      awaited: () => stream.listenerCount('drain') > 0,
-      failed: error => failures.push(error),
     },
   )
-  const patch = patchStream(stream, outlet)
-  return { kernel, stream, outlet, patch, failures }
+  const patch = patchStream(stream, writer)
+  return { kernel, stream, writer, patch, failures }
 }
 
-describe('a stream with an outlet', () => {
+describe('a stream with a buffered writer', () => {
   it('writes in the call what the kernel takes', () => {
     const { kernel, stream } = make({ room: 100 })
     assert.equal(stream.write('now\n'), true)
@@ -68,7 +66,7 @@ describe('a stream with an outlet', () => {
   })
 
   it('loses nothing of a writer that waits for drain, however slow the kernel', async () => {
-    const { kernel, stream, outlet } = make({ maxBytes: 65_536 })
+    const { kernel, stream, writer } = make({ bufferBytes: 65_536 })
     const feed = setInterval(() => {
       kernel.room += 20_000
     }, 1)
@@ -76,7 +74,7 @@ describe('a stream with an outlet', () => {
     await promisify(pipeline)(Readable.from(lines), stream)
     clearInterval(feed)
     assert.equal(kernel.text, lines.join(''))
-    assert.equal(outlet.stats.lost, 0)
+    assert.equal(writer.stats.lost, 0)
   })
 
   it('calls back each write once, in order, after it is written and never within write()', async () => {
@@ -111,7 +109,7 @@ describe('a stream with an outlet', () => {
   })
 
   it('keeps encodings, binary data and characters that the kernel takes in halves', async () => {
-    const { kernel, stream, outlet } = make()
+    const { kernel, stream, writer } = make()
     stream.write('68c3a9', 'hex')
     stream.write('aGk=', 'base64')
     stream.write(new Uint8Array([0x21]))
@@ -119,9 +117,9 @@ describe('a stream with an outlet', () => {
     stream.write('\u20ac')
     stream.setDefaultEncoding('latin1')
     stream.write('\u00e9\n')
-    while (!outlet.idle) {
+    while (!writer.idle) {
       kernel.room = 1
-      outlet.flush()
+      writer.flush()
     }
     assert.equal(kernel.bytes.toString('hex'), `${Buffer.from('h\u00e9hi!?\u20ac').toString('hex')}e90a`)
   })
@@ -163,20 +161,32 @@ describe('a stream with an outlet', () => {
   })
 
   it('tells an error once, keeps lines while there is room, and writes them when it is over', async () => {
-    const { kernel, stream, failures, outlet } = make({ maxBytes: 65_536 })
+    const { kernel, stream, failures, writer } = make({ bufferBytes: 65_536 })
     kernel.error = 'ENOSPC'
     const errors: (Error | null | undefined)[] = []
     for (let i = 0; i < 1000; i++) stream.write(`line ${i} ${'x'.repeat(40)}\n`, error => errors.push(error))
     await sleep(10)
     assert.equal(failures.length, 1)
     assert.ok(kernel.writes < 5, 'what fails is not tried for every line')
-    assert.equal(errors.length, outlet.stats.lost)
+    assert.equal(errors.length, writer.stats.lost)
     assert.equal((errors[0] as NodeJS.ErrnoException).code, 'ENOSPC')
     kernel.error = undefined
     kernel.room = 1_000_000
-    outlet.flush()
+    writer.flush()
     assert.match(kernel.text, /^line 0 x+\n[\s\S]*meltproof: \d+ lines lost here/)
-    assert.equal(outlet.stats.written + outlet.stats.lost, 1000)
+    assert.equal(writer.stats.written + writer.stats.lost, 1000)
+  })
+
+  it('keeps of a write longer than the buffer what fits', () => {
+    const { kernel, stream, writer } = make({ bufferBytes: 100_000 })
+    stream.write(`${'x'.repeat(99)}\n`.repeat(10_000))
+    const { waiting, lost, bufferedBytes } = writer.stats
+    assert.ok(waiting > 600 && waiting < 1000, `${waiting}`)
+    assert.equal(waiting + lost, 10_000)
+    assert.ok(bufferedBytes < 100_000)
+    kernel.room = 1_000_000
+    writer.flush()
+    assert.equal(kernel.text.match(/^x+$/gm)!.length, waiting)
   })
 
   it('gives back what the stream was', () => {
@@ -211,14 +221,14 @@ describe('a stream with an outlet', () => {
   })
 
   it('writes its notices as JSON among JSON', () => {
-    const { kernel, stream, outlet } = make({ maxBytes: 65_536 })
+    const { kernel, stream, writer } = make({ bufferBytes: 65_536 })
     for (let i = 0; i < 2000; i++) stream.write(`${JSON.stringify({ i })}\n`)
     kernel.room = 1_000_000
-    outlet.flush()
+    writer.flush()
     const notice = kernel.text.split('\n').find(line => line.includes('meltproof'))!
     const { level, msg, lost } = JSON.parse(notice) as { level: number; msg: string; lost: number }
     assert.equal(level, 40)
-    assert.equal(lost, outlet.stats.lost)
+    assert.equal(lost, writer.stats.lost)
     assert.match(msg, /^meltproof: \d+ lines lost here/)
   })
 })

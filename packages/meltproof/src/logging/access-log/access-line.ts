@@ -1,0 +1,79 @@
+/** A line of the access log. Pure: what is known of a request in, one line out, whatever the client sent. */
+import type { RequestOutcome, RequestRecord } from '../../record.ts'
+import { safeText } from './safe-text.ts'
+
+/** Characters of a field at most; longer ones end in an ellipsis. */
+const MOST_URL = 2048
+const MOST_OTHER = 512
+
+type FromRecord = Omit<RequestRecord, 'arrivedAtMs' | 'outcome' | 'shares'>
+
+/** A request as it is logged. What the client sent is as it came, apart from redaction. */
+export interface AccessEntry extends FromRecord {
+  readonly arrived: Date
+  readonly httpVersion: string
+  readonly outcome: RequestOutcome | 'shed'
+  readonly shedReason: string | undefined
+  readonly remote: string | undefined
+  readonly referer: string | undefined
+  readonly userAgent: string | undefined
+  /** The share of its like that gets a line; 1 for all. */
+  readonly sampled: number
+}
+
+/** The fields of the JSON form, safe to give to any logger. Parts that took no time are left out. */
+export function accessFields(entry: AccessEntry): Record<string, string | number> {
+  const fields: Record<string, string | number> = {
+    method: safeText(entry.method, MOST_OTHER),
+    url: safeText(entry.url, MOST_URL),
+    status: entry.status,
+    outcome: entry.outcome,
+    ms: rounded(entry.totalMs),
+  }
+  if (entry.route !== undefined) fields['route'] = safeText(entry.route, MOST_OTHER)
+  if (entry.shedReason !== undefined) fields['shed'] = entry.shedReason
+  for (const part of ['queuedMs', 'stalledMs', 'dependencyMs', 'networkMs', 'ownMs', 'lateMs', 'calls'] as const) {
+    const value = rounded(entry[part])
+    if (value > 0) fields[part] = value
+  }
+  fields['verdict'] = entry.verdict
+  if (entry.bytes !== undefined) fields['bytes'] = entry.bytes
+  if (entry.remote !== undefined) fields['remote'] = safeText(entry.remote, MOST_OTHER)
+  if (entry.referer !== undefined) fields['referer'] = safeText(entry.referer, MOST_URL)
+  if (entry.userAgent !== undefined) fields['userAgent'] = safeText(entry.userAgent, MOST_OTHER)
+  if (entry.sampled < 1) fields['sampled'] = Math.round(entry.sampled * 1000) / 1000
+  return fields
+}
+
+export function jsonLine(entry: AccessEntry): string {
+  return `${JSON.stringify({ time: entry.arrived.toISOString(), ...accessFields(entry) })}\n`
+}
+
+/**
+ * Apache's combined format (mod_log_config, `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`), with quotes and
+ * backslashes escaped as Apache does. An aborted request has status 499, as in nginx.
+ */
+export function combinedLine(entry: AccessEntry): string {
+  const { arrived, method, url, httpVersion, remote, referer, userAgent, status, outcome, bytes } = entry
+  const host = safeText(remote ?? '-', MOST_OTHER).replace(/\s/g, '') || '-'
+  const request = `${quoted(method, MOST_OTHER)} ${quoted(url, MOST_URL)} HTTP/${safeText(httpVersion, 8)}`
+  const shown = status === 0 && outcome === 'aborted' ? 499 : status
+  const client = `"${quoted(referer, MOST_URL)}" "${quoted(userAgent, MOST_OTHER)}"`
+  return `${host} - - [${apacheTime(arrived)}] "${request}" ${shown} ${bytes || '-'} ${client}\n`
+}
+
+function quoted(text: string | undefined, most: number): string {
+  if (text === undefined || text === '') return '-'
+  return safeText(text.replace(/["\\]/g, '\\$&'), most)
+}
+
+/** `10/Oct/2000:20:55:36 +0000`. */
+function apacheTime(date: Date): string {
+  const [, day, month, year, clock] = date.toUTCString().split(' ')
+  return `${day}/${month}/${year}:${clock} +0000`
+}
+
+/** To a hundredth of a millisecond. */
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

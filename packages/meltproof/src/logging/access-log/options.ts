@@ -1,0 +1,104 @@
+/** The options of meltproof/access-log, their ranges and defaults. */
+import { checkBoolean, checkFunction, checkNumber, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
+import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
+import { isAlwaysLogged, type Sampling } from './sampling.ts'
+
+/** What of a pino logger (or one like it) the log uses. */
+export interface FieldLogger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface AccessLogOptions {
+  /**
+   * `json`: an object a line; `combined`: Apache's, for what parses that.
+   * @default 'json'
+   */
+  readonly format?: 'json' | 'combined'
+  /**
+   * A pino instance to log to instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Not together with `format`
+   * or `write`.
+   * @default undefined
+   */
+  readonly logger?: FieldLogger
+  /**
+   * Takes each line, with its newline.
+   * @default line => process.stdout.write(line)
+   */
+  readonly write?: (line: string) => void
+  /**
+   * Share of ordinary requests that get a line while there is no pressure, 0 to 1. Errors (400 and up), sheds and
+   * aborted requests always do.
+   * @default 1
+   */
+  readonly sample?: number
+  /**
+   * The same at full pressure; in between it goes in a straight line.
+   * @default 0.1, or `sample` when that is less
+   */
+  readonly sampleUnderPressure?: number
+  /**
+   * Names of query parameters whose values are not logged, besides those known to carry secrets (docs/access-log.md).
+   * @default []
+   */
+  readonly redact?: readonly string[]
+  /**
+   * The client's address: `full`, `masked` (the last 8 bits of IPv4 and 80 of IPv6 gone), or `none`.
+   * @default 'full'
+   */
+  readonly address?: 'full' | 'masked' | 'none'
+  /**
+   * Whether sheds get lines. Far above capacity they are most of what a server does; `guard.stats().shed` counts them.
+   * @default true
+   */
+  readonly sheds?: boolean
+}
+
+export interface AccessLogSettings {
+  readonly emit: (entry: AccessEntry) => void
+  readonly sampling: Sampling
+  readonly redact: readonly string[]
+  readonly address: 'full' | 'masked' | 'none'
+  readonly sheds: boolean
+}
+
+const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address', 'sheds']
+
+/** Throws a MeltproofError for an option that does not exist or is out of range. */
+export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
+  const what = 'accessLog(guard, options)'
+  if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
+  rejectUnknown(what, options, KNOWN)
+  const { format = 'json', logger, redact = [], address = 'full', sheds = true, sample = 1 } = options
+  const line = checkOneOf('format', format, ['json', 'combined']) === 'json' ? jsonLine : combinedLine
+  const write = checkFunction('write', options.write) ?? ((text: string) => void process.stdout.write(text))
+  if (logger !== undefined) checkLogger(logger, options)
+  if (!Array.isArray(redact) || redact.some(name => typeof name !== 'string')) {
+    invalidOption('redact', 'an array of names', redact)
+  }
+  const calm = checkNumber('sample', sample, { min: 0, max: 1 })
+  const pressed = options.sampleUnderPressure ?? Math.min(calm, 0.1)
+  return {
+    emit: logger === undefined ? entry => write(line(entry)) : entry => logTo(logger, entry),
+    sampling: { calm, pressed: checkNumber('sampleUnderPressure', pressed, { min: 0, max: calm }) },
+    redact,
+    address: checkOneOf('address', address, ['full', 'masked', 'none']),
+    sheds: checkBoolean('sheds', sheds),
+  }
+}
+
+function checkLogger(logger: FieldLogger, { format, write }: AccessLogOptions): void {
+  if (['info', 'warn', 'error'].some(level => typeof logger?.[level as 'info'] !== 'function')) {
+    invalidOption('logger', 'a pino instance, or something with its info(), warn() and error()', logger)
+  }
+  if (format !== undefined || write !== undefined) {
+    invalidOption('logger', 'given without `format` and `write`, which it replaces', logger)
+  }
+}
+
+function logTo(logger: FieldLogger, entry: AccessEntry): void {
+  const { status, outcome } = entry
+  const level = status >= 500 && outcome !== 'shed' ? 'error' : isAlwaysLogged(status, outcome) ? 'warn' : 'info'
+  logger[level](accessFields(entry), 'request')
+}

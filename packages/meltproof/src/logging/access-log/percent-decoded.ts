@@ -1,0 +1,12 @@
+/** Percent-decoding that never throws: what is no encoding stays as it is. Pure, in one pass. */
+
+/** An ASCII character, or a run of other bytes, which are UTF-8 only together. */
+const ENCODED = /%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
+
+export function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text
+  return text.replace(ENCODED, run => {
+    const code = Number.parseInt(run.slice(1), 16)
+    return code < 0x80 ? String.fromCharCode(code) : Buffer.from(run.replaceAll('%', ''), 'hex').toString()
+  })
+}

@@ -1,0 +1,98 @@
+/**
+ * Takes the secrets out of a request target or a referer: what parameters of secret names carry, and user names and
+ * passwords before a host. Pure, and linear in the length of the text, whatever the client sent.
+ */
+import { percentDecoded } from './percent-decoded.ts'
+
+const REDACTED = '[redacted]'
+
+const PERCENT = 0x25
+const EQUALS = 0x3d
+const QUESTION = 0x3f
+const HASH = 0x23
+const SEMICOLON = 0x3b
+
+/** A URL in a URL in a URL in a URL. */
+const MOST_DECODINGS = 3
+
+/** What must be in a value for something secret to be encoded in it: `=` or `@`, plain or however often encoded. */
+const MAY_HIDE = /[=@]|%(?:25)*(?:3d|40)/i
+const ENCODED_EQUALS = /%(?:25)*3d/i
+
+/** `//user:password@host` at the beginning, after a scheme, and as a value. A password may hold an `@`. */
+const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
+/** The same where an `&` begins a parameter. */
+const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
+
+/** Whether a parameter of this name, as it stands in the URL, carries a secret (secret-names.ts). */
+export type IsSecret = (rawName: string) => boolean
+
+export function redactTarget(target: string, isSecret: IsSecret): string {
+  const text = withoutUsers(target)
+  const query = text.indexOf('?')
+  const fragment = text.indexOf('#')
+  const from = query === -1 || (fragment !== -1 && fragment < query) ? fragment : query
+  return from === -1 ? text : withoutSecrets(text, from + 1, isSecret, true)
+}
+
+function withoutUsers(text: string): string {
+  if (!text.includes('@')) return text
+  const [path] = text.split('?', 1) as [string]
+  const query = text.slice(path.length)
+  return path.replace(USER_IN_PATH, `$1${REDACTED}@`) + query.replace(USER_IN_QUERY, `$1${REDACTED}@`)
+}
+
+/**
+ * The parameters from `from` on, each without its secret value.
+ * @param decode whether values are looked into for what is encoded in them
+ */
+function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: boolean): string {
+  let shown = ''
+  let copied = 0
+  for (let start = from, end = from; start <= text.length; start = end + 1) {
+    end = text.indexOf('&', start)
+    if (end === -1) end = text.length
+    const secretAt = findSecret(text, start, end, isSecret, decode)
+    if (secretAt === undefined) continue
+    shown += text.slice(copied, secretAt) + REDACTED
+    copied = end
+  }
+  return copied === 0 ? text : shown + text.slice(copied)
+}
+
+/**
+ * Where a secret begins in the parameter from `start` to `end`. A name may begin wherever somebody may see one begin:
+ * after `;`, which few split at, and after `?`, `#` and `=`, for a URL or a query as a value.
+ */
+function findSecret(text: string, start: number, end: number, isSecret: IsSecret, decode: boolean): number | undefined {
+  let nameFrom = start
+  let valueFrom: number | undefined
+  let encoded = false
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i)
+    if (code === EQUALS) {
+      const name = text.slice(nameFrom, i)
+      // What is encoded before the `=` may be a pair of its own: then all of it counts as a value.
+      const isPair = encoded && ENCODED_EQUALS.test(name)
+      if (name !== '' && !isPair && isSecret(name)) return i + 1
+      valueFrom ??= isPair ? start : i + 1
+      nameFrom = i + 1
+    } else if (code === PERCENT) encoded = decode
+    else if (code === SEMICOLON || code === QUESTION || code === HASH) nameFrom = i + 1
+  }
+  valueFrom ??= start
+  return encoded && hidesSecret(text.slice(valueFrom, end), isSecret) ? valueFrom : undefined
+}
+
+/** Whether a value is a URL or a query, encoded, with something secret in it. */
+function hidesSecret(value: string, isSecret: IsSecret): boolean {
+  if (!MAY_HIDE.test(value)) return false
+  let text = value
+  for (let i = 0; i < MOST_DECODINGS; i++) {
+    const decoded = percentDecoded(text)
+    if (decoded === text) return false
+    if (withoutSecrets(decoded, 0, isSecret, false) !== decoded || withoutUsers(decoded) !== decoded) return true
+    text = decoded
+  }
+  return false
+}

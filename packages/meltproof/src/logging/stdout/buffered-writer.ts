@@ -1,0 +1,300 @@
+/**
+ * Writes the output of a stream to its sink. What the kernel takes is written in the call, as Node does; the rest waits
+ * in a bounded queue for a timer. A poll for writability would cost more: a slow reader frees a page at a time.
+ */
+import type { Writable } from 'node:stream'
+import { clearTimeout, setTimeout } from 'node:timers'
+import { now, wallClockMs } from '../../clock.ts'
+import { byteLength, NEWLINE, type Output } from './line-ends.ts'
+import { LineQueue, type LineQueueLimits, type StreamStats } from './line-queue.ts'
+import { gapNotice, type NoticeForm } from './notices.ts'
+import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
+import type { Sink } from './sink.ts'
+
+/** The callback of a write. */
+export type Done = (error?: Error | null) => void
+
+export interface WriterSettings extends LineQueueLimits {
+  /** How notices are written; `auto`: as JSON when the line before was. */
+  readonly notices: NoticeForm | 'auto'
+}
+
+export interface WriterHooks {
+  /** Something waits. */
+  waits(): void
+  /** The first time that the sink fails with this error, or that lines are lost (no error). */
+  trouble(error: Error | undefined): void
+  /** Lines were lost since the last call; at most one call a second. */
+  lost(lines: number, bytes: number): void
+}
+
+/** As much as Node's own pipes: a stream's write() returns false beyond it. */
+const HIGH_WATER_MARK_BYTES = 16_384
+/** What is longer is queued before it is tried. */
+const DIRECT_BYTES = 16_384
+/** What is longer goes through the queue in parts of about this size. */
+const PART_BYTES = 65_536
+/** Written in one turn of the event loop at most, so that a long queue is no stall when its reader returns. */
+const TURN_BYTES = 262_144
+/** Between two attempts at a full pipe; doubled while nothing moves. */
+const PAUSE_MIN_MS = 1
+const PAUSE_MAX_MS = 32
+/** Between two attempts at a sink that fails. */
+const FAILING_PAUSE_MS = 1000
+const REPORT_PAUSE_MS = 1000
+
+const OPEN_BRACE = 0x7b
+
+export class BufferedWriter {
+  readonly sink: Sink
+  /** Those whose output comes here, which are told of 'drain' and of errors. */
+  readonly streams: Writable[] = []
+  private settings: WriterSettings
+  private readonly hooks: WriterHooks
+  private readonly queue: LineQueue<Done>
+  private readonly pending = new PendingWrites()
+  private timer: NodeJS.Timeout | undefined
+  private pauseMs = PAUSE_MIN_MS
+  private tryAtMs = 0
+  private needsDrain = false
+  private lastIsJson = false
+  private failure: NodeJS.ErrnoException | undefined
+  private readonly told = new Set<string | undefined>()
+  private reported = { lines: 0, bytes: 0, nextAtMs: 0 }
+
+  constructor(sink: Sink, settings: WriterSettings, hooks: WriterHooks) {
+    this.sink = sink
+    this.settings = settings
+    this.hooks = hooks
+    this.queue = new LineQueue(settings, {
+      gapNotice: lines => this.gapNotice(lines),
+      settled: (done, lost) => {
+        this.pending.settle(done)
+        this.callBack(done, lost)
+      },
+    })
+  }
+
+  configure(settings: WriterSettings): void {
+    this.settings = settings
+    this.queue.limits = settings
+  }
+
+  get stats(): StreamStats {
+    return { ...this.queue.stats }
+  }
+
+  /** What waits, in bytes, with what holding it costs. */
+  get bufferedBytes(): number {
+    return this.queue.stats.bufferedBytes
+  }
+
+  /** More waits than a writer that heeds back-pressure adds to. */
+  get full(): boolean {
+    return this.bufferedBytes >= HIGH_WATER_MARK_BYTES
+  }
+
+  get idle(): boolean {
+    return this.queue.empty
+  }
+
+  /** The last write ended in an error. */
+  get failing(): boolean {
+    return this.failure !== undefined
+  }
+
+  /** Lines that would be lost, and nobody told, if the process ended now. */
+  get unwrittenLines(): number {
+    return this.queue.stats.waiting + this.queue.unreported
+  }
+
+  write(output: Output, done: Done | undefined): void {
+    if (output.length > 0) this.lastIsJson = isJson(output)
+    const direct = this.queue.canBypass && !this.failing && (this.sink.takesAll || output.length <= DIRECT_BYTES)
+    if (!direct || !this.writeNow(output, done)) this.enqueue(output, done)
+    if (!this.full) return
+    this.needsDrain = true
+    if (output.length > 0 && this.pending.tellToWait(done) && this.keepsAlive) this.timer?.ref()
+  }
+
+  /** Somebody is about to listen for 'drain'. */
+  drainListener(): void {
+    if (!this.needsDrain) return
+    this.pending.drainAwaited()
+    if (!this.failing) this.timer?.ref()
+  }
+
+  /** A readable is piped into the stream. */
+  piped(): void {
+    this.pending.piped()
+  }
+
+  addNotice(text: string): void {
+    this.queue.addNotice(Buffer.from(text))
+    this.flush()
+  }
+
+  /** Writes what the kernel takes. */
+  flush(turnBytes: number = TURN_BYTES): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    let left = turnBytes
+    for (;;) {
+      const bytes = this.queue.peek(this.sink.batchBytes)
+      if (bytes === undefined) {
+        this.pauseMs = PAUSE_MIN_MS
+        break
+      }
+      const taken = this.tryWrite(bytes)
+      if (taken === undefined) break
+      this.failure = undefined
+      if (taken > 0) this.queue.advance(taken)
+      left -= taken
+      if (taken < bytes.length || left <= 0) {
+        const moved = left < turnBytes
+        this.pauseMs = moved ? Math.max(PAUSE_MIN_MS, this.pauseMs / 2) : Math.min(PAUSE_MAX_MS, this.pauseMs * 2)
+        this.tryLater(this.pauseMs)
+        break
+      }
+    }
+    this.reportLosses()
+    if (this.needsDrain && this.bufferedBytes * 2 <= HIGH_WATER_MARK_BYTES) {
+      this.needsDrain = false
+      this.pending.drained()
+      process.nextTick(() => this.emit('drain'))
+    }
+  }
+
+  /** Gives up what waits. Returns how many lost lines no notice in the stream tells of. */
+  abandon(): number {
+    return this.queue.abandon()
+  }
+
+  /** Gives what waits to `write`, in order. The writer is not used afterwards. */
+  handOver(write: (bytes: Uint8Array) => void): void {
+    clearTimeout(this.timer)
+    for (let bytes = this.queue.peek(PART_BYTES); bytes !== undefined; bytes = this.queue.peek(PART_BYTES)) {
+      write(bytes)
+      this.queue.advance(bytes.length)
+    }
+    this.sink.close()
+  }
+
+  /** Returns how many bytes the sink took; undefined when it failed. */
+  private tryWrite(output: Output): number | undefined {
+    try {
+      return this.sink.write(output)
+    } catch (error) {
+      this.fail(error as NodeJS.ErrnoException)
+      return undefined
+    }
+  }
+
+  /** False when nothing is written and `output` is still to be queued. */
+  private writeNow(output: Output, done: Done | undefined): boolean {
+    const taken = this.tryWrite(output)
+    if (taken === undefined) return false
+    if (taken === byteLength(output)) {
+      this.queue.bypassed(output)
+      if (done !== undefined) this.callBack(done, false)
+      return true
+    }
+    this.tryLater(this.pauseMs)
+    if (taken === 0) return false
+    const bytes = Buffer.from(output as string)
+    this.queue.bypassed(bytes.subarray(0, taken))
+    this.enqueue(bytes.subarray(taken), done)
+    return true
+  }
+
+  private enqueue(output: Output, done: Done | undefined): void {
+    const { lost } = this.queue.stats
+    const awaited = done !== undefined && this.pending.add(done)
+    if (output.length <= PART_BYTES) this.queue.push(output, done)
+    else this.enqueueParts(typeof output === 'string' ? Buffer.from(output) : output, done)
+    if (this.queue.stats.lost > lost) {
+      this.tell(undefined)
+      this.reportLosses()
+    }
+    if (now() >= this.tryAtMs) this.flush()
+    else if (this.timer === undefined) this.tryLater(this.tryAtMs - now())
+    else if (awaited && !this.failing) this.timer.ref()
+  }
+
+  /** What is longer than the queue is not lost where the sink takes it in time. */
+  private enqueueParts(bytes: Uint8Array, done: Done | undefined): void {
+    for (let at = 0; at < bytes.length; ) {
+      const end = endOfPart(bytes, at)
+      this.queue.push(bytes.subarray(at, end), end === bytes.length ? done : undefined)
+      at = end
+      if (at < bytes.length && !this.failing) this.flush(Number.POSITIVE_INFINITY)
+    }
+  }
+
+  private tryLater(afterMs: number): void {
+    this.tryAtMs = now() + afterMs
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.flush(), afterMs)
+    if (!this.keepsAlive) this.timer.unref()
+    this.hooks.waits()
+  }
+
+  /** A stream that fails may never take what waits: the process must be able to end. */
+  private get keepsAlive(): boolean {
+    const listens = (): boolean => this.streams.some(stream => stream.listenerCount('drain') > 0)
+    return !this.failing && this.pending.keepAlive(listens)
+  }
+
+  private fail(error: NodeJS.ErrnoException): void {
+    const known = this.failing && this.failure?.code === error.code
+    this.failure = error
+    this.tryLater(FAILING_PAUSE_MS)
+    if (known) return
+    this.tell(error)
+    process.nextTick(() => this.emit('error', error))
+  }
+
+  /** A program that ends when its reader has gone says so by listening; no other is to end by an 'error'. */
+  private emit(event: 'drain' | 'error', ...args: Error[]): void {
+    for (const stream of this.streams) if (stream.listenerCount(event) > 0) stream.emit(event, ...args)
+  }
+
+  private tell(error: NodeJS.ErrnoException | undefined): void {
+    const kind = error === undefined ? 'slow' : error.code
+    if (this.told.has(kind)) return
+    this.told.add(kind)
+    this.hooks.trouble(error)
+  }
+
+  private reportLosses(): void {
+    const { lost, lostBytes } = this.queue.stats
+    const { lines, bytes, nextAtMs } = this.reported
+    if (lost === lines || now() < nextAtMs) return
+    this.reported = { lines: lost, bytes: lostBytes, nextAtMs: now() + REPORT_PAUSE_MS }
+    this.hooks.lost(lost - lines, lostBytes - bytes)
+  }
+
+  private gapNotice(lines: number): string {
+    const { notices } = this.settings
+    const form = notices === 'auto' ? (this.lastIsJson ? 'json' : 'text') : notices
+    return gapNotice(lines, form, wallClockMs())
+  }
+
+  /** Never within the write, and in the order of the writes. A line that a slow reader loses is no error. */
+  private callBack(done: Done, lost: boolean): void {
+    const error = lost && this.failure !== undefined ? this.failure : null
+    if (done === NO_CALLBACK || (error === null && isOfConsole(done))) return
+    process.nextTick(done, error)
+  }
+}
+
+function isJson(output: Output): boolean {
+  return (typeof output === 'string' ? output.charCodeAt(0) : output[0]) === OPEN_BRACE
+}
+
+/** Whole lines of about PART_BYTES, or one line that is longer. */
+function endOfPart(bytes: Uint8Array, from: number): number {
+  if (bytes.length - from <= PART_BYTES) return bytes.length
+  const end = bytes.lastIndexOf(NEWLINE, from + PART_BYTES - 1) + 1
+  return end > from ? end : bytes.indexOf(NEWLINE, from) + 1 || bytes.length
+}

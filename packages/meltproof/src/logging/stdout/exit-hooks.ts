@@ -1,0 +1,51 @@
+/**
+ * Tells that the process is about to end, in time to write what waits: process.exit(), the natural end, an uncaught
+ * exception, and signals, from others or by process.kill(). The exit code stays, and a process that a signal would have
+ * ended is ended by that signal.
+ */
+import { ExitSignals } from './exit-signals.ts'
+import { fatalSignal } from './fatal-signals.ts'
+import { replaceMethod } from './replace-method.ts'
+
+export interface ExitHooks {
+  /** Something waits from now on: see to signals too. */
+  watchSignals(): void
+  undo(): void
+}
+
+/** `beforeExit` must be quick, must not wait for the event loop, and may be called more than once. */
+export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHooks {
+  const signals = new ExitSignals(beforeExit, isWaiting)
+  const undos = [
+    // After every 'exit' listener, because they log: pino's gives what its transport holds to its worker. No listener can
+    // be sure to be the last, but Node calls emit() in all of these cases.
+    replaceMethod(process, 'emit', (original, isOn) => (...args) => {
+      try {
+        return original(...args)
+      } finally {
+        if (args[0] === 'exit' && isOn()) beforeExit()
+      }
+    }),
+    // What process.exit() calls last, and all it calls within an 'exit' listener.
+    replaceMethod(process, 'reallyExit', (original, isOn) => (...args) => {
+      if (isOn()) beforeExit()
+      return original(...args)
+    }),
+    // A signal that a process sends to itself ends it within kill(), and handlers end by sending theirs again. A listener
+    // would wait for a loop that may have nothing left to do.
+    replaceMethod(process, 'kill', (original, isOn) => (...args) => {
+      const [pid, given] = args
+      const own = isOn() && (Number(pid) === process.pid || pid === 0) // 0 is the group that we are in
+      const signal = own ? fatalSignal(given) : undefined
+      if (signal !== undefined && signals.letThrough(signal)) beforeExit()
+      return original(...args)
+    }),
+  ]
+  return {
+    watchSignals: () => signals.watch(),
+    undo() {
+      signals.undo()
+      for (const undo of undos) undo()
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Listens to signals that end a process, to write first what waits; only while something does, because a process that
+ * listens does not end while its event loop is stalled.
+ *
+ * Our listener removes itself before the others run: libraries such as signal-exit count the listeners to find out
+ * whether the process is to end. If nobody else listens, the signal is sent again, and now it ends the process.
+ */
+import type { EventEmitter } from 'node:events'
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
+
+/** nodemon restarts with SIGUSR2. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
+
+/** To begin to listen takes about 0.1 ms, and what waited once soon waits again. */
+const LINGER_MS = 1000
+
+export class ExitSignals {
+  private isWaiting: () => boolean
+  private readonly listeners = new Map<string, () => void>()
+  private watching = false
+  private waited = false
+  private nextLook: NodeJS.Timeout | undefined
+
+  constructor(beforeExit: () => void, isWaiting: () => boolean) {
+    this.isWaiting = isWaiting
+    for (const signal of SIGNALS) {
+      this.listeners.set(signal, () => {
+        if (!this.letThrough(signal)) return
+        beforeExit()
+        process.kill(process.pid, signal)
+      })
+    }
+    process.on('worker', this.onWorker)
+  }
+
+  /** Something waits from now on. */
+  watch(): void {
+    this.waited = true
+    if (this.watching) return
+    this.watching = true
+    // Ctrl-C is to end what logs without end in one turn of the loop.
+    for (const signal of SIGNALS) if (signal !== 'SIGINT') this.listen(signal)
+    setImmediate(() => this.listen('SIGINT')).unref()
+    this.lookLater()
+  }
+
+  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it does what it does by default. */
+  letThrough(signal: string): boolean {
+    const listener = this.listeners.get(signal)
+    if (listener !== undefined) {
+      process.removeListener(signal, listener)
+      // The process may go on: the app decides, and process 1 of a container is ended by no such signal.
+      setImmediate(() => this.listen(signal)).unref()
+    }
+    return process.listenerCount(signal) === 0
+  }
+
+  undo(): void {
+    process.removeListener('worker', this.onWorker)
+    clearTimeout(this.nextLook)
+    this.release()
+  }
+
+  /** Threads write to the descriptors themselves, and do not tell the main thread that something waits. */
+  private readonly onWorker = (): void => {
+    this.isWaiting = () => true
+    this.watch()
+  }
+
+  /** Lets go between one and two LINGER_MS after everything was written. */
+  private lookLater(): void {
+    this.nextLook = setTimeout(() => {
+      const before = this.waited
+      this.waited = this.isWaiting()
+      if (before || this.waited) this.lookLater()
+      else this.release()
+    }, LINGER_MS).unref()
+  }
+
+  private release(): void {
+    this.watching = false
+    for (const [signal, listener] of this.listeners) process.removeListener(signal, listener)
+  }
+
+  private listen(signal: string): void {
+    const listener = this.listeners.get(signal)!
+    const emitter: EventEmitter = process
+    if (this.watching && !emitter.listeners(signal).includes(listener)) emitter.prependListener(signal, listener)
+  }
+}

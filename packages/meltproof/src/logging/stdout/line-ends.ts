@@ -1,0 +1,24 @@
+/** Lines and bytes of log output, which comes as a string or as bytes. Pure. */
+
+export type Output = string | Uint8Array
+
+export const NEWLINE = 10
+
+export function byteLength(output: Output): number {
+  return typeof output === 'string' ? Buffer.byteLength(output) : output.length
+}
+
+export function endsLine(output: Output): boolean {
+  return (typeof output === 'string' ? output.charCodeAt(output.length - 1) : output[output.length - 1]) === NEWLINE
+}
+
+/** How many lines end in it. */
+export function linesIn(output: Output): number {
+  let lines = 0
+  if (typeof output === 'string') {
+    for (let at = output.indexOf('\n'); at !== -1; at = output.indexOf('\n', at + 1)) lines++
+  } else {
+    for (let at = output.indexOf(NEWLINE); at !== -1; at = output.indexOf(NEWLINE, at + 1)) lines++
+  }
+  return lines
+}

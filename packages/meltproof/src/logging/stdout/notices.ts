@@ -1,0 +1,31 @@
+/** What meltproof itself writes into a log stream. Pure; every notice is one line and ends in a newline. */
+
+export type NoticeForm = 'text' | 'json'
+
+/** Stands where lines were lost. */
+export function gapNotice(lines: number, form: NoticeForm, timeMs: number): string {
+  const text = `meltproof: ${counted(lines)} lost here, logged faster than read`
+  // The fields of pino and its relatives; 40 is their `warn`.
+  return form === 'text' ? `${text}\n` : `${JSON.stringify({ level: 40, time: timeMs, msg: text, lost: lines })}\n`
+}
+
+/** Ends a line whose first part was written. The line counts as lost in the gap that follows. */
+export const CUT_NOTICE = ' [meltproof: the rest of this line is lost]\n'
+
+/** What the other stream is told at the end of the process. */
+export function lastNotice(stream: string, lines: number): string {
+  return `meltproof: ${counted(lines)} of ${stream} lost, not read before the process ended\n`
+}
+
+/** What the other stream is told when lines begin to be lost, or writes to fail with this error. */
+export function troubleNotice(stream: string, error: Error | undefined): string {
+  const trouble =
+    error === undefined
+      ? 'is read more slowly than it is written, or got a line longer than its buffer: whole lines are lost and counted'
+      : `can not be written (${error.message}): lines wait while its buffer has room, then they are lost and counted`
+  return `meltproof: ${stream} ${trouble}. The service goes on.\n`
+}
+
+function counted(lines: number): string {
+  return `${lines} ${lines === 1 ? 'line' : 'lines'}`
+}

@@ -1,0 +1,71 @@
+/**
+ * Leads fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() to descriptors 1 and 2 into a writer.
+ *
+ * Loggers that want to be fast write to the descriptor and not to process.stdout: pino.destination(), and every pino
+ * transport in its worker. On a full pipe they sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer
+ * without bound. Other descriptors and unusual arguments are left to Node.
+ */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import type { BufferedWriter } from './buffered-writer.ts'
+import { byteLength, type Output } from './line-ends.ts'
+import { type Method, replaceMethod } from './replace-method.ts'
+
+const METHODS = { write: outputOf, writeSync: outputOf, writev: outputOfMany, writevSync: outputOfMany }
+
+/** Returns the undo. */
+export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): () => void {
+  const undos = Object.entries(METHODS).map(([name, outputOf]) => {
+    const isSync = name.endsWith('Sync')
+    return replaceMethod(fs, name, (original, isOn) => (...args) => {
+      const [fd, data] = args
+      const writer = isOn() && (fd === 1 || fd === 2) ? writerOf(fd) : undefined
+      const callback = isSync ? undefined : args.at(-1)
+      if (writer === undefined || (!isSync && typeof callback !== 'function')) return original(...args)
+      const output = outputOf(args.slice(1, isSync ? undefined : -1))
+      if (output === undefined) return original(...args)
+      writer.write(output, undefined)
+      const length = byteLength(output)
+      if (isSync) return length
+      process.nextTick(callback as Method, null, length, data)
+      return undefined
+    })
+  })
+  syncBuiltinESMExports()
+  return () => {
+    for (const undo of undos) undo()
+    syncBuiltinESMExports()
+  }
+}
+
+/**
+ * What (string, position?, encoding?), (buffer, offset?, length?, position?) or (buffer, options?) writes. Undefined for
+ * what is better left to Node: a position, bad arguments, other encodings.
+ */
+function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
+  if (typeof data === 'string') {
+    const atPosition = typeof a === 'number' || typeof a === 'bigint'
+    return !atPosition && (isAbsent(b) || b === 'utf8' || b === 'utf-8') ? data : undefined
+  }
+  if (!ArrayBuffer.isView(data)) return undefined
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  if (isAbsent(a)) return isAbsent(b) ? bytes : undefined
+  if (typeof a === 'object' || !(isAbsent(c) || c === -1)) return undefined
+  const length = b ?? bytes.length - Number(a)
+  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length) return undefined
+  return bytes.subarray(a, a + length)
+}
+
+/** The same for (buffers, position?). */
+function outputOfMany([views, position]: readonly unknown[]): Output | undefined {
+  const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && isAbsent(position)
+  return usable ? Buffer.concat(views) : undefined
+}
+
+function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0
+}
