@@ -1,7 +1,25 @@
 /** docs/scoreboard.md: the scoreboard in words, tables and pictures. Pure. */
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
-import type { Row, StepResult } from '../../packages/lab/src/report/result.ts'
-import type { Scoreboard, Suite } from './scoreboard.ts'
+import type { MeltResult, Row, StepResult } from '../../packages/lab/src/report/result.ts'
+import type { Subject } from './measure.ts'
+import type { ShedCost } from './store.ts'
+
+export interface Suite {
+  readonly name: string
+  readonly subject: Subject
+  /** All that the lab's tables and pictures are drawn from. */
+  readonly result: MeltResult
+  /** Of the second route of a workload that has one, arm by arm and load by load. */
+  readonly beside: readonly Row[]
+  readonly idealAt: (multiple: number) => number
+  /** Best possible share of the capacity at each load. */
+  readonly ideal: Readonly<Record<number, number>>
+}
+
+export interface Scoreboard {
+  readonly shedCost: ShedCost | undefined
+  readonly suites: readonly Suite[]
+}
 
 /** DESIGN.md's bars that this scoreboard measures. */
 const WORST_LOADS = [10, 100]

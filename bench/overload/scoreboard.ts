@@ -3,35 +3,18 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
 import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
-import type { ArmResult, MeltResult, Row } from '../../packages/lab/src/report/result.ts'
+import type { ArmResult, MeltResult } from '../../packages/lab/src/report/result.ts'
 import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'
 import { idealShare } from './ideal.ts'
 import { type Subject, timeoutOf } from './measure.ts'
-import { pageOf } from './page-of.ts'
+import { pageOf, type Scoreboard, type Suite } from './page-of.ts'
 import { pictureOf } from './picture.ts'
 import type { ShedCost, Store } from './store.ts'
 import { ARMS, type Arm, MODES, WORKLOADS } from './workloads.ts'
 
-export interface Suite {
-  readonly name: string
-  readonly subject: Subject
-  /** All that the lab's tables and pictures are drawn from. */
-  readonly result: MeltResult
-  /** Of the second route of a workload that has one, arm by arm and load by load. */
-  readonly beside: readonly Row[]
-  readonly idealAt: (multiple: number) => number
-  /** Best possible share of the capacity at each load. */
-  readonly ideal: Readonly<Record<number, number>>
-}
-
 const SUBJECTS: readonly Subject[] = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
   MODES.map(mode => ({ name, workload, mode })),
 )
-
-export interface Scoreboard {
-  readonly shedCost: ShedCost | undefined
-  readonly suites: readonly Suite[]
-}
 
 export function suiteOf({ name, mode }: Pick<Subject, 'name' | 'mode'>): string {
   return `${name}-${mode}`

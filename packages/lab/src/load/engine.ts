@@ -9,7 +9,7 @@ import { nowMs } from './clock.ts'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 import { NumberedRequest } from './numbered-request.ts'
-import { Pacer } from './pacer.ts'
+import { type Freeze, Pacer } from './pacer.ts'
 import type { FailureCode, LoadPlan } from './plan.ts'
 import { Tally, type TallyData } from './tally.ts'
 
@@ -44,12 +44,6 @@ export interface EngineProgress {
   readonly failed: Readonly<Record<string, number>>
   readonly good: number
   readonly inflight: number
-}
-
-/** A stretch in which the generator did not run at all. */
-export interface Freeze {
-  readonly atMs: number
-  readonly lengthMs: number
 }
 
 export interface EngineReport {
