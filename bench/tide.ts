@@ -9,10 +9,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { progressOn } from '../packages/lab/src/melt/progress.ts'
-import { allowedCores, pinSelf } from '../packages/lab/src/melt/pinning.ts'
-import { makeContext } from '../packages/lab/src/scenarios/context.ts'
-import { coresOf } from '../packages/lab/src/scenarios/cores.ts'
+import { progressOn } from '../packages/lab/src/progress.ts'
+import { allowedCores, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
+import { makeContext } from '../packages/lab/src/experiment/context.ts'
+import { coresOf } from '../packages/lab/src/experiment/core-roles.ts'
 import { phoneRequest, startDatabase } from '../packages/lab/src/scenarios/tide-app.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 

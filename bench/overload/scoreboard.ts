@@ -1,7 +1,7 @@
 /** From the cells measured so far to bench/results/overload.json, docs/scoreboard.md and its pictures. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
+import { describeMachine } from '../../packages/lab/src/launch/machine.ts'
 import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
 import type { ArmResult, MeltResult } from '../../packages/lab/src/report/result.ts'
 import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'

@@ -2,7 +2,7 @@
  * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
  * arms and decides how each is started, and starts nothing.
  */
-import { joinNodeOptions } from '../node-options.ts'
+import { joinNodeOptions } from '../launch/node-options.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Arm {

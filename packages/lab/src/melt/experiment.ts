@@ -11,16 +11,16 @@ import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/f
 import type { Capacity, Conditions, MeltResult, StepResult } from '../report/result.ts'
 import { rowsOf, summariseStep, windowOf } from '../report/summary.ts'
 import { UserError } from '../user-error.ts'
-import { busyNow, busyShare, readCores } from '../watch/cores.ts'
-import { watch } from '../watch/watcher.ts'
-import { type App, launch } from './app.ts'
+import { busyNow, busyShare, readCores } from '../processes/core-times.ts'
+import { watch } from '../processes/watch-usage.ts'
+import { type App, launch } from '../launch/command.ts'
 import { type Arm, armEnvironment } from './arms.ts'
 import { type CapacityContext, type CapacityTimes, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { offer, type Target } from './load-plans.ts'
-import { calibrateSpin, describeMachine, spinVariable } from './machine.ts'
-import { type Pinning, pinned, pinSelf } from './pinning.ts'
-import { bar, type Progress } from './progress.ts'
-import { type Ask, checkAnswers, quote, waitUntilListening } from './readiness.ts'
+import { calibrateSpin, describeMachine, spinVariable } from '../launch/machine.ts'
+import { type Pinning, pinned, pinSelf } from '../launch/core-pinning.ts'
+import { bar, type Progress } from '../progress.ts'
+import { type Ask, checkAnswers, quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 
 export interface MeltPlan {
   readonly name: string

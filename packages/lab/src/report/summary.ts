@@ -7,7 +7,7 @@
  */
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Watched } from '../watch/watcher.ts'
+import type { Watched } from '../processes/watch-usage.ts'
 import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './result.ts'
 
 /** Every step starts a cold process; from this second on it is expected to be steady. */

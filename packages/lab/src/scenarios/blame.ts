@@ -13,7 +13,7 @@ import {
   type Verdict,
   verdictCounts,
 } from './blame-figures.ts'
-import { type Context, type Expectation, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { type Context, type Expectation, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 interface Measured {
   readonly operations: Operation[]

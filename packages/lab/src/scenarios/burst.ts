@@ -1,6 +1,6 @@
 /** The burst experiment (2013): a server that can do 200 requests a second is asked for many times that. */
-import { appFile } from './app-file.ts'
-import type { MeltScenario } from './scenario.ts'
+import { appFile } from '../experiment/app-file.ts'
+import type { MeltScenario } from '../experiment/scenario.ts'
 
 const quoted = (word: string): string => (/\s/.test(word) ? `'${word}'` : word)
 

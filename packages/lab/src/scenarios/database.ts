@@ -6,7 +6,7 @@ import { formatCount, formatPercent } from '../report/format.ts'
 import { numberStats } from '../report/number-stats.ts'
 import type { ScenarioArm } from '../report/scenario/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type Context, type Scenario, scenario } from './scenario.ts'
+import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickView } from './sick-part.ts'
 
 /**

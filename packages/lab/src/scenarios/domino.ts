@@ -2,7 +2,7 @@
 import { formatPercent } from '../report/format.ts'
 import type { ScenarioArm } from '../report/scenario/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type Scenario, scenario } from './scenario.ts'
+import { type Scenario, scenario } from '../experiment/scenario.ts'
 import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickView } from './sick-part.ts'
 
 /** For people, at the top; between systems, below. Both are the article's own advice. */

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { appFile } from './app-file.ts'
-import type { Context } from './scenario.ts'
+import { appFile } from '../experiment/app-file.ts'
+import type { Context } from '../experiment/scenario.ts'
 
 export interface HeapProbe {
   readonly env: Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 /** What the logging scenario expects. Pure. */
 import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
 import { type CellResult, type LoggingMeasured, readerOf, shareKept, type Stage } from './logging-measured.ts'
-import type { Expectation, Judgement } from './scenario.ts'
+import type { Expectation, Judgement } from '../experiment/scenario.ts'
 
 const tenth = (cell: CellResult): boolean => cell.share === 0.1 && cell.variant === 'database'
 const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}`

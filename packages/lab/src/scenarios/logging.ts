@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { formatPercent } from '../report/format.ts'
 import type { ScenarioArm } from '../report/scenario/result.ts'
-import { appFile } from './app-file.ts'
+import { appFile } from '../experiment/app-file.ts'
 import { loggingExpects } from './logging-expects.ts'
 import {
   ARMS,
@@ -19,7 +19,7 @@ import {
   type Turn,
 } from './logging-measured.ts'
 import { loggingView } from './logging-view.ts'
-import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 const USERS = 100
 /** A browser of a phone, as long as they are. */

@@ -2,7 +2,7 @@
 import { formatChosen, formatMs } from '../report/format.ts'
 import type { ScenarioArm } from '../report/scenario/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type AppSpec, type Expectation, type Scenario, type ScenarioHead, scenario } from './scenario.ts'
+import { type AppSpec, type Expectation, type Scenario, type ScenarioHead, scenario } from '../experiment/scenario.ts'
 import { blankSick, longestMs, measureSick, runOf, type SickMeasured, sickView } from './sick-part.ts'
 
 export interface SickMember extends ScenarioHead {

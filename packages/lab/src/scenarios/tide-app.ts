@@ -7,8 +7,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
 import { UserError } from '../user-error.ts'
-import type { LoadRequest } from './load-request.ts'
-import type { Context, RunningApp } from './scenario.ts'
+import type { LoadRequest } from '../experiment/load-request.ts'
+import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 /** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */
 const folder = fileURLToPath(new URL('../../../../examples/human-tide', import.meta.url))

@@ -5,10 +5,10 @@
  */
 import { loadFigures, okPerSecond, scheduledPerSecond } from '../report/load-figures.ts'
 import { numberStats } from '../report/number-stats.ts'
-import { calibrateSpin, spinVariable } from '../melt/machine.ts'
+import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { armVariable } from './arm-variable.ts'
 import { heapProbe } from './heap-file.ts'
-import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { arms, type ClosedRun, type OpenRun, type TimeoutsMeasured } from './timeouts-measured.ts'
 import { timeoutsExpects } from './timeouts-expects.ts'
 import { timeoutsView } from './timeouts-view.ts'

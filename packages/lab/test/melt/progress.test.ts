@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bar, progressOn } from '../../src/melt/progress.ts'
+import { bar, progressOn } from '../../src/progress.ts'
 
 function sink(isTTY: boolean) {
   let text = ''

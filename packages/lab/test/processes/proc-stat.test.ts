@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { descendants, parseCores, parsePs, parseRss, parseStat } from '../../src/watch/proc-stat.ts'
+import { descendants, parseCores, parsePs, parseRss, parseStat } from '../../src/processes/proc-stat.ts'
 
 test('a stat line is read from behind the name, whatever the name holds', () => {
   const line = '4711 (node (a) b) R 12 99 99 0 -1 4194304 5 0 0 0 150 25 0 0 20 0 11 0 100 1000 500'

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { allProcesses, processTree } from '../watch/process-tree.ts'
+import { allProcesses, processTree } from '../processes/process-tree.ts'
 
 export interface Launch {
   /** The program and its arguments. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { busyShare } from '../../src/watch/cores.ts'
-import { usage } from '../../src/watch/process-tree.ts'
-import { summarise, watch } from '../../src/watch/watcher.ts'
+import { busyShare } from '../../src/processes/core-times.ts'
+import { usage } from '../../src/processes/process-tree.ts'
+import { summarise, watch } from '../../src/processes/watch-usage.ts'
 
 test('CPU is what was used while watched, even when a child took its share away', () => {
   const sample = (atMs: number, rssBytes: number, cpuMs: number) => ({ atMs, rssBytes, cpuMs })

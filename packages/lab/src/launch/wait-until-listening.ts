@@ -7,8 +7,8 @@ import https from 'node:https'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../user-error.ts'
-import { type Listener, listeningPorts } from '../watch/listening-ports.ts'
-import type { App } from './app.ts'
+import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
+import type { App } from './command.ts'
 
 export interface ReadyOptions {
   /** Where the user says it listens; then no port is looked for. */

@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
-import { readCores } from './cores.ts'
+import { readCores } from './core-times.ts'
 import { descendants, parseReapedCpu, parseStat, type ProcessRow } from './proc-stat.ts'
 
 export interface Foreign {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { ScenarioResult } from '../../src/report/scenario/result.ts'
-import { freePort } from '../../src/melt/free-port.ts'
-import { Readings, readTold, type Told } from '../../src/watching/readings.ts'
-import type { Sample } from '../../src/watching/samples.ts'
+import { freePort } from '../../src/launch/free-port.ts'
+import { Readings, readTold, type Told } from '../../src/watch/readings.ts'
+import type { Sample } from '../../src/watch/samples.ts'
 import { type CliEnd, type CliOptions, runCli } from '../run-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'meltlab-watch-test-'))

@@ -3,14 +3,14 @@
  * short, by an error or by Ctrl-C, the result holds what was measured until then.
  */
 import { performance } from 'node:perf_hooks'
-import { describeMachine } from '../melt/machine.ts'
-import { allowedCores, pinSelf, unpinSelf } from '../melt/pinning.ts'
-import type { Progress } from '../melt/progress.ts'
+import { describeMachine } from '../launch/machine.ts'
+import { allowedCores, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/scenario/result.ts'
-import { type Foreign, watchForeign } from '../watch/foreign.ts'
+import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
 import { makeContext } from './context.ts'
-import { coresOf } from './cores.ts'
+import { coresOf } from './core-roles.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
 

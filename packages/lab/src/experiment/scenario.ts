@@ -6,8 +6,8 @@
  */
 import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { Form, PublishedFigure, ScenarioArm, View } from '../report/scenario/result.ts'
-import type { Watch } from '../watch/watcher.ts'
-import type { Cores } from './cores.ts'
+import type { Watch } from '../processes/watch-usage.ts'
+import type { Cores } from './core-roles.ts'
 import type { LoadRequest } from './load-request.ts'
 
 export interface Judgement {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { pinned } from './pinning.ts'
+import { pinned } from './core-pinning.ts'
 
 const run = promisify(execFile)
 
