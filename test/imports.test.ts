@@ -70,7 +70,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       cli: ['node-version', 'commands', 'user-error'],
       index: ['load', 'report'],
     },
-    packages: ['commander', 'meltproof', 'uplot'],
+    packages: ['commander', 'meltproof'],
     pure: [],
   },
 }

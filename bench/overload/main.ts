@@ -17,7 +17,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { scriptOptions } from '../../scripts/script-options.ts'
 import { calibrateSpin } from '../../packages/lab/src/launch/machine.ts'
-import { tableOf } from '../../packages/lab/src/report/table.ts'
+import { figuresTable } from '../../packages/lab/src/melt/view.ts'
+import { tableText } from '../../packages/lab/src/report/text.ts'
 import { busyNow } from '../../packages/lab/src/processes/core-times.ts'
 import { pinning } from '../lib/measured-server.ts'
 import { type Bench, durationOf, measureCapacity, measureCell, measureShedCost, type Subject } from './measure.ts'
@@ -78,8 +79,11 @@ if (!values.report) {
   const finished = await measureEverything()
   if (!finished) process.exit(MORE_TO_DO)
 }
-if (quick) for (const suite of scoreboardOf(store).suites) console.log(`\n${suite.name}\n${tableOf(suite.result.rows)}`)
-else writeScoreboard(root, store)
+if (quick) {
+  for (const { name, result } of scoreboardOf(store).suites) {
+    console.log(`\n${name}\n${tableText(figuresTable({ rows: result.rows, setup: result.conditions }))}`)
+  }
+} else writeScoreboard(root, store)
 process.exit()
 
 async function measureEverything(): Promise<boolean> {

@@ -1,14 +1,43 @@
 /** docs/scoreboard.md: the scoreboard in words, tables and pictures. Pure. */
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
-import type { MeltResult, Row, StepResult } from '../../packages/lab/src/report/result.ts'
+import type { Machine } from '../../packages/lab/src/launch/machine.ts'
+import type { Capacity, MeltMeasured, MeltSetup, Row, StepResult } from '../../packages/lab/src/melt/measured.ts'
+import type { ScenarioArm } from '../../packages/lab/src/report/result.ts'
 import type { Subject } from './measure.ts'
-import type { ShedCost } from './store.ts'
+import type { ShedCost, SuiteCapacity } from './store.ts'
+
+/** As bench/results/overload.json keeps it. */
+export interface SuiteResult {
+  readonly kind: 'melt'
+  readonly version: 1
+  readonly name: string
+  readonly startedAt: string
+  readonly elapsedMs: number
+  readonly incomplete: boolean
+  readonly certified: boolean
+  readonly why: readonly string[]
+  readonly conditions: Machine &
+    MeltSetup &
+    Pick<SuiteCapacity, 'pinning' | 'busyBefore'> & {
+      readonly commandLine: string
+      /** The commit of this repository. */
+      readonly labVersion: string
+      readonly spinPerMs: MeltMeasured['spinPerMs']
+    }
+  readonly capacity: Capacity
+  readonly arms: readonly (Pick<ScenarioArm, 'name' | 'kind'> & {
+    readonly command: string
+    readonly nodeOptions: null
+  })[]
+  readonly steps: readonly StepResult[]
+  readonly rows: readonly Row[]
+}
 
 export interface Suite {
   readonly name: string
   readonly subject: Subject
   /** All that the lab's tables and pictures are drawn from. */
-  readonly result: MeltResult
+  readonly result: SuiteResult
   /** Of the second route of a workload that has one, arm by arm and load by load. */
   readonly beside: readonly Row[]
   readonly idealAt: (multiple: number) => number
@@ -82,12 +111,12 @@ function chapter(suite: Suite): string {
   const { name, subject, result, beside } = suite
   const { capacity, conditions } = result
   const loads = new Set(result.rows.map(row => row.multiple))
-  const after = capacity!.after === null ? 'not measured again' : `${formatRate(capacity!.after)}/s after`
+  const after = capacity.after === null ? 'not measured again' : `${formatRate(capacity.after)}/s after`
   const rounds = [...new Set(result.rows.map(row => row.rounds))].sort((a, b) => a - b).join(' to ')
   return `<a id="${name}"></a>
 ## ${subject.workload.title}, ${conditions.connections}
 
-${subject.workload.story} Capacity ${formatRate(capacity!.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
+${subject.workload.story} Capacity ${formatRate(capacity.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
 ${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}, Node ${conditions.node}, ${conditions.cores} cores
 of ${conditions.cpu}.
 ${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}

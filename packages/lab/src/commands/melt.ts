@@ -1,19 +1,14 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
-import path from 'node:path'
 import type { Command } from 'commander'
-import { armsOf } from '../melt/arms.ts'
 import { findProgram } from '../launch/command.ts'
-import { runMelt } from '../melt/experiment.ts'
-import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
-import { freePort } from '../launch/free-port.ts'
-import { choosePinning } from '../launch/core-pinning.ts'
-import { progressOn } from '../progress.ts'
-import { terminalSummary } from '../report/table.ts'
-import { writeReport } from '../report/write.ts'
 import { registerUrl } from '../launch/register-url.ts'
-import { UserError } from '../user-error.ts'
 import { accepts } from '../launch/wait-until-listening.ts'
-import { labVersion, shownCommandLine } from './provenance.ts'
+import { armsOf } from '../melt/arms.ts'
+import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
+import { meltScenario } from '../melt/scenario.ts'
+import { progressOn } from '../progress.ts'
+import { UserError } from '../user-error.ts'
+import { carryOut } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 export function registerMelt(program: Command): void {
@@ -58,45 +53,26 @@ Examples:
     .action((command: string[], options: RawMeltOptions) => melt(command, options))
 }
 
-export async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
+async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
   const options = checkOptions(raw, typed)
-  const arms = armsOf({ command: options.command, also: raw.also, registerUrl: registerUrl() })
+  const arms = armsOf(options.command, raw.also)
   for (const arm of arms) {
     if (findProgram(arm.command[0]!, process.env.PATH ?? '') === undefined) {
       throw new UserError(`there is no program '${arm.command[0]}' to start (${arm.name})`)
     }
   }
+  registerUrl()
   await refuseTakenUrl(options.url)
-
   const progress = progressOn(process.stderr)
-  const signal = stopOnSignals(progress)
-  const { result, failure } = await runMelt(
-    {
-      ...options,
-      arms,
-      commandLine: shownCommandLine(process.argv.slice(2)),
-      labVersion: labVersion(),
-      request: { method: options.method, headers: options.headers, body: options.body },
-      target: options,
-      pinning: choosePinning(),
-      port: process.env.PORT === undefined ? await freePort() : undefined,
-      strict: raw.strict === true,
-    },
-    progress,
-    signal,
-  )
-
-  const something = result.steps.length > 0 || (result.capacity?.probes.length ?? 0) > 0
-  if (failure === undefined || something) {
-    const written = writeReport(result, raw.out)
-    if (raw.json === true) {
-      process.stdout.write(`${JSON.stringify(result)}\n`)
-      process.stderr.write(`${written.html}\n`)
-    } else {
-      process.stdout.write(`\n${terminalSummary(result)}\n\n${path.relative('', written.html)}\n`)
-    }
-  }
-  if (failure !== undefined) throw failure
+  const scenario = meltScenario({
+    name: options.name,
+    title: 'Goodput against offered load',
+    story: 'Multiples of its capacity, offered to a command bare and protected, each time from a cold start.',
+    published: [],
+    arms,
+    options: () => options,
+  })
+  await carryOut(scenario, raw.quick === true ? 'quick' : 'full', raw, progress, stopOnSignals(progress))
 }
 
 /** With --url nobody looks up whose port it is, so whoever listens there already would be measured instead. */

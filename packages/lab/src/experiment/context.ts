@@ -13,13 +13,13 @@ import { bar, type Progress } from '../progress.ts'
 import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { formatRate } from '../report/format.ts'
-import type { Form } from '../report/scenario/result.ts'
+import type { Form } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
 import type { Cores } from './core-roles.ts'
-import { type LoadRequest, planOf } from './load-request.ts'
-import type { AppSpec, Context, RunningApp, Sampling } from './scenario.ts'
+import { planOf } from './load-request.ts'
+import type { Context, RunningApp, Sampling } from './scenario.ts'
 
 export interface ContextParts {
   readonly form: Form
@@ -42,6 +42,7 @@ const askTimeoutMs = 5000
 export function makeContext({ form, signal, progress, cores }: ContextParts): ManagedContext {
   const undo: (() => Promise<void> | void)[] = []
   const doubts: string[] = []
+  const noted = new Set<string>()
   const doubt = (sentence: string): void => {
     if (!doubts.includes(sentence)) doubts.push(sentence)
   }
@@ -63,30 +64,37 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
       progress.status(`starting ${spec.name}`)
       const port = spec.env?.PORT ?? String(await freePort())
       const command = typeof spec.run === 'string' ? [process.execPath, appFile(spec.run)] : spec.run
+      const env: Readonly<Record<string, string | undefined>> = { ...process.env, PORT: port, ...spec.env }
       const app = await launch({
+        name: spec.name,
         command: pinned(command, cores?.[spec.core]),
-        env: {
-          ...process.env,
-          NODE_OPTIONS: joinNodeOptions(process.env['NODE_OPTIONS'], spec.nodeOptions),
-          PORT: port,
-          ...spec.env,
-        },
+        env: { ...env, NODE_OPTIONS: joinNodeOptions(env['NODE_OPTIONS'], spec.nodeOptions) },
       })
       let stopped: Promise<void> | undefined
       const stop = (): Promise<void> => (stopped ??= app.stop())
       undo.push(stop)
-      const origin = spec.listens === false ? '' : await originOf(app, spec, Number(port), signal)
-      return runningApp(app, spec.name, origin, () => stopped !== undefined, stop)
+      if (spec.listens === false) return runningApp(app, '', () => stopped !== undefined, stop)
+      const { origin, note } = await waitUntilListening(app, {
+        url: spec.url,
+        preferredPort: Number(port),
+        startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
+        signal,
+      })
+      // The same thing is noticed at every start, with other ports in it.
+      if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
+      noted.add(spec.name)
+      return runningApp(app, origin, () => stopped !== undefined, stop)
     },
 
     async load(label, request, onProgress) {
       signal.throwIfAborted()
       const plan = planOf(request)
-      const show = live(label, request, progress)
+      const offered = request.users === undefined ? `${formatRate(request.rate)}/s offered` : `${request.users} users`
+      const live = liveLine(label, offered, request.durationMs)
       const outcome = await runLoad(plan, {
         signal,
         onProgress: seen => {
-          show(seen)
+          progress.status(live(seen))
           onProgress?.(seen)
         },
       })
@@ -111,27 +119,9 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
   }
 }
 
-async function originOf(app: App, spec: AppSpec, port: number, signal: AbortSignal): Promise<string> {
-  const startTimeoutMs = spec.startTimeoutMs ?? defaultStartTimeoutMs
-  try {
-    const ready = await waitUntilListening(app, { url: undefined, preferredPort: port, startTimeoutMs, signal })
-    return ready.origin
-  } catch (error) {
-    if (!(error instanceof UserError) || signal.aborted) throw error
-    throw new UserError(`${spec.name}: ${error.message}`, error.exitCode)
-  }
-}
-
-function runningApp(
-  app: App,
-  name: string,
-  origin: string,
-  stopping: () => boolean,
-  stop: () => Promise<void>,
-): RunningApp {
+function runningApp(app: App, origin: string, stopping: () => boolean, stop: () => Promise<void>): RunningApp {
   return {
-    name,
-    pid: app.pid,
+    ...app,
     origin,
     watch: () => watch(app.pid),
     stop,
@@ -143,35 +133,30 @@ function runningApp(
       }).catch((error: Error) => {
         this.check()
         const { cause } = error
-        throw new Error(`${name} did not answer ${path}: ${cause instanceof Error ? cause.message : error.message}`, {
-          cause,
-        })
+        const reason = cause instanceof Error ? cause.message : error.message
+        throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
       })
       // A protected app may well refuse us, politely and in JSON.
-      if (!response.ok) throw new Error(`${name} answered ${response.status} to ${path}`)
+      if (!response.ok) throw new Error(`${app.name} answered ${response.status} to ${path}`)
       return (await response.json()) as T
     },
-    check() {
-      if (app.exit === undefined || stopping()) return
-      const { code, signal } = app.exit
-      const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
-      throw new UserError(`${name} ${how} in the middle of the run${quote(app.lastWords())}`)
+    check(when = 'in the middle of the run') {
+      if (app.ended() === undefined || stopping()) return
+      throw new UserError(`${app.name} ${app.ended()} ${when}${quote(app.lastWords())}`)
     },
   }
 }
 
-function live(label: string, request: LoadRequest, progress: Progress): (seen: LoadProgress) => void {
+/** One line for a terminal, rewritten as the load goes on. */
+export function liveLine(label: string, offered: string, durationMs: number): (seen: LoadProgress) => string {
   let before = { good: 0, elapsedMs: 0 }
-  const offered = request.users === undefined ? `${formatRate(request.rate)}/s offered` : `${request.users} users`
   return seen => {
     const lengthS = (seen.elapsedMs - before.elapsedMs) / 1000
     const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
     before = seen
-    const share = Math.min(1, seen.elapsedMs / request.durationMs)
-    const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(request.durationMs)}`
-    progress.status(
-      `${label}  ${bar(share, 12)} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`,
-    )
+    const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
+    const share = bar(Math.min(1, seen.elapsedMs / durationMs), 12)
+    return `${label}  ${share} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`
   }
 }
 

@@ -1,5 +1,5 @@
 /** Turns expectations and figures into verdicts, and says when none may be given. Pure. */
-import type { Form, Verdict } from '../report/scenario/result.ts'
+import type { Form, Verdict } from '../report/result.ts'
 import type { Expectation } from './scenario.ts'
 
 export interface Circumstances {

@@ -1,5 +1,5 @@
 /** What a scenario asks of the load engine, with the lab's usual choices filled in. Pure. */
-import type { Connections, LoadPlan } from '../load/plan.ts'
+import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
 
 interface Common {
   readonly url: string
@@ -7,11 +7,13 @@ interface Common {
   /** @default 'GET' */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | undefined
   /** @default 60 s: a scenario wants to see how long things take, not to cut them off */
   readonly timeoutMs?: number
   /** @default 1 s */
   readonly sloMs?: number
+  /** @default 'even' */
+  readonly spacing?: Spacing
   /** A new connection for every request. */
   readonly fresh?: boolean
   /** Every request one of its own, from so many senders in turn; see load/numbered-request.ts. */
@@ -44,7 +46,11 @@ export function planOf(request: LoadRequest): LoadPlan {
       ? {
           kind: 'open',
           // The same arrivals for every arm.
-          schedule: { phases: [{ kind: 'constant', rate: request.rate, durationMs }], spacing: 'even', seed: 1 },
+          schedule: {
+            phases: [{ kind: 'constant', rate: request.rate, durationMs }],
+            spacing: request.spacing ?? 'even',
+            seed: 1,
+          },
         }
       : { kind: 'closed', users: request.users, durationMs, thinkMs: request.thinkMs ?? 0 },
     connections: connectionsOf(request),

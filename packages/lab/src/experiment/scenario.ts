@@ -5,7 +5,8 @@
  * shown or judged is a pure function of that.
  */
 import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
-import type { Form, PublishedFigure, ScenarioArm, View } from '../report/scenario/result.ts'
+import type { App } from '../launch/command.ts'
+import type { Form, PublishedFigure, ScenarioArm, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
 import type { Cores } from './core-roles.ts'
 import type { LoadRequest } from './load-request.ts'
@@ -28,8 +29,7 @@ export interface Expectation<Measured> {
   readonly needsQuiet?: boolean
 }
 
-/** What `meltlab list` and `meltlab run` need to know about an experiment. */
-export interface ScenarioHead {
+export interface Scenario<Measured> {
   /** kebab-case. */
   readonly name: string
   readonly title: string
@@ -37,10 +37,6 @@ export interface ScenarioHead {
   readonly story: string
   /** Empty where nothing was published. */
   readonly published: readonly PublishedFigure[]
-}
-
-export interface Scenario<Measured> extends ScenarioHead {
-  readonly kind: 'scenario'
   readonly arms: readonly ScenarioArm[]
   readonly expects: readonly Expectation<Measured>[]
   /** An empty `Measured`. */
@@ -50,20 +46,8 @@ export interface Scenario<Measured> extends ScenarioHead {
   readonly view: (measured: Measured) => View
 }
 
-/** An experiment that `meltlab melt` carries out: a command, and what it is compared with. */
-export interface MeltScenario extends ScenarioHead {
-  readonly kind: 'melt'
-  readonly command: readonly string[]
-  /** Further arms, as --also takes them. */
-  readonly also: readonly string[]
-  readonly expects: readonly string[]
-}
-
-export type AnyScenario = Scenario<unknown> | MeltScenario
-
 /** Forgets the type of the figures, which only the scenario itself needs to know. */
-export const scenario = <Measured>(made: Omit<Scenario<Measured>, 'kind'>): Scenario<unknown> =>
-  ({ kind: 'scenario', ...made }) as unknown as Scenario<unknown>
+export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
 
 /** Which core a process runs on: the server's is for what is measured, the dependency's for what it waits for. */
 export type Core = 'server' | 'dependency' | 'lab'
@@ -77,28 +61,27 @@ export interface AppSpec {
   /** Added to the lab's own; PORT is a free port unless given. */
   readonly env?: Readonly<Record<string, string>>
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
-  readonly nodeOptions?: string
+  readonly nodeOptions?: string | undefined
   /**
    * False for an app that listens on no port.
    * @default true
    */
   readonly listens?: boolean
+  /** Where it listens, for one whose port is not to be looked for. */
+  readonly url?: URL | undefined
   /** @default 15 000 */
   readonly startTimeoutMs?: number
 }
 
-export interface RunningApp {
-  readonly name: string
-  readonly pid: number
+export interface RunningApp extends App {
   /** Such as `http://127.0.0.1:3000`; empty for an app that does not listen. */
   readonly origin: string
   /** Memory and CPU from outside, from now on. */
   watch(): Watch
   /** GET, the answer parsed as JSON; throws for any status but 2xx. */
   ask<T>(path: string): Promise<T>
-  /** Throws, with its last words, when it has ended by itself. */
-  check(): void
-  stop(): Promise<void>
+  /** Throws, with its last words, when it has ended by itself; `when` says in the middle of what. */
+  check(when?: string): void
 }
 
 export interface Context {

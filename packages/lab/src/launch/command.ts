@@ -9,21 +9,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../processes/process-tree.ts'
 
 export interface Launch {
+  /** For messages. */
+  readonly name: string
   /** The program and its arguments. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export interface Exit {
-  readonly code: number | null
-  readonly signal: string | null
-}
-
 export interface App {
+  readonly name: string
   readonly pid: number
-  /** Set as soon as the command has ended by itself or by us. */
-  readonly exit: Exit | undefined
-  readonly exited: Promise<Exit>
+  /** How the command ended, by itself or by us, such as `exited with code 1`; undefined while it runs. */
+  ended(): string | undefined
+  readonly exited: Promise<string>
   /** The last lines it wrote to stderr, or to stdout when stderr stayed silent. */
   lastWords(): string
   /** Ends it and everything it started; resolves when none of them is left. */
@@ -41,7 +39,7 @@ process.on('exit', () => {
   for (const pid of live) signalGroup(pid, 'SIGKILL')
 })
 
-export function launch({ command, env }: Launch): Promise<App> {
+export function launch({ name, command, env }: Launch): Promise<App> {
   const [program, ...args] = command
   const child = spawn(program!, args, {
     detached: true,
@@ -51,29 +49,28 @@ export function launch({ command, env }: Launch): Promise<App> {
   })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('spawn', () => resolve(adopt(child)))
+    child.once('spawn', () => resolve(adopt(name, child)))
   })
 }
 
-function adopt(child: ChildProcess): App {
+function adopt(name: string, child: ChildProcess): App {
   const pid = child.pid!
   live.add(pid)
   const stdout = tail(child.stdout!)
   const stderr = tail(child.stderr!)
-  let exit: Exit | undefined
-  const exited = new Promise<Exit>(resolve => {
+  let how: string | undefined
+  const exited = new Promise<string>(resolve => {
     // 'exit', not 'close': a grandchild may keep the pipes open for ever.
     child.once('exit', (code, signal) => {
-      exit = { code, signal }
-      resolve(exit)
+      how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+      resolve(how)
     })
   })
   return {
+    name,
     pid,
     exited,
-    get exit() {
-      return exit
-    },
+    ended: () => how,
     lastWords: () => stderr() || stdout(),
     async stop() {
       const family = (await processTree(pid)).map(row => row.pid)

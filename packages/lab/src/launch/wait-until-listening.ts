@@ -33,7 +33,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
   let firstSeen: number | undefined
   for (;;) {
     signal.throwIfAborted()
-    if (app.exit !== undefined) throw endedEarly(app)
+    if (app.ended() !== undefined) throw endedEarly(app)
     if (url !== undefined) {
       if (await accepts(url.hostname, Number(url.port || (url.protocol === 'https:' ? 443 : 80)))) {
         return { origin: url.origin }
@@ -47,29 +47,29 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
     } else {
       const expected = found.find(listener => listener.port === preferredPort)
       if (expected !== undefined) return { origin: originOf(expected) }
-      if (firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(found)
+      if (firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found)
     }
     if (Date.now() >= until) throw await neverListened(app, options)
     await sleep(pollMs)
   }
 }
 
-async function choose(found: readonly Listener[]): Promise<{ origin: string; note?: string }> {
+async function choose({ name }: App, found: readonly Listener[]): Promise<{ origin: string; note?: string }> {
   const [only] = found
   if (found.length === 1) return { origin: originOf(only!) }
   // Several ports: an inspector or a metrics port answers HTTP too, but seldom with a page at /.
   for (const listener of found) {
     const status = await ask(new URL(originOf(listener)), { method: 'GET', headers: {}, body: undefined }, 1000)
-    if (typeof status === 'number' && status < 400) return several(listener, found)
+    if (typeof status === 'number' && status < 400) return several(name, listener, found)
   }
-  return several(only!, found)
+  return several(name, only!, found)
 }
 
-function several(taken: Listener, found: readonly Listener[]): { origin: string; note: string } {
+function several(name: string, taken: Listener, found: readonly Listener[]): { origin: string; note: string } {
   const ports = found.map(listener => listener.port).join(', ')
   return {
     origin: originOf(taken),
-    note: `the command listens on several ports (${ports}); using ${taken.port}, --url chooses another`,
+    note: `${name} listens on several ports (${ports}); using ${taken.port}, --url chooses another`,
   }
 }
 
@@ -92,15 +92,14 @@ export function accepts(hostname: string, port: number): Promise<boolean> {
 }
 
 function endedEarly(app: App): UserError {
-  const { code, signal } = app.exit!
-  const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+  const how = `${app.name} ${app.ended()}`
   const words = app.lastWords()
   if (words.includes('EADDRINUSE')) {
     const port = takenPort(words)
     const what = port === undefined ? 'its port' : `port ${port}`
-    return new UserError(`the command ${how}: ${what} is taken by another process; end that one first${quote(words)}`)
+    return new UserError(`${how}: ${what} is taken by another process; end that one first${quote(words)}`)
   }
-  return new UserError(`the command ${how} before it listened on a port${quote(words)}`)
+  return new UserError(`${how} before it listened on a port${quote(words)}`)
 }
 
 /** Pure: Node says `address already in use 127.0.0.1:3000`, and prints `port: 3000` below. */
@@ -114,11 +113,11 @@ async function neverListened(app: App, options: ReadyOptions): Promise<UserError
   const words = quote(app.lastWords())
   if (options.url === undefined) {
     return new UserError(
-      `the command runs but listened on no TCP port within ${waited}; --start-timeout waits longer, --url names the address${words}`,
+      `${app.name} runs but listened on no TCP port within ${waited}; --start-timeout waits longer, --url names the address${words}`,
     )
   }
   const found = await listeningPorts(app.pid).catch(() => [])
-  const where = found.length === 0 ? '' : ` (the command listens on ${found.map(each => each.port).join(', ')})`
+  const where = found.length === 0 ? '' : ` (${app.name} listens on ${found.map(each => each.port).join(', ')})`
   return new UserError(`nothing accepted a connection at ${options.url.origin} within ${waited}${where}${words}`)
 }
 
@@ -165,11 +164,11 @@ export async function checkAnswers(app: App, url: URL, request: Ask, timeoutMs: 
     if (attempt > 0) await sleep(250)
     outcome = await ask(url, request, timeoutMs)
     if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return
-    if (app.exit !== undefined) throw endedEarly(app)
+    if (app.ended() !== undefined) throw endedEarly(app)
   }
   const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
   throw new UserError(
-    `${request.method} ${url.href} ${what}, so there is no goodput to measure; ` +
+    `${app.name} ${what} to ${request.method} ${url.href}, so there is no goodput to measure; ` +
       `--path, --method, --header and --body choose another request${quote(app.lastWords())}`,
   )
 }

@@ -47,6 +47,8 @@ export interface MeltOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly capacityTimes: CapacityTimes
+  /** Refuse to start on a busy machine instead of saying so in the result. */
+  readonly strict: boolean
 }
 
 /** What --quick and its absence stand for; an option given by name wins over both. */
@@ -120,6 +122,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     headers: parseHeaders(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
+    strict: raw.strict === true,
   }
 }
 

@@ -1,6 +1,6 @@
 /** An alert on a client's latency fires whoever was slow; a verdict names the one who was. */
 import { formatMs } from '../report/format.ts'
-import type { ScenarioArm, View } from '../report/scenario/result.ts'
+import type { ScenarioArm, View } from '../report/result.ts'
 import {
   ALERT_ABOVE_MS,
   CAUSES,

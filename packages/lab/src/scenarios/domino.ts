@@ -1,6 +1,6 @@
 /** The domino effect: one wonky leaf of ten, and how far up its slowness goes. */
 import { formatPercent } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
+import type { ScenarioArm } from '../report/result.ts'
 import { armVariable } from './arm-variable.ts'
 import { type Scenario, scenario } from '../experiment/scenario.ts'
 import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickView } from './sick-part.ts'

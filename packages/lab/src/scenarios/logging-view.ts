@@ -1,6 +1,6 @@
 /** Tables, plots and printouts of the logging scenario. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { LinesPlot, Printout, Table, View } from '../report/scenario/result.ts'
+import type { LinesPlot, Printout, Table, View } from '../report/result.ts'
 import {
   ARMS,
   armOf,

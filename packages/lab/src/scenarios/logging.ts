@@ -5,7 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { formatPercent } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
+import type { ScenarioArm } from '../report/result.ts'
 import { appFile } from '../experiment/app-file.ts'
 import { loggingExpects } from './logging-expects.ts'
 import {

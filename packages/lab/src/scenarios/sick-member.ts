@@ -1,12 +1,10 @@
 /** Scenarios in which one of ten members of a pool is sick, and the frontend calls them in turn: blackhole and drip. */
 import { formatChosen, formatMs } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type AppSpec, type Expectation, type Scenario, type ScenarioHead, scenario } from '../experiment/scenario.ts'
+import { type AppSpec, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import { blankSick, longestMs, measureSick, runOf, type SickMeasured, sickView } from './sick-part.ts'
 
-export interface SickMember extends ScenarioHead {
-  readonly arms: readonly ScenarioArm[]
+export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'published' | 'arms'> {
   readonly sick: AppSpec
   /** JSON for install(), beside the total. */
   readonly limits: Readonly<Record<string, number>>

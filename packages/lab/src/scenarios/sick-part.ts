@@ -5,7 +5,7 @@
  */
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
-import type { BarsPlot, LinesPlot, ScenarioArm, View } from '../report/scenario/result.ts'
+import type { BarsPlot, LinesPlot, ScenarioArm, View } from '../report/result.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 export interface SickRun {

@@ -1,7 +1,7 @@
 /** What the timeouts scenario measures. Plain data. */
 import type { LoadFigures } from '../report/load-figures.ts'
 import type { NumberStats } from '../report/number-stats.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
+import type { ScenarioArm } from '../report/result.ts'
 
 export const arms: readonly ScenarioArm[] = [
   { name: 'bare', kind: 'bare', what: 'http.get(url): as long as it takes' },

@@ -1,7 +1,7 @@
 /** What the timeouts scenario shows of its figures. Pure. */
 import { formatChosen, formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { statsLine } from '../report/number-stats.ts'
-import type { BarsPlot, Plot, Printout, Table, View } from '../report/scenario/result.ts'
+import type { BarsPlot, Plot, Printout, Table, View } from '../report/result.ts'
 import { siegeSummary } from '../report/siege-summary.ts'
 import { vegetaSummary } from '../report/vegeta-summary.ts'
 import { compareMemory, type MemoryRun } from './equal-memory.ts'

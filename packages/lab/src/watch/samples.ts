@@ -1,6 +1,6 @@
 /** What was seen of a watched command, and how it is shown: a line, a table, plots. Pure. */
 import { formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { Plot, ScenarioArm, Table, View } from '../report/scenario/result.ts'
+import type { Plot, ScenarioArm, Table, View } from '../report/result.ts'
 import type { Inside } from './readings.ts'
 
 export interface Sample {

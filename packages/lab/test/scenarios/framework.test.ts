@@ -155,5 +155,5 @@ test('an app that does not start is named', async () => {
     }),
     options(),
   )
-  assert.match(String(failure), /the backend: the command exited with code 1 before it listened/)
+  assert.match(String(failure), /the backend exited with code 1 before it listened/)
 })

@@ -1,8 +1,8 @@
 /** A made-up but plausible run: a bare app that melts, one that holds, one in between. */
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../../src/load/plan.ts'
-import type { MeltResult, StepResult } from '../../src/report/result.ts'
-import { rowsOf, summariseStep } from '../../src/report/summary.ts'
+import type { MeltMeasured, StepResult } from '../../src/melt/measured.ts'
+import { rowsOf, summariseStep } from '../../src/melt/summary.ts'
 
 export interface Made {
   readonly good?: number
@@ -83,9 +83,14 @@ function step(arm: string, multiple: number, made: Made): StepResult {
 }
 
 const capacity = 195
+export const arms = [
+  { name: 'bare', kind: 'bare', what: 'node apps/burst.js' },
+  { name: 'protected', kind: 'protected', what: "NODE_OPTIONS='--import meltproof/register' node apps/burst.js" },
+  { name: 'toobusy-js', kind: 'also', what: 'node apps/burst-toobusy.js' },
+] as const
 const multiples = [0.5, 1, 2, 6, 10]
 
-export function madeResult(more: Partial<MeltResult> = {}): MeltResult {
+export function madeMeasured(more: Partial<MeltMeasured> = {}): MeltMeasured {
   const steps = multiples.flatMap(multiple => {
     const offered = Math.round(capacity * multiple)
     if (multiple <= 1)
@@ -104,28 +109,9 @@ export function madeResult(more: Partial<MeltResult> = {}): MeltResult {
       }),
     ]
   })
-  const arms = ['bare', 'protected', 'toobusy-js']
   return {
-    kind: 'melt',
-    version: 1,
-    name: 'burst',
-    startedAt: '2026-11-21T12:00:00.000Z',
-    elapsedMs: 118_000,
-    incomplete: false,
-    certified: true,
-    why: [],
-    conditions: {
-      commandLine: "meltlab melt --also 'toobusy-js=node apps/burst-toobusy.js' -- node apps/burst.js",
-      labVersion: '0.1.0',
-      node: 'v24.21.0',
-      platform: 'Linux 6.18 x64',
-      cpu: 'A CPU',
-      cores: 2,
-      memoryBytes: 8e9,
-      pinning: { server: 1, lab: 0 },
-      busyBefore: { server: 0, lab: 0.01 },
-      spinPerMs: { before: 923_000, after: 923_500 },
-      request: 'GET /',
+    setup: {
+      request: 'GET /, evenly spaced arrivals, open loop',
       sloMs: 1000,
       timeoutMs: 3000,
       durationMs: 5000,
@@ -134,19 +120,14 @@ export function madeResult(more: Partial<MeltResult> = {}): MeltResult {
       connections: 'keep-alive, 200 to 1,500 standing connections by rate, more when they are all busy',
       window,
     },
-    capacity: { rate: 195, before: 195, after: 194, drift: -1 / 195, users: 4, latencyP50Ms: 20.5, probes: [] },
-    arms: [
-      { name: 'bare', kind: 'bare', command: 'node apps/burst.js', nodeOptions: null },
-      {
-        name: 'protected',
-        kind: 'protected',
-        command: 'node apps/burst.js',
-        nodeOptions: '--import file:///register.js',
-      },
-      { name: 'toobusy-js', kind: 'also', command: 'node apps/burst-toobusy.js', nodeOptions: null },
-    ],
+    capacity: { rate: 195, before: 195, after: 194, drift: -1 / 195, users: 4, latencyP50Ms: 20.5 },
+    spinPerMs: { before: 923_000, after: 923_500 },
     steps,
-    rows: rowsOf(steps, arms, capacity),
+    rows: rowsOf(
+      steps,
+      arms.map(({ name }) => name),
+      capacity,
+    ),
     ...more,
   }
 }

@@ -2,11 +2,11 @@
  * The plots of a scenario as SVG: in the page they take its colours, as a picture of their own they bring them along and
  * follow the reader's light or dark theme. Pure.
  */
-import { escapeText } from '../escape.ts'
-import { wrapWords } from '../wrap-words.ts'
-import { type ArmStyle, stylesOf } from '../palette.ts'
-import { bottomScale, keepApart, type Scale, scaleOf } from './plot-frame.ts'
-import type { BarsPlot, Level, LinesPlot, Plot, ScenarioArm } from './result.ts'
+import { escapeText } from './escape.ts'
+import { wrapWords } from './wrap-words.ts'
+import { type ArmStyle, stylesOf } from './palette.ts'
+import { bottomScale, keepApart, type Scale, scaleOf, withoutTouching } from './plot-frame.ts'
+import type { BarsPlot, Guide, Level, LinesPlot, Plot, ScenarioArm } from './result.ts'
 import { formatUnit } from './units.ts'
 
 const width = 960
@@ -18,6 +18,8 @@ const headlineLength = 72
 const headlineGap = 26
 /** Marks closer together than this are a smear; px. */
 const markDistance = 34
+/** Labels of ticks closer together than this touch; px. */
+const tickDistance = 30
 
 interface Styled extends ScenarioArm {
   readonly style: ArmStyle
@@ -75,12 +77,14 @@ function lines(drawn: LinesPlot, arms: readonly Styled[]): string {
   const shown = drawn.series.filter(series => series.points.some(([, y]) => y !== null))
   const names = shown.map(series => series.arm)
   const right = width - roomForNames(names)
-  const xs = shown.flatMap(series => series.points.map(([x]) => x))
-  const ys = shown.flatMap(series => series.points.flatMap(([, y]) => (y === null ? [] : [y])))
+  const points = shown.flatMap(series => series.points)
   const levels = drawn.levels ?? []
-  const x = bottomScale(xs, plot.left, right)
+  const guided = drawn.guide?.points ?? []
+  const xs = [...points, ...guided].map(([x]) => x)
+  const ys = [...points, ...guided].flatMap(([, y]) => (y === null ? [] : [y]))
+  const x = bottomScale(drawn.x, xs, plot.left, right)
   const y = scaleOf(drawn.y, [...ys, ...levels.map(level => level.value)], plot.bottom, plot.top)
-  const ticks = x.ticks.map(
+  const ticks = withoutTouching(x.ticks, x.to, tickDistance).map(
     tick =>
       `<line class="axis" x1="${px(x.to(tick))}" x2="${px(x.to(tick))}" y1="${plot.bottom}" y2="${plot.bottom + 6}"/>` +
       `<text class="tick" x="${px(x.to(tick))}" y="${plot.bottom + 24}" text-anchor="middle">${escapeText(formatUnit(tick, drawn.x.unit))}</text>`,
@@ -98,6 +102,7 @@ function lines(drawn: LinesPlot, arms: readonly Styled[]): string {
     ...ticks,
     `<text class="tick" x="${px((plot.left + right) / 2)}" y="${plot.bottom + 50}" text-anchor="middle">${escapeText(drawn.x.label)}</text>`,
     ...levels.map(level => levelLine(level, y, right)),
+    drawn.guide === undefined ? '' : guideLine(drawn.guide, x, y),
     ...paths,
     ...labels,
   ].join('')
@@ -199,6 +204,14 @@ function levelLine(level: Level, y: Scale, right: number): string {
   )
 }
 
+function guideLine({ name, points }: Guide, x: Scale, y: Scale): string {
+  const [lastX, lastY] = points.at(-1)!
+  return (
+    `<polyline class="ideal" points="${points.map(([cx, cy]) => `${px(x.to(cx))},${px(y.to(cy))}`).join(' ')}"/>` +
+    `<text class="tick" x="${px(x.to(lastX))}" y="${px(y.to(lastY) - 10)}" text-anchor="end">${escapeText(name)}</text>`
+  )
+}
+
 function armOf(name: string, arms: readonly Styled[]): Styled {
   const found = arms.find(arm => arm.name === name)
   if (found === undefined) throw new Error(`a plot names the arm '${name}', which the scenario does not have`)
@@ -228,11 +241,11 @@ function styleOf(arms: readonly ScenarioArm[]): string {
     '<style>',
     'text{font-family:system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;font-size:14px;stroke:none!important}',
     '.title{font-size:20px;font-weight:650}.name{font-size:15px;font-weight:650}.strong{font-weight:650}.value{font-weight:600;font-size:12px}',
-    '.line{fill:none;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}.level{stroke-width:1.5;stroke-dasharray:6 5}',
-    '.paper{fill:#fff}.title,.strong,.value{fill:#16181d}.tick{fill:#5b6270}.grid{stroke:#e6e8ec}.axis{stroke:#9aa1ad}.level{stroke:#7b8290}',
+    '.line{fill:none;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}.level{stroke-width:1.5;stroke-dasharray:6 5}.ideal{fill:none;stroke-width:2;stroke-dasharray:2 6;stroke-linecap:round}',
+    '.paper{fill:#fff}.title,.strong,.value{fill:#16181d}.tick{fill:#5b6270}.grid{stroke:#e6e8ec}.axis{stroke:#9aa1ad}.level,.ideal{stroke:#7b8290}',
     colours('light'),
     '@media (prefers-color-scheme:dark){',
-    '.paper{fill:#12151b}.title,.strong,.value{fill:#f2f4f8}.tick{fill:#a3abb9}.grid{stroke:#262b35}.axis{stroke:#5b6372}.level{stroke:#8d95a3}',
+    '.paper{fill:#12151b}.title,.strong,.value{fill:#f2f4f8}.tick{fill:#a3abb9}.grid{stroke:#262b35}.axis{stroke:#5b6372}.level,.ideal{stroke:#8d95a3}',
     colours('dark'),
     '}</style>',
   ].join('')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { median, rowsOf, summariseStep, windowOf } from '../../src/report/summary.ts'
+import { median, rowsOf, summariseStep, windowOf } from '../../src/melt/summary.ts'
 import { type Made, outcome, second } from './fixture.ts'
 
 const watched = { samples: [], peakRssBytes: 0, cpuMs: 100, watchedMs: 3000 }

@@ -7,8 +7,8 @@
  */
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Watched } from '../processes/watch-usage.ts'
-import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './result.ts'
+import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './measured.ts'
+import type { UnderLoad } from './step.ts'
 
 /** Every step starts a cold process; from this second on it is expected to be steady. */
 const steadyFromSecond = 1
@@ -18,17 +18,12 @@ export function windowOf(durationMs: number): Window {
   return { from: steadyFromSecond, to: Math.floor(durationMs / 1000) }
 }
 
-export interface StepInput {
+export interface StepInput extends UnderLoad<LoadOutcome> {
   readonly arm: string
   readonly multiple: number
   readonly round: number
   readonly window: Window
   readonly sloMs: number
-  readonly outcome: LoadOutcome
-  readonly watched: Watched
-  readonly died: { readonly afterMs: number; readonly how: string } | null
-  /** Share (0..1) of the server's core that others used meanwhile. */
-  readonly foreign: number | null
 }
 
 export function summariseStep(input: StepInput): StepResult {

@@ -1,5 +1,5 @@
 /** How values read on an axis and beside a mark. Pure. */
-import { formatMs, formatPercent, formatRate } from '../format.ts'
+import { formatMs, formatMultiple, formatPercent, formatRate } from './format.ts'
 import type { Unit } from './result.ts'
 
 const short = (value: number): string => (Math.abs(value) >= 1e6 ? `${formatRate(value / 1e6)} M` : formatRate(value))
@@ -18,6 +18,8 @@ export function formatUnit(value: number, unit: Unit): string {
       return `${formatRate(value)} MB`
     case 'percent':
       return formatPercent(value / 100)
+    case 'multiple':
+      return formatMultiple(value)
   }
 }
 

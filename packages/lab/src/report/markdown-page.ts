@@ -1,6 +1,6 @@
-/** docs/experiments.md: what each experiment found, beside what was published. Pure. */
-import type { ScenarioResult, Table } from '../../packages/lab/src/report/scenario/result.ts'
+/** What each of some results found, beside what was published, as one Markdown page. Pure. */
 import { markdownCell, markdownTable } from './markdown-table.ts'
+import type { ScenarioResult, Table } from './result.ts'
 
 type Found = Omit<ScenarioResult, 'measured'>
 
@@ -8,28 +8,28 @@ const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 
 /** Tables longer than this are folded away. */
 const MOST_ROWS = 14
 
-export function experimentsPage(results: readonly Found[]): string {
+/** `images`: the folder of the pictures, as the page links to it. */
+export function markdownPage(results: readonly Found[], images: string): string {
   return `# Experiments
 
-Written by \`node bench/experiments.ts\` from \`bench/results/experiments/\`; not by hand. Each is a published experiment made
-repeatable, bare, with the remedy people reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and
-[scenarios.md](scenarios.md) says how each is built. The first of them, \`burst\`, is in [benchmarks.md](benchmarks.md).
+Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
+reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
 Absolute figures belong to the machine named under each heading.
 
 | experiment | what it found | certified |
 | --- | --- | --- |
 ${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${markdownCell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
 
-${results.map(section).join('\n')}`
+${results.map(result => section(result, images)).join('\n')}`
 }
 
-function section(result: Found): string {
+function section(result: Found, images: string): string {
   const { name, title, story, plots, finding, published, verdicts, tables, printouts = [] } = result
   const parts = [
     `## ${name}`,
     `**${title}.** ${story}`,
     where(result),
-    ...(plots.length > 0 ? [`![${title}](images/experiment-${name}.svg)`] : []),
+    ...(plots.length > 0 ? [`![${title}](${images}/experiment-${name}.svg)`] : []),
     finding,
   ]
   if (published.length > 0) {
