@@ -28,11 +28,12 @@ const server = http.createServer(async (request, response) => {
   }
   const number = name => Number(searchParams.get(name))
   if (number('compute') > 0) block(number('compute'))
-  if (number('block') > 0) setTimeout(block, number('at'), number('block'))
+  const stall = number('block') > 0 ? setTimeout(block, number('at'), number('block')) : undefined
   const startedAt = performance.now()
   const claims = searchParams.has('claims') ? '?claims' : ''
   const answer = await fetch(`http://127.0.0.1:${number('port')}/took/${number('took')}${claims}`)
   await answer.text()
+  clearTimeout(stall)
   called = { tookMs: Number(answer.headers.get('x-took')), wallMs: performance.now() - startedAt }
   if (number('wait') > 0) await new Promise(resolve => setTimeout(resolve, number('wait')))
   response.end('done')
