@@ -43,6 +43,17 @@ export function progressOn(out: Out): Progress {
   }
 }
 
+/** A status that is rewritten in place on a terminal; elsewhere it is a line of its own every so often. */
+export function repeating(progress: Progress, out: Out, everyMs: number): (text: string, atMs: number) => void {
+  let nextMs = everyMs
+  return (text, atMs) => {
+    progress.status(text)
+    if (out.isTTY === true || atMs < nextMs) return
+    progress.line(text)
+    nextMs = atMs + everyMs
+  }
+}
+
 /** Pure: `███████░░░` */
 export function bar(share: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)

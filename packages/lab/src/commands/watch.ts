@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { describeMachine } from '../launch/machine.ts'
 import { parseUrl } from '../melt/options.ts'
-import { progressOn } from '../progress.ts'
+import { progressOn, repeating } from '../progress.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
-import { type Sample, sampleLine, WATCH_ARMS, watchView } from '../watch/samples.ts'
+import { sampleLine, WATCH_ARMS, watchView } from '../watch/samples.ts'
 import { watchCommand } from '../watch/watch-command.ts'
 import { provenance, show } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
@@ -51,13 +51,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
   const startedAt = new Date()
-  let plainAt = PLAIN_EVERY_MS
-  const line = (sample: Sample): void => {
-    progress.status(sampleLine(sample))
-    if (process.stderr.isTTY === true || sample.atMs < plainAt) return
-    progress.line(sampleLine(sample))
-    plainAt = sample.atMs + PLAIN_EVERY_MS
-  }
+  const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
   const { samples, code, endedBy } = await watchCommand({
     command,
     intervalMs,
@@ -66,7 +60,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
     protect: flags.protect === true,
     stdoutToStderr: flags.json === true,
     signal,
-    onSample: line,
+    onSample: sample => tell(sampleLine(sample), sample.atMs),
   })
   progress.clear()
   const told = samples.some(({ inside }) => inside !== null)

@@ -14,7 +14,6 @@ export type Spacing = 'even' | 'poisson'
 export type Phase =
   | { readonly kind: 'constant'; readonly rate: number; readonly durationMs: number }
   | { readonly kind: 'ramp'; readonly fromRate: number; readonly toRate: number; readonly durationMs: number }
-  | { readonly kind: 'steps'; readonly rates: readonly number[]; readonly stepMs: number }
 
 export interface Schedule {
   readonly phases: readonly Phase[]

@@ -12,7 +12,7 @@ import type { EngineJob, EngineProgress, EngineReport } from './engine.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { FailureCode, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond } from './plan.ts'
 import { requestBytes } from './request-bytes.ts'
-import { durationMs } from './schedule.ts'
+import { planMs } from './schedule.ts'
 import type { Pair, TallyData } from './tally.ts'
 import { parseTarget, resolveAddress } from './target.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
@@ -119,9 +119,6 @@ class LoadWorker {
     await this.#thread.terminate()
   }
 }
-
-const planMs = (plan: LoadPlan): number =>
-  plan.arrival.kind === 'open' ? durationMs(plan.arrival.schedule) : plan.arrival.durationMs
 
 /** Adds up counters that have the same names. */
 const addUp = (parts: readonly Readonly<Record<string, number>>[]): Record<string, number> => {
