@@ -1,6 +1,5 @@
 /** One line of logging, and who reads it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync } from 'node:fs'
-import os from 'node:os'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -19,6 +18,8 @@ import {
   type Turn,
 } from './logging-measured.ts'
 import { loggingView } from './logging-view.ts'
+import { temporaryFolder } from '../experiment/temporary-folder.ts'
+import { startPostgres } from './postgres.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 const USERS = 100
@@ -49,18 +50,8 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   blank: () => ({ users: USERS, needed: 0, bufferBytes: 8 * 1024 * 1024, cells: [] }),
 
   async run(context, measured) {
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'meltlab-logging-'))
-    context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))
-    // PostgreSQL runs as a user of its own when we are root, and must be able to go in.
-    chmodSync(folder, 0o755)
-    const database = await context.start({
-      name: 'PostgreSQL',
-      run: 'postgres.js',
-      core: 'dependency',
-      env: { DATA_DIR: path.join(folder, 'data') },
-      startTimeoutMs: 60_000,
-    })
-    const { connectionString } = await database.ask<{ connectionString: string }>('/')
+    const folder = temporaryFolder(context, 'logging')
+    const { connectionString } = await startPostgres(context)
     const measure = (cell: Cell, warmUp = false): Promise<CellResult> => {
       const databaseUrl = cell.variant === 'no database' ? '' : connectionString
       return measureCell(context, cell, { needed: measured.needed, databaseUrl, folder, warmUp })
