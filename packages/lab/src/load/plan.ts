@@ -77,16 +77,21 @@ export type FailureCode =
   | 'aborted'
   | 'other'
 
-/** Counts of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
-export interface LoadSecond {
-  /** Seconds since the start of the run. */
-  readonly second: number
+/** What became of requests. */
+export interface Counts {
   readonly scheduled: number
   readonly sent: number
+  /** By status code. */
   readonly answered: Readonly<Record<string, number>>
   readonly failed: Readonly<Partial<Record<FailureCode, number>>>
   /** Answers 2xx/3xx complete within the SLO. */
   readonly good: number
+}
+
+/** Of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
+export interface LoadSecond extends Counts {
+  /** Seconds since the start of the run. */
+  readonly second: number
   /** Latency of 2xx/3xx answers. */
   readonly okLatency: Histogram
   /** Latency of 503 answers. */
@@ -94,26 +99,15 @@ export interface LoadSecond {
 }
 
 /** What is known so far, for a live view; delivered about once a second. */
-export interface LoadProgress {
+export interface LoadProgress extends Counts {
   readonly elapsedMs: number
   readonly totalMs: number
-  readonly scheduled: number
-  readonly sent: number
-  readonly answered: Readonly<Record<string, number>>
-  readonly failed: Readonly<Partial<Record<FailureCode, number>>>
-  readonly good: number
   readonly inflight: number
 }
 
-export interface LoadOutcome {
-  /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
-  readonly scheduled: number
-  readonly sent: number
+/** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
+export interface LoadOutcome extends Counts {
   readonly unsent: number
-  /** By status code. */
-  readonly answered: Readonly<Record<string, number>>
-  readonly failed: Readonly<Partial<Record<FailureCode, number>>>
-  readonly good: number
   readonly elapsedMs: number
   readonly bytesRead: number
   /** Latency of 2xx/3xx answers; failures and sheds never enter it. */

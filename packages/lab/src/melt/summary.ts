@@ -124,34 +124,25 @@ export function rowsOf(steps: readonly StepResult[], arms: readonly string[], ca
   )
 }
 
+const fates = ['offered', 'goodput', 'late', 'shed', 'shedLate', 'otherStatus', 'failed', 'unsent'] as const
+
 function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], capacity: number): Row {
   const mid = (of: (step: StepResult) => number): number => median(rounds.map(of)) ?? 0
   const midKnown = (of: (step: StepResult) => number | null): number | null =>
     median(rounds.map(of).filter(value => value !== null))
-  const goodput = mid(step => step.goodput)
+  const midLatency = (of: (step: StepResult) => Latency): Latency => ({
+    p50: midKnown(step => of(step).p50),
+    p99: midKnown(step => of(step).p99),
+    max: midKnown(step => of(step).max),
+  })
   return {
     arm,
     multiple,
     rounds: rounds.length,
-    offered: mid(step => step.offered),
-    goodput,
-    ofCapacity: goodput / capacity,
-    late: mid(step => step.late),
-    shed: mid(step => step.shed),
-    shedLate: mid(step => step.shedLate),
-    otherStatus: mid(step => step.otherStatus),
-    failed: mid(step => step.failed),
-    unsent: mid(step => step.unsent),
-    admittedMs: {
-      p50: midKnown(step => step.admittedMs.p50),
-      p99: midKnown(step => step.admittedMs.p99),
-      max: midKnown(step => step.admittedMs.max),
-    },
-    shedMs: {
-      p50: midKnown(step => step.shedMs.p50),
-      p99: midKnown(step => step.shedMs.p99),
-      max: midKnown(step => step.shedMs.max),
-    },
+    ...(Object.fromEntries(fates.map(fate => [fate, mid(step => step[fate])])) as Record<keyof Fates, number>),
+    ofCapacity: mid(step => step.goodput) / capacity,
+    admittedMs: midLatency(step => step.admittedMs),
+    shedMs: midLatency(step => step.shedMs),
     longestAnswerMs: midKnown(step => step.longestAnswerMs),
     errors: mid(step => total(step.failedByCode)),
     peakRssBytes: mid(step => step.server.peakRssBytes),
