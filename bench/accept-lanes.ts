@@ -31,7 +31,7 @@ const STARVATION = [
 /** Fresh connections and keep-alive requests per second of the cost table: below a quarter of what the server can do. */
 const FRESH_RATE = 1_000
 const KEEP_ALIVE = { rate: 4_000, connections: 64 }
-/** Whoever waits longer for an answer gets none, ms. */
+/** An answer later than this counts as none, ms. */
 const TIMEOUT_MS = 2_000
 
 const options = scriptOptions(import.meta.filename, {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Conditions } from './lib/conditions.ts'
 import type { OverheadCase } from './overhead.ts'
+import { idealShare } from './overload/ideal.ts'
 
 interface Overhead extends Conditions {
   readonly rounds: number
@@ -74,8 +75,7 @@ ${text('generator')}
 `,
 )
 
+/** With a service time of 5 ms. */
 function ideal(k: number, r: number | undefined): string {
-  if (r === undefined) return '–'
-  const service = 5000
-  return `${Math.max(0, (100 * (1 - (k * r) / service)) / (1 - r / service)).toFixed(0)} %`
+  return r === undefined ? '–' : `${(100 * idealShare(k, r, 5000)).toFixed(0)} %`
 }

@@ -7,7 +7,7 @@ import { formatCount, formatMegabytes, formatMs, formatRate } from '../report/fo
 
 type Figures = Readonly<Record<'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>>
 
-/** Microseconds are the resolution; a figure nobody measured is null. */
+/** To a microsecond; null for a figure without samples. */
 const round = (ms: number): number | null => (Number.isNaN(ms) ? null : Math.round(ms * 1000) / 1000)
 
 const figures = (histogram: Histogram): Figures => ({

@@ -75,7 +75,7 @@ async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void
   await carryOut(scenario, raw.quick === true ? 'quick' : 'full', raw, progress, stopOnSignals(progress))
 }
 
-/** With --url nobody looks up whose port it is, so whoever listens there already would be measured instead. */
+/** With --url the port is not looked up, so a server that already listens there would be measured instead. */
 async function refuseTakenUrl(url: URL | undefined): Promise<void> {
   if (url === undefined) return
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))

@@ -16,7 +16,7 @@ interface Common {
   readonly spacing?: Spacing
   /** A new connection for every request. */
   readonly fresh?: boolean
-  /** Every request one of its own, from so many senders in turn; see load/numbered-request.ts. */
+  /** Each request differs, and this many senders take turns; see load/numbered-request.ts. */
   readonly numbered?: { readonly senders: number }
   /** Its figures are not used, so nothing about them is doubtful. */
   readonly warmUp?: boolean

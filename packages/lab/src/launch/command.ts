@@ -98,7 +98,7 @@ async function killSurvivors(family: readonly number[]): Promise<void> {
   }
 }
 
-/** True when nobody in the group is alive any more. Zombies are dead; whoever should collect them may never do so. */
+/** True when no process of the group is alive. A zombie counts as dead: its parent may never collect it. */
 async function endsWithin(pgid: number, ms: number): Promise<boolean> {
   const until = Date.now() + ms
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * What a load run is asked to do and what it hands back: the contract between whoever wants load
- * (commands, scenarios) and the engine that makes it. Types and plain data only.
+ * What a load run is asked to do and what it hands back: the contract between the
+ * commands and scenarios that want load and the engine that makes it. Types and plain data only.
  *
  * All times are milliseconds. Every latency is counted from the *scheduled* send time, so a stall of
  * the server, or of the generator, can not hide requests that should have been sent meanwhile.
@@ -30,7 +30,7 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens one more, up to `max`; beyond that it waits, its latency running, and counts as unsent when the run ends first.
- * With `newestFirst` a connection that comes free goes to whoever came last: for a load that needs more connections than
+ * With `newestFirst` a free connection goes to the request that came last: for a load that needs more connections than
  * this machine can open. In turn, everybody would be as late as the longest queue allows, whatever the server does; a
  * crowd in which each has a connection of his own has no such queue.
  * `fresh`: a new connection for every request.
@@ -73,7 +73,7 @@ export type FailureCode =
   | 'malformed'
   | 'unresolved'
   | 'unreachable'
-  /** Still on its way when the run was aborted: nobody's failure. */
+  /** Still on its way when the run was aborted; not a failure of the server. */
   | 'aborted'
   | 'other'
 

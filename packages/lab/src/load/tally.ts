@@ -42,7 +42,7 @@ export interface TallyData extends Counts {
   readonly reasons: Readonly<Times>
 }
 
-/** Different reasons kept, so that a server which words every fault differently can not fill the memory. */
+/** Most different reasons kept; a server may word every fault differently. */
 const MOST_REASONS = 20
 
 const count = (counts: Times, key: string | number, by = 1): void => {

@@ -2,7 +2,7 @@
  * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it is told what probes measured and says
  * which to make next.
  *
- * Closed loop, because a few users that wait for each answer can not melt anything, and need no guess of the rate: the
+ * Closed loop, because a few users that wait for each answer do not overload an app, and no rate has to be guessed: the
  * search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops growing (a CPU-bound
  * app is there with 1 or 2, one waiting for a pool of ten connections with 10), a bisection looks on both sides of the
  * best, and a longer probe there gives the figure. It is that probe and not the best one that counts: the maximum of

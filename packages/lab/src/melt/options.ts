@@ -56,7 +56,7 @@ export const presets = {
   full: {
     at: '0.5,1,2,6,10',
     duration: '10s',
-    // Five times the usual SLO: whoever waits longer has gone.
+    // Five times the usual SLO: clients that wait longer have left.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
   },

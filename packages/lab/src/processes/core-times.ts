@@ -1,4 +1,4 @@
-/** How busy each core of this machine was over a stretch of time, whoever kept it busy. Linux only; undefined elsewhere. */
+/** How busy each core of this machine was over a stretch of time, by any process. Linux only; undefined elsewhere. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseCores } from './proc-stat.ts'

@@ -43,7 +43,7 @@ export function naiveAlertFires(operations: readonly Operation[]): boolean {
   return operations.length > 0 && meanLatency(operations) > ALERT_ABOVE_MS
 }
 
-/** The correlated alert: when the naive one fires, whom most of the slow operations blame. */
+/** The correlated alert: when the naive one fires, the verdict of most slow operations. */
 export function namedCulprit(operations: readonly Operation[]): Verdict | undefined {
   if (!naiveAlertFires(operations)) return undefined
   const counts = verdictCounts(operations.filter(({ latencyMs }) => latencyMs > ALERT_ABOVE_MS))

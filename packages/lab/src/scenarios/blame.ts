@@ -1,4 +1,4 @@
-/** An alert on a client's latency fires whoever was slow; a verdict names the one who was. */
+/** An alert on latency fires for every cause; a verdict names the cause. */
 import { formatMs } from '../report/format.ts'
 import { seededRandom } from '../load/random.ts'
 import type { ScenarioArm, Table, View } from '../report/result.ts'

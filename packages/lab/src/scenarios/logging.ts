@@ -95,7 +95,7 @@ function briefPlan(): Cell[] {
 
 function quickPlan(): Cell[] {
   const pairs = [
-    // What a line costs that nobody has to read.
+    // What a line costs when it is not read.
     both('console', 'null', null),
     both('pino', 'null', null),
     both('console', 'pipe', 0.1),
@@ -180,13 +180,13 @@ async function measureCell(
       warmUp,
     })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
-    // What is written when the turn ends is no matter of the next; to a slow reader bare is never done.
+    // Only where all lines of a turn are written when it ends; with a slow reader bare is never done.
     const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
     const inTurns = doneInTime && cell.variant !== 'cluster'
     // Compared with runs that end here.
     const peakBytes = inTurns ? await app.ask<number>('/lab/peak') : undefined
     const turns = inTurns ? await loadInTurns(context, app, label) : []
-    // What nobody bounds shows in time: as long again as the protected service runs.
+    // Unbounded memory takes time to show: run as long again as the protected service does.
     if (!cell.protect && cell.stage === 'pipe' && cell.share !== null)
       await loadLonger(context, `${label}: and on`, app.origin)
     const end = await endAndCount(app, result)

@@ -18,7 +18,7 @@ export interface SickRun {
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
   /** What else was read meanwhile, by name. */
   readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
-  /** What a caller who was failed is told; null when nobody was told anything. */
+  /** The first error answer that a caller got; null when there was none. */
   readonly told: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Human Tide, the app of this experiment. It is no part of the published lab: it needs Express and a PostgreSQL, which
- * nobody should have to install for the other experiments. So this one runs in a checkout of the repository.
+ * Human Tide, the app of this experiment. It needs Express and a PostgreSQL, so it is not part of the published lab and
+ * runs in a checkout of the repository only.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -72,7 +72,7 @@ export function startTide(context: Context, arm: TideArm, databaseUrl: string, p
 }
 
 export interface PhoneLoad {
-  /** Unlike that of any other load, so that these phones are nobody else. */
+  /** Different for each load, so that its phones are told apart from all others. */
   readonly prefix: string
   readonly phones: number
   readonly durationMs: number

@@ -49,7 +49,7 @@ export interface TimeoutsMeasured {
   /** The larger number of users. */
   users: number
   rate: number
-  /** Of the backend: how long a good answer takes, ms, and every so manieth is faulty. */
+  /** How long a good answer of the backend takes, ms; one answer in `faultEvery` is faulty. */
   readonly answerMs: number
   readonly faultEvery: number
   readonly closed: ClosedRun[]

@@ -105,7 +105,7 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
     idle = false
     sampling = sample()
       .catch((error: unknown) => {
-        // Whoever is asked to watch and can not says so, and leaves nothing running.
+        // When sampling fails, end the command and report the error.
         fault ??= { error }
         end()
       })
