@@ -58,7 +58,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       load: ['user-error'],
       processes: ['user-error'],
       report: ['load', 'processes'],
-      launch: ['processes', 'user-error'],
+      launch: ['load', 'processes', 'user-error'],
       watch: ['numbers', 'processes', 'report', 'launch', 'user-error'],
       experiment: ['load', 'processes', 'report', 'launch', 'durations', 'progress', 'user-error'],
       melt: ['load', 'processes', 'report', 'launch', 'experiment', 'durations', 'progress', 'user-error'],

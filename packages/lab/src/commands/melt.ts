@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { findProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
-import { accepts } from '../launch/wait-until-listening.ts'
+import { listensAt } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { meltScenario } from '../melt/scenario.ts'
@@ -78,8 +78,7 @@ async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void
 /** With --url the port is not looked up, so a server that already listens there would be measured instead. */
 async function refuseTakenUrl(url: URL | undefined): Promise<void> {
   if (url === undefined) return
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  if (await accepts(url.hostname, port)) {
+  if (await listensAt(url)) {
     throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
   }
 }

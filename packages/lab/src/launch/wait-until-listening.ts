@@ -4,9 +4,9 @@
  */
 import http from 'node:http'
 import https from 'node:https'
-import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../user-error.ts'
+import { accepts, parseTarget } from '../load/target.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
@@ -21,6 +21,7 @@ export interface ReadyOptions {
 
 /** How often to look. Reading /proc costs about 2 ms of our own core. */
 const pollMs = 25
+const connectTimeoutMs = 1000
 /** A server that opened one port may be about to open others; this long is waited when it is not the expected one. */
 const settleMs = 200
 /** A command that has listened this long on other ports than --url names will not come to that one either. */
@@ -35,7 +36,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
     signal.throwIfAborted()
     if (app.ended() !== undefined) throw endedEarly(app)
     if (url !== undefined) {
-      if (await accepts(url.hostname, Number(url.port || (url.protocol === 'https:' ? 443 : 80)))) {
+      if (await listensAt(url)) {
         return { origin: url.origin }
       }
     }
@@ -52,6 +53,12 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
     if (Date.now() >= until) throw await neverListened(app, options)
     await sleep(pollMs)
   }
+}
+
+/** True when a TCP connection can be made. Used only where no port can be looked up. */
+export function listensAt(url: URL): Promise<boolean> {
+  const { hostname, port } = parseTarget(url.origin)
+  return accepts(hostname, port, connectTimeoutMs)
 }
 
 async function choose({ name }: App, found: readonly Listener[]): Promise<{ origin: string; note?: string }> {
@@ -75,20 +82,6 @@ function several(name: string, taken: Listener, found: readonly Listener[]): { o
 
 function originOf({ host, port }: Listener): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/** True when a TCP connection can be made. Used only where no port can be looked up. */
-export function accepts(hostname: string, port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = net.connect({ host: hostname.replace(/^\[|\]$/g, ''), port })
-    socket.setTimeout(1000, () => socket.destroy())
-    socket.once('connect', () => {
-      resolve(true)
-      socket.destroy()
-    })
-    socket.once('error', () => resolve(false))
-    socket.once('close', () => resolve(false))
-  })
 }
 
 function endedEarly(app: App): UserError {

@@ -6,7 +6,7 @@
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
 import type { LinesPlot, ScenarioArm, View } from '../report/result.ts'
-import { latencyBars, overTime } from './plots.ts'
+import { latencyBars, overTime } from '../report/plots.ts'
 import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts'
 
 export interface SickRun {

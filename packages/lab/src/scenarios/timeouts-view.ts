@@ -4,7 +4,7 @@ import { statsLine } from '../report/number-stats.ts'
 import type { Plot, Printout, Table, View } from '../report/result.ts'
 import { siegeSummary } from '../report/siege-summary.ts'
 import { vegetaSummary } from '../report/vegeta-summary.ts'
-import { latencyBars, overTime } from './plots.ts'
+import { latencyBars, overTime } from '../report/plots.ts'
 import { compareMemory, type MemoryRun } from './equal-memory.ts'
 import {
   arms,

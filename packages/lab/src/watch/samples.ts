@@ -1,6 +1,7 @@
 /** What was seen of a watched command, and how it is shown: a line, a table, plots. Pure. */
 import { formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { Plot, ScenarioArm, Table, View } from '../report/result.ts'
+import { overTime } from '../report/plots.ts'
+import type { LinesPlot, ScenarioArm, Table, View } from '../report/result.ts'
 import type { Inside } from './readings.ts'
 
 export interface Sample {
@@ -104,21 +105,15 @@ function plot(
   unit: 'MB' | 'percent' | 'ms' | 'count',
   names: readonly string[],
   scale = 1,
-): Plot & { kind: 'lines' } {
+): LinesPlot {
   const columns = COLUMNS.filter(
     ({ name, read }) => names.includes(name) && samples.some(sample => typeof read(sample) === 'number'),
   )
-  return {
-    kind: 'lines',
-    title,
-    x: { label: 'time', unit: 's' },
-    y: { label: title, unit },
-    series: columns.map(({ name, read }) => ({
-      arm: name,
-      points: samples.map(sample => {
-        const value = read(sample)
-        return [sample.atMs / 1000, typeof value === 'number' ? value * scale : null] as const
-      }),
-    })),
-  }
+  const runs = columns.map(({ name, read }) => ({ arm: name, read }))
+  return overTime({ title }, { label: title, unit }, runs, ({ read }) =>
+    samples.map(sample => {
+      const value = read(sample)
+      return [sample.atMs, typeof value === 'number' ? value * scale : null]
+    }),
+  )
 }

@@ -3,10 +3,9 @@
  * meltproof/register tells. The command's own output and input are its own.
  */
 import { spawn } from 'node:child_process'
-import http from 'node:http'
-import https from 'node:https'
 import { performance } from 'node:perf_hooks'
 import { joinNodeOptions } from '../launch/node-options.ts'
+import { ask } from '../launch/wait-until-listening.ts'
 import { UserError } from '../user-error.ts'
 import { usage } from '../processes/process-tree.ts'
 import { listenForReadings } from './readings-socket.ts'
@@ -136,17 +135,8 @@ function environment({ registerUrl, protect }: WatchRequest, socketPath: string)
 }
 
 /** Milliseconds until the whole answer was there, over a connection of its own; null when none came, or an error did. */
-function probe(url: URL): Promise<number | null> {
+async function probe(url: URL): Promise<number | null> {
   const started = performance.now()
-  const { get } = url.protocol === 'https:' ? https : http
-  return new Promise(resolve => {
-    // Of the whole: a timeout of the socket alone never ends an answer that drips.
-    const request = get(url, { agent: false, signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }, response => {
-      const good = (response.statusCode ?? 500) < 400
-      response.resume()
-      response.once('end', () => resolve(good ? performance.now() - started : null))
-      response.on('error', () => resolve(null))
-    })
-    request.on('error', () => resolve(null))
-  })
+  const status = await ask(url, { method: 'GET', headers: {}, body: undefined }, PROBE_TIMEOUT_MS)
+  return typeof status === 'number' && status < 400 ? performance.now() - started : null
 }

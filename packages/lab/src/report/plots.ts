@@ -1,6 +1,6 @@
-/** Plots that several scenarios draw of their runs. Pure. */
-import type { LatencyFigures } from '../report/load-figures.ts'
-import type { BarsPlot, LinesPlot, Unit } from '../report/result.ts'
+/** Plots that several commands and scenarios draw. Pure. */
+import type { LatencyFigures } from './load-figures.ts'
+import type { BarsPlot, LinesPlot, Unit } from './result.ts'
 
 interface Words {
   readonly title: string
@@ -12,7 +12,7 @@ export function overTime<Run extends { readonly arm: string }>(
   words: Words,
   y: { readonly label: string; readonly unit: Unit },
   runs: readonly Run[],
-  points: (run: Run) => readonly (readonly [atMs: number, value: number])[],
+  points: (run: Run) => readonly (readonly [atMs: number, value: number | null])[],
 ): LinesPlot {
   return {
     kind: 'lines',
