@@ -14,6 +14,7 @@ import { requestBytes } from '../load/request-bytes.ts'
 import { runLoad } from '../load/run.ts'
 import { planMs } from '../load/schedule.ts'
 import { parseTarget, resolveAddress } from '../load/target.ts'
+import { collect, headersOf, numberOf } from '../option-values.ts'
 import { progressOn, repeating } from '../progress.ts'
 import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
@@ -64,13 +65,8 @@ interface Flags {
 /** A number between bounds, as a parser for commander. */
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>
-  (text: string): number => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
-    if (!(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
-      throw new UserError(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, got "${text}".`)
-    }
-    return value
-  }
+  (text: string): number =>
+    numberOf(text, name, least, most, whole)
 
 const duration =
   (name: string) =>
@@ -82,8 +78,6 @@ const lasting = (name: string, description: string, fallback: string): Option =>
   new Option(`${name} <duration>`, description)
     .argParser(duration(name))
     .default(parseDuration(fallback, name), fallback)
-
-const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]
 
 export const registerAttack = (program: Command): void => {
   program
@@ -209,16 +203,6 @@ const planOf = (url: string, flags: Flags): LoadPlan => {
     sloMs: flags.slo,
     threads,
   }
-}
-
-const headersOf = (lines: readonly string[]): Record<string, string> => {
-  const headers: Record<string, string> = {}
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    if (colon < 1) throw new UserError(`--header must be "Name: value", got "${line}".`)
-    headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
-  }
-  return headers
 }
 
 const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`

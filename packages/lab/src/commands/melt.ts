@@ -6,6 +6,7 @@ import { listensAt } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { meltScenario } from '../melt/scenario.ts'
+import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import { carryOut } from './carry-out.ts'
@@ -81,8 +82,4 @@ async function refuseTakenUrl(url: URL | undefined): Promise<void> {
   if (await listensAt(url)) {
     throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
   }
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
 }
