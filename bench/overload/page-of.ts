@@ -2,6 +2,7 @@
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import type { Machine } from '../../packages/lab/src/launch/machine.ts'
 import type { Capacity, MeltMeasured, MeltSetup, Row, StepResult } from '../../packages/lab/src/melt/measured.ts'
+import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { ScenarioArm } from '../../packages/lab/src/report/result.ts'
 import type { Subject } from './measure.ts'
 import type { ShedCost, SuiteCapacity } from './store.ts'
@@ -84,27 +85,17 @@ ${suites.map(chapter).join('\n')}`
 }
 
 function overview(suites: readonly Suite[]): string {
-  const rows: string[] = []
   const arms = [...new Set(suites.flatMap(({ result }) => result.arms.map(arm => arm.name)))]
-  for (const suite of suites) {
-    const { rows: measured } = suite.result
+  const rows = suites.flatMap(({ name, subject, ideal, result: { rows: measured } }) => {
     const loads = [...new Set(measured.map(row => row.multiple))]
     const shown = loads.filter(load => WORST_LOADS.includes(load))
-    for (const load of shown.length > 0 ? shown : loads.slice(-1)) {
-      const cells = arms.map(name => {
-        const row = measured.find(each => each.arm === name && each.multiple === load)
-        return row === undefined ? '' : percent(row.ofCapacity)
-      })
-      rows.push(
-        `| [${suite.subject.workload.title}, ${suite.subject.mode}](#${suite.name}) | ${formatMultiple(load)} | ${cells.join(' | ')} | ${percent(suite.ideal[load]!)} |`,
-      )
-    }
-  }
-  return [
-    `| workload | load | ${arms.join(' | ')} | ideal |`,
-    `| --- | ---: | ${arms.map(() => '---:').join(' | ')} | ---: |`,
-    ...rows,
-  ].join('\n')
+    return (shown.length > 0 ? shown : loads.slice(-1)).map(load => {
+      const kept = arms.map(arm => measured.find(each => each.arm === arm && each.multiple === load)?.ofCapacity)
+      const shares = [...kept, ideal[load]].map(share => (share === undefined ? '' : percent(share)))
+      return [`[${subject.workload.title}, ${subject.mode}](#${name})`, formatMultiple(load), ...shares]
+    })
+  })
+  return markdownTable(['workload', 'load', ...arms, 'ideal'], rows)
 }
 
 function chapter(suite: Suite): string {
@@ -127,42 +118,40 @@ ${doubts(suite)}
 }
 
 function tableOf({ result, ideal }: Suite): string {
-  const lines = result.rows.map(row => {
-    const steps = result.steps.filter(step => step.arm === row.arm && step.multiple === row.multiple)
-    return `| ${[
+  const columns =
+    'arm,load,offered/s,goodput/s,of capacity,ideal,admitted p50,admitted p99,shed/s,shed,shed p99,longest,errors,rounds,certified'
+  const rows = result.rows.map(row => [
+    row.arm,
+    formatMultiple(row.multiple),
+    formatRate(row.offered),
+    formatRate(row.goodput),
+    percent(row.ofCapacity),
+    percent(ideal[row.multiple]!),
+    formatMs(row.admittedMs.p50),
+    formatMs(row.admittedMs.p99),
+    formatRate(row.shed),
+    row.offered === 0 ? '–' : percent(row.shed / row.offered, 2),
+    formatMs(row.shedMs.p99),
+    formatMs(row.longestAnswerMs),
+    String(Math.round(row.errors)),
+    String(row.rounds),
+    certified(result.steps.filter(step => step.arm === row.arm && step.multiple === row.multiple)),
+  ])
+  return markdownTable(columns.split(','), rows)
+}
+
+function besideTable(rows: readonly Row[]): string {
+  return markdownTable(
+    ['arm', 'load of the heavy route', 'offered/s', 'goodput/s', 'kept', 'p99'],
+    rows.map(row => [
       row.arm,
       formatMultiple(row.multiple),
       formatRate(row.offered),
       formatRate(row.goodput),
-      percent(row.ofCapacity),
-      percent(ideal[row.multiple]!),
-      formatMs(row.admittedMs.p50),
+      percent(row.goodput / row.offered),
       formatMs(row.admittedMs.p99),
-      formatRate(row.shed),
-      row.offered === 0 ? '–' : percent(row.shed / row.offered, 2),
-      formatMs(row.shedMs.p99),
-      formatMs(row.longestAnswerMs),
-      String(Math.round(row.errors)),
-      String(row.rounds),
-      certified(steps),
-    ].join(' | ')} |`
-  })
-  return [
-    '| arm | load | offered/s | goodput/s | of capacity | ideal | admitted p50 | admitted p99 | shed/s | shed | shed p99 | longest | errors | rounds | certified |',
-    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
-    ...lines,
-  ].join('\n')
-}
-
-function besideTable(rows: readonly Row[]): string {
-  return [
-    '| arm | load of the heavy route | offered/s | goodput/s | kept | p99 |',
-    '| --- | ---: | ---: | ---: | ---: | ---: |',
-    ...rows.map(
-      row =>
-        `| ${row.arm} | ${formatMultiple(row.multiple)} | ${formatRate(row.offered)} | ${formatRate(row.goodput)} | ${percent(row.goodput / row.offered)} | ${formatMs(row.admittedMs.p99)} |`,
-    ),
-  ].join('\n')
+    ]),
+  )
 }
 
 /** The lab's own word on each round: was the generator late or the bottleneck, did somebody else use the core? */
