@@ -15,6 +15,7 @@ import { joinNodeOptions } from '../launch/node-options.ts'
 import { formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
+import { every } from '../processes/every.ts'
 import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
 import type { Cores } from './core-roles.ts'
@@ -172,21 +173,10 @@ function startSampling<T>(everyMs: number, read: () => Promise<T> | T): Sampling
       failure ??= error
     }
   }
-  let taking = take()
-  // One at a time: a reader slower than the interval must not pile up.
-  let idle = true
-  const timer = setInterval(() => {
-    if (!idle) return
-    idle = false
-    taking = take().finally(() => {
-      idle = true
-    })
-  }, everyMs)
-  timer.unref()
+  const sampling = every(everyMs, take)
   return {
     async stop() {
-      clearInterval(timer)
-      await taking
+      await sampling.stop()
       if (samples.length === 0 && failure !== undefined) throw failure
       return samples
     },

@@ -5,6 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
 import { readCores } from './core-times.ts'
+import { every } from './every.ts'
 import { descendants, parseReapedCpu, parseStat, type ProcessRow } from './proc-stat.ts'
 
 export interface Foreign {
@@ -35,15 +36,10 @@ export function watchForeign(cores: readonly number[]): ForeignWatch {
     const [busyMs, ownMs] = await Promise.all([busyOn(cores), ownCpuMs()])
     if (busyMs !== undefined && ownMs !== undefined) readings.push({ atMs: performance.now(), busyMs, ownMs })
   }
-  let taking = take()
-  const timer = setInterval(() => {
-    taking = taking.then(take)
-  }, intervalMs)
-  timer.unref()
+  const readingOn = every(intervalMs, take)
   return {
     async stop() {
-      clearInterval(timer)
-      await taking
+      await readingOn.stop()
       await take()
       return foreignOf(readings)
     },

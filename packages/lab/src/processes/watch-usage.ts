@@ -3,6 +3,7 @@
  * nothing of load or of what the process does.
  */
 import { performance } from 'node:perf_hooks'
+import { every } from './every.ts'
 import { type Usage, usage } from './process-tree.ts'
 
 export interface WatchSample extends Usage {
@@ -34,7 +35,6 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   const { intervalMs = 250, read = usage } = options
   const startedMs = performance.now()
   const samples: WatchSample[] = []
-  let reading: Promise<void> = sample()
 
   async function sample(): Promise<void> {
     const atMs = performance.now() - startedMs
@@ -43,15 +43,10 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
     if (now.rssBytes > 0) samples.push({ atMs, ...now })
   }
 
-  const timer = setInterval(() => {
-    reading = reading.then(sample)
-  }, intervalMs)
-  timer.unref()
-
+  const sampling = every(intervalMs, sample)
   return {
     async stop() {
-      clearInterval(timer)
-      await reading
+      await sampling.stop()
       await sample()
       return summarise(samples, performance.now() - startedMs)
     },
