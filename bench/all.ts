@@ -9,7 +9,7 @@ import { join } from 'node:path'
 /** These print what they found; the others write their own file under results/. */
 const PRINTING = ['accept-lanes', 'generator']
 
-for (const name of ['shed-cost', 'overhead', 'burst', 'accept-lanes', 'generator', 'outbound', 'write-docs']) {
+for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'generator', 'outbound', 'write-docs']) {
   console.log(`\n== ${name}`)
   const script = join(import.meta.dirname, `${name}.ts`)
   if (!PRINTING.includes(name)) {

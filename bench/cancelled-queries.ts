@@ -48,7 +48,7 @@ interface Result {
   readonly good: number
   readonly outcomes: Record<string, number>
   readonly connections: number
-  /** Backends seen at work, most at once: more than the pool has are queries that nobody waits for. */
+  /** Most backends at work at once; those beyond the pool's size are abandoned queries. */
   readonly atWork: number
 }
 

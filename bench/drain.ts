@@ -4,7 +4,7 @@
  *
  * Clients are closed loops that think for a random time between their requests, on keep-alive connections or on a new
  * one each. `balanced`: they stop when the readiness page says 503, asked every 100 ms, as behind a balancer. `direct`:
- * they go on until they are refused, which is no loss: whoever is refused knows that nobody has seen the request.
+ * they go on until they are refused, which is no loss: a refused request has not been seen and can be sent elsewhere.
  *
  * Every drain is a server process of its own; the figures are sums over the rounds. Loopback only.
  *

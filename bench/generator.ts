@@ -5,19 +5,21 @@
  *   node bench/generator.ts [rounds] [--json]
  *
  * The server is a child process that parses nothing and writes a fixed answer from the bare handle of the socket, as
- * fast as Node goes, pinned to the last core; generators are pinned to the first. The truth for the accuracy test is
+ * fast as Node goes, on a core of its own; generators have another. The truth for the accuracy test is
  * a client that does nothing but spin on one connection, closed loop: what this machine's loopback and that server take.
  * Figures are medians of the rounds.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { LoadOutcome, LoadPlan } from '../packages/lab/src/load/plan.ts'
+import { promisify } from 'node:util'
+import { planOf } from '../packages/lab/src/experiment/load-request.ts'
+import { pinned } from '../packages/lab/src/launch/core-pinning.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
+import { median, pinning } from './lib/measured-server.ts'
 
 const SELF = fileURLToPath(import.meta.url)
-const LAST_CORE = availableParallelism() - 1
 
 const SERVER = `
   const { TCP, constants } = process.binding('tcp_wrap')
@@ -90,31 +92,10 @@ const FLOOR = `
   }, 500)
 `
 
-const pinned = (core: number, args: readonly string[]): ChildProcess => {
-  const node = [process.execPath, '--no-deprecation', ...args]
-  const [command, ...rest] = hasTaskset() ? ['taskset', '-c', String(core), ...node] : node
-  return spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
-}
-
-let taskset: boolean | undefined
-const hasTaskset = (): boolean => {
-  if (taskset !== undefined) return taskset
-  try {
-    execFileSync('taskset', ['--version'], { stdio: 'ignore' })
-    taskset = true
-  } catch {
-    taskset = false
-  }
-  return taskset
-}
-
-const textOf = async (child: ChildProcess): Promise<string> => {
-  let text = ''
-  child.stdout!.setEncoding('utf8').on('data', part => {
-    text += part
-  })
-  await once(child, 'close')
-  return text
+/** Prints of a Node process on a core. */
+const printed = async (core: number | undefined, ...args: string[]): Promise<string> => {
+  const [command, ...rest] = pinned([process.execPath, '--no-deprecation', ...args], core)
+  return (await promisify(execFile)(command!, rest)).stdout
 }
 
 interface Round {
@@ -131,27 +112,11 @@ interface Round {
 
 /** In the child: one run. */
 const load = async (url: string, kind: string, amount: number, connections: number): Promise<Round> => {
-  const { runLoad } = await import('../packages/lab/src/load/run.ts')
-  const durationMs = 3000
-  const arrival: LoadPlan['arrival'] =
-    kind === 'open'
-      ? {
-          kind,
-          schedule: { phases: [{ kind: 'constant', rate: amount, durationMs }], spacing: 'even', seed: 1 },
-        }
-      : { kind: 'closed', users: amount, durationMs, thinkMs: 0 }
+  const request = planOf({ url, durationMs: 3000, ...(kind === 'open' ? { rate: amount } : { users: amount }) })
   const cpu = process.cpuUsage()
-  const outcome: LoadOutcome = await runLoad({
-    url,
-    method: 'GET',
-    headers: {},
-    body: undefined,
-    arrival,
+  const outcome = await runLoad({
+    ...request,
     connections: { kind: 'keep-alive', count: connections, max: connections },
-    timeoutMs: 10_000,
-    connectTimeoutMs: 5000,
-    sloMs: 1000,
-    threads: 1,
   })
   const { user, system } = process.cpuUsage(cpu)
   return {
@@ -200,16 +165,15 @@ const truth = async (port: number): Promise<{ p50: number; p99: number }> => {
   return { p50: times[Math.ceil(times.length * 0.5)]!, p99: times[Math.ceil(times.length * 0.99)]! }
 }
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!
-
 const main = async (): Promise<void> => {
   const rounds = Number(process.argv[2] ?? 3) || 3
-  const server = pinned(LAST_CORE, ['-e', SERVER])
-  const [data] = (await once(server.stdout!, 'data')) as [Buffer]
+  const [command, ...args] = pinned([process.execPath, '--no-deprecation', '-e', SERVER], pinning?.server)
+  const server = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [data] = (await once(server.stdout, 'data')) as [Buffer]
   const port = Number(data.toString())
   const url = `http://127.0.0.1:${port}/`
   const run = async <T>(...args: (string | number)[]): Promise<T> =>
-    JSON.parse(await textOf(pinned(0, [SELF, 'child', ...args.map(String)]))) as T
+    JSON.parse(await printed(pinning?.lab, SELF, 'child', ...args.map(String))) as T
   const cases = [
     ['open', 1000, 50],
     ['open', 20_000, 50],
@@ -223,7 +187,7 @@ const main = async (): Promise<void> => {
   try {
     for (let round = 0; round < rounds; round++) {
       truths.push(await run('truth', port))
-      floors.push(JSON.parse(await textOf(pinned(0, ['-e', FLOOR, String(port)]))))
+      floors.push(JSON.parse(await printed(pinning?.lab, '-e', FLOOR, String(port))))
       for (const [kind, amount, connections] of cases) {
         const name = `${kind} ${amount.toLocaleString('en-US')}${kind === 'open' ? '/s' : ' users'}, ${connections} connections`
         results.set(name, [...(results.get(name) ?? []), await run('load', url, kind, amount, connections)])

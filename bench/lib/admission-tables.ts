@@ -1,10 +1,16 @@
 /** Writes the measured tables into docs/admission.md, between markers; the words around them are by hand. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { AdmissionResult } from '../admission.ts'
-import type { Cell } from './admission-compare.ts'
+import type { Cell, Speed } from './admission-compare.ts'
+import type { Sweep } from './admission-sweep.ts'
 import { markdownTable } from './markdown-table.ts'
 
-export function writeTables(file: string, result: AdmissionResult): void {
+interface Figures {
+  readonly cells: readonly Cell[]
+  readonly speed: readonly Speed[]
+  readonly sweeps: readonly Sweep[]
+}
+
+export function writeTables(file: string, result: Figures): void {
   let text = readFileSync(file, 'utf8')
   for (const [name, table] of [
     ['laws', laws(result.cells)],
@@ -57,7 +63,7 @@ function laws(cells: readonly Cell[]): string {
   )
 }
 
-function speed(result: AdmissionResult): string {
+function speed(result: Figures): string {
   return markdownTable(
     ['scenario', 'simulated seconds per second', 'requests per second'],
     result.speed.map(each => [
@@ -68,7 +74,7 @@ function speed(result: AdmissionResult): string {
   )
 }
 
-function constants(result: AdmissionResult): string {
+function constants(result: Figures): string {
   return markdownTable(
     ['', 'constant', 'ships as', 'value: worst goodput / worst false sheds / p99 at 10x'],
     result.sweeps.map(each => [

@@ -1,16 +1,1 @@
-/** A table in Markdown. Pure. */
-
-/** Columns with a longer cell than this hold words, not figures. */
-const LONGEST_FIGURE = 24
-
-/** Cells that are missing are empty. The first column is words; of the others, those whose cells are short are figures. */
-export function markdownTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const longest = columns.map((_, at) => Math.max(0, ...rows.map(row => (row[at] ?? '').length)))
-  const rule = longest.map((length, at) => (at === 0 || length > LONGEST_FIGURE ? '---' : '---:'))
-  const line = (cells: readonly string[]): string => `| ${cells.map(markdownCell).join(' | ')} |`
-  return [line(columns), line(rule), ...rows.map(row => line(columns.map((_, at) => row[at] ?? '')))].join('\n')
-}
-
-export function markdownCell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
-}
+export { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/melt/pinning.ts'
+import { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 

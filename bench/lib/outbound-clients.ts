@@ -114,7 +114,7 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
     own: 'commandTimeout: 200',
     make: (arm, { redisLatePort, redisNeverPort }, limitMs) => {
       const clientOf = (port: number): Redis => {
-        // Whoever never answers does not answer the questions of a new connection either.
+        // The server that never answers does not answer the questions of a new connection either.
         const redis = new Redis({
           port,
           enableReadyCheck: false,

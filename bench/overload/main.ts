@@ -1,24 +1,20 @@
 /**
  * `npm run bench:overload`: the scoreboard. Every arm under every workload at 0.7 to 300 times the capacity of the bare
- * app, cold starts, standing and fresh connections, medians of rounds, and the ideal beside each figure.
+ * app, cold starts, standing and fresh connections, medians of rounds, and the ideal beside each figure. `--help` says
+ * what it takes.
  *
- *   npm run bench:overload -- [--workload steps,pool] [--arms bare,meltproof] [--loads 1,10,100] [--modes standing]
- *                             [--rounds 3] [--for 150] [--only-quiet] [--report] [--quick] [--from-scratch]
- *
- * All of it takes some hours, and it wants the machine for itself. It can be stopped at any time: each cell is kept in
- * runs/overload/ as it ends, and the next start goes on from there. `--for SECONDS` stops by itself and exits with 75
- * while there is more to do. When all that was asked for is there (or with --report) it writes
- * bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg; suites that are not in runs/overload/ stay
- * as they were. `--only-quiet` keeps nothing that was measured while somebody else used a tenth of the server's core: start
- * it again until all is there. `--quick` measures less, and in another folder, and prints what it found instead.
+ * It can be stopped at any time: each cell is kept in runs/overload/ as it ends. When all that was asked for is there (or
+ * with --report) it writes bench/results/overload.json, docs/scoreboard.md and docs/images/overload-*.svg; suites that
+ * are not in runs/overload/ stay as they were.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { scriptOptions } from '../../scripts/script-options.ts'
-import { calibrateSpin } from '../../packages/lab/src/melt/machine.ts'
-import { tableOf } from '../../packages/lab/src/report/table.ts'
-import { busyNow } from '../../packages/lab/src/watch/cores.ts'
+import { calibrateSpin } from '../../packages/lab/src/launch/machine.ts'
+import { figuresTable } from '../../packages/lab/src/melt/view.ts'
+import { tableText } from '../../packages/lab/src/report/text.ts'
+import { busyNow } from '../../packages/lab/src/processes/core-times.ts'
 import { pinning } from '../lib/measured-server.ts'
 import { type Bench, durationOf, measureCapacity, measureCell, measureShedCost, type Subject } from './measure.ts'
 import { startPostgres } from './postgres.ts'
@@ -78,8 +74,11 @@ if (!values.report) {
   const finished = await measureEverything()
   if (!finished) process.exit(MORE_TO_DO)
 }
-if (quick) for (const suite of scoreboardOf(store).suites) console.log(`\n${suite.name}\n${tableOf(suite.result.rows)}`)
-else writeScoreboard(root, store)
+if (quick) {
+  for (const { name, result } of scoreboardOf(store).suites) {
+    console.log(`\n${name}\n${tableText(figuresTable({ rows: result.rows, setup: result.conditions }))}`)
+  }
+} else writeScoreboard(root, store)
 process.exit()
 
 async function measureEverything(): Promise<boolean> {

@@ -1,21 +1,20 @@
 /** Measures one app: its capacity, one cell of the table, and the cost of a shed. Reuses the lab from start to end. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { makeContext } from '../../packages/lab/src/experiment/context.ts'
+import type { RunningApp } from '../../packages/lab/src/experiment/scenario.ts'
+import { type Pinning, pinned } from '../../packages/lab/src/launch/core-pinning.ts'
+import { freePort } from '../../packages/lab/src/launch/free-port.ts'
+import { spinVariable } from '../../packages/lab/src/launch/machine.ts'
+import { checkAnswers } from '../../packages/lab/src/launch/wait-until-listening.ts'
 import { WORD } from '../../packages/lab/src/load/numbered-request.ts'
 import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
-import { type App, launch } from '../../packages/lab/src/melt/app.ts'
 import { type MeasuredCapacity, remeasureCapacity, searchCapacity } from '../../packages/lab/src/melt/capacity.ts'
 import { offer, type Target } from '../../packages/lab/src/melt/load-plans.ts'
-import { spinVariable } from '../../packages/lab/src/melt/machine.ts'
-import { type Pinning, pinned } from '../../packages/lab/src/melt/pinning.ts'
-import { checkAnswers, waitUntilListening } from '../../packages/lab/src/melt/readiness.ts'
-import type { StepResult } from '../../packages/lab/src/report/result.ts'
-import { summariseStep, windowOf } from '../../packages/lab/src/report/summary.ts'
-import { busyShare, type CoreTimes, readCores } from '../../packages/lab/src/watch/cores.ts'
-import { type Watched, watch } from '../../packages/lab/src/watch/watcher.ts'
+import type { StepResult } from '../../packages/lab/src/melt/measured.ts'
+import { underLoad } from '../../packages/lab/src/melt/step.ts'
+import { summariseStep, windowOf } from '../../packages/lab/src/melt/summary.ts'
 import { cpuPerRequest, median, startServer } from '../lib/measured-server.ts'
 import type { Arm, Mode, Workload } from './workloads.ts'
 
@@ -45,7 +44,6 @@ const DURATION_MS = 5000
 const QUICK_DURATION_MS = 3000
 /** As many standing connections as the bars name. */
 const STANDING = 1500
-const START_TIMEOUT_MS = 15_000
 
 export function durationOf({ workload }: Subject, { quick }: Pick<Bench, 'quick'>): number {
   return quick ? QUICK_DURATION_MS : (workload.durationMs ?? DURATION_MS)
@@ -69,36 +67,34 @@ function targetOf(subject: Subject, origin: string, path: string): Target {
   }
 }
 
-async function withApp<T>(
-  bench: Bench,
-  subject: Subject,
-  arm: Arm,
-  use: (app: App, origin: string) => Promise<T>,
-): Promise<T> {
-  const port = await freePort()
-  const env: Record<string, string | undefined> = {
-    ...process.env,
-    NODE_ENV: 'production',
-    PORT: String(port),
-    [spinVariable]: String(bench.spinPerMs),
-    ...(bench.databaseUrl === undefined ? {} : { DATABASE_URL: bench.databaseUrl }),
-  }
-  const command = [process.execPath, '--no-warnings', join(import.meta.dirname, 'app.mjs'), subject.name, arm]
-  const app = await launch({ command: pinned(command, bench.pinning?.server), env })
-  const neighbour = subject.workload.neighbour === true ? startNeighbour(bench.pinning?.server) : undefined
+async function withApp<T>(bench: Bench, subject: Subject, arm: Arm, use: (app: RunningApp) => Promise<T>): Promise<T> {
+  const { context, end } = makeContext({
+    form: 'full',
+    signal: new AbortController().signal,
+    progress: { status() {}, line: console.log, clear() {} },
+    cores: bench.pinning && { ...bench.pinning, dependency: bench.pinning.lab },
+  })
+  const port = String(await freePort())
   try {
-    const { origin } = await waitUntilListening(app, {
+    const app = await context.start({
+      name: `${subject.name}, ${arm}`,
+      run: [process.execPath, '--no-warnings', join(import.meta.dirname, 'app.mjs'), subject.name, arm],
+      core: 'server',
+      env: {
+        NODE_ENV: 'production',
+        PORT: port,
+        [spinVariable]: String(bench.spinPerMs),
+        ...(bench.databaseUrl === undefined ? {} : { DATABASE_URL: bench.databaseUrl }),
+      },
       url: new URL(`http://127.0.0.1:${port}`),
-      preferredPort: port,
-      startTimeoutMs: START_TIMEOUT_MS,
-      signal: new AbortController().signal,
     })
+    const neighbour = subject.workload.neighbour === true ? startNeighbour(bench.pinning?.server) : undefined
+    context.cleanUp(() => void neighbour?.kill('SIGKILL'))
     const path = subject.workload.capacityPath ?? subject.workload.path
-    await checkAnswers(app, new URL(path, origin), { method: 'GET', headers: {}, body: undefined }, 10_000)
-    return await use(app, origin)
+    await checkAnswers(app, new URL(path, app.origin), { method: 'GET', headers: {}, body: undefined }, 10_000)
+    return await use(app)
   } finally {
-    neighbour?.kill('SIGKILL')
-    await app.stop()
+    await end()
   }
 }
 
@@ -106,17 +102,6 @@ async function withApp<T>(
 function startNeighbour(core: number | undefined): ChildProcess {
   const [command, ...args] = pinned([process.execPath, '-e', 'for (;;);'], core)
   return spawn(command!, args, { stdio: 'ignore' })
-}
-
-/** Share of the server's core that neither the app nor an idle core accounts for; null where unknown. */
-function foreignShare(
-  { pinning }: Bench,
-  before: CoreTimes | undefined,
-  after: CoreTimes | undefined,
-  watched: Watched,
-): number | null {
-  if (before === undefined || after === undefined || pinning === undefined) return null
-  return Math.max(0, busyShare(before, after, pinning.server) - watched.cpuMs / watched.watchedMs)
 }
 
 /** Of the bare app. With `users` it is measured again as it was found the first time. */
@@ -128,23 +113,19 @@ export async function measureCapacity(
   const { workload } = subject
   if (workload.capacity !== undefined)
     return { rate: workload.capacity, users: users ?? 1, latencyP50Ms: 0, foreign: null }
-  return withApp(bench, subject, 'bare', async (app, origin) => {
+  return withApp(bench, subject, 'bare', async app => {
     const context = {
-      target: targetOf(subject, origin, workload.capacityPath ?? workload.path),
+      target: targetOf(subject, app.origin, workload.capacityPath ?? workload.path),
       times: bench.quick
         ? { warmUpMs: 500, probeMs: 500, confirmMs: 2000 }
         : { warmUpMs: 1500, probeMs: 1000, confirmMs: 5000 },
-      run: (plan: Parameters<typeof runLoad>[0]): Promise<LoadOutcome> => runLoad(plan),
+      run: (plan: LoadPlan): Promise<LoadOutcome> => runLoad(plan),
       onProbe: () => {},
     }
-    const before = await readCores()
-    const watching = watch(app.pid)
-    try {
-      const found = await (users === undefined ? searchCapacity(context) : remeasureCapacity(context, users))
-      return { ...found, foreign: foreignShare(bench, before, await readCores(), await watching.stop()) }
-    } finally {
-      await watching.stop()
-    }
+    const { outcome, foreign } = await underLoad(app, bench.pinning?.server, () =>
+      users === undefined ? searchCapacity(context) : remeasureCapacity(context, users),
+    )
+    return { ...outcome, foreign }
   })
 }
 
@@ -158,34 +139,24 @@ export async function measureCell(
   const durationMs = durationOf(subject, bench)
   const window = windowOf(durationMs)
   const rate = (multiple * capacity) / (workload.goodShare ?? 1)
-  return withApp(bench, subject, arm, async (app, origin) => {
-    const coresBefore = await readCores()
-    const watching = watch(app.pid)
-    const startedMs = performance.now()
-    let died: StepResult['server']['died'] = null
-    let ending = false
-    void app.exited.then(({ code, signal }) => {
-      if (!ending) died = { afterMs: Math.round(performance.now() - startedMs), how: signal ?? `code ${code}` }
-    })
+  return withApp(bench, subject, arm, async app => {
     const ask = (path: string, per: number): Promise<LoadOutcome> =>
       runLoad(
         asCrowd({
-          ...offer(targetOf(subject, origin, path), per, durationMs),
+          ...offer(targetOf(subject, app.origin, path), per, durationMs),
           ...(path.includes(WORD) ? { numbered: { senders: 1 } } : {}),
         }),
       )
-    const [outcome, besideOutcome] = await Promise.all([
-      ask(workload.path, rate),
-      workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),
-    ])
-    const coresAfter = await readCores()
-    const watched = await watching.stop()
-    ending = true
-    const foreign = foreignShare(bench, coresBefore, coresAfter, watched)
+    const { outcome, ...seen } = await underLoad(app, bench.pinning?.server, () =>
+      Promise.all([
+        ask(workload.path, rate),
+        workload.beside === undefined ? undefined : ask(workload.beside.path, workload.beside.rate),
+      ]),
+    )
     const summarise = (of: LoadOutcome): StepResult =>
-      summariseStep({ arm, multiple, round, window, sloMs: SLO_MS, outcome: of, watched, died, foreign })
-    const step = summarise(outcome)
-    return besideOutcome === undefined ? { step } : { step, beside: summarise(besideOutcome) }
+      summariseStep({ arm, multiple, round, window, sloMs: SLO_MS, outcome: of, ...seen })
+    const [step, beside] = outcome
+    return { step: summarise(step), ...(beside === undefined ? {} : { beside: summarise(beside) }) }
   })
 }
 
@@ -207,14 +178,4 @@ export async function measureShedCost(mode: Mode, rounds: number): Promise<numbe
     await server.stop()
   }
   return median(costs)
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer()
-  probe.listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

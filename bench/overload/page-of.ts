@@ -1,7 +1,55 @@
 /** docs/scoreboard.md: the scoreboard in words, tables and pictures. Pure. */
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
-import type { Row, StepResult } from '../../packages/lab/src/report/result.ts'
-import type { Scoreboard, Suite } from './scoreboard.ts'
+import type { Machine } from '../../packages/lab/src/launch/machine.ts'
+import type { Capacity, MeltMeasured, MeltSetup, Row, StepResult } from '../../packages/lab/src/melt/measured.ts'
+import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
+import type { ScenarioArm } from '../../packages/lab/src/report/result.ts'
+import type { Subject } from './measure.ts'
+import type { ShedCost, SuiteCapacity } from './store.ts'
+
+/** As bench/results/overload.json keeps it. */
+export interface SuiteResult {
+  readonly kind: 'melt'
+  readonly version: 1
+  readonly name: string
+  readonly startedAt: string
+  readonly elapsedMs: number
+  readonly incomplete: boolean
+  readonly certified: boolean
+  readonly why: readonly string[]
+  readonly conditions: Machine &
+    MeltSetup &
+    Pick<SuiteCapacity, 'pinning' | 'busyBefore'> & {
+      readonly commandLine: string
+      /** The commit of this repository. */
+      readonly labVersion: string
+      readonly spinPerMs: MeltMeasured['spinPerMs']
+    }
+  readonly capacity: Capacity
+  readonly arms: readonly (Pick<ScenarioArm, 'name' | 'kind'> & {
+    readonly command: string
+    readonly nodeOptions: null
+  })[]
+  readonly steps: readonly StepResult[]
+  readonly rows: readonly Row[]
+}
+
+export interface Suite {
+  readonly name: string
+  readonly subject: Subject
+  /** All that the lab's tables and pictures are drawn from. */
+  readonly result: SuiteResult
+  /** Of the second route of a workload that has one, arm by arm and load by load. */
+  readonly beside: readonly Row[]
+  readonly idealAt: (multiple: number) => number
+  /** Best possible share of the capacity at each load. */
+  readonly ideal: Readonly<Record<number, number>>
+}
+
+export interface Scoreboard {
+  readonly shedCost: ShedCost | undefined
+  readonly suites: readonly Suite[]
+}
 
 /** DESIGN.md's bars that this scoreboard measures. */
 const WORST_LOADS = [10, 100]
@@ -37,39 +85,29 @@ ${suites.map(chapter).join('\n')}`
 }
 
 function overview(suites: readonly Suite[]): string {
-  const rows: string[] = []
   const arms = [...new Set(suites.flatMap(({ result }) => result.arms.map(arm => arm.name)))]
-  for (const suite of suites) {
-    const { rows: measured } = suite.result
+  const rows = suites.flatMap(({ name, subject, ideal, result: { rows: measured } }) => {
     const loads = [...new Set(measured.map(row => row.multiple))]
     const shown = loads.filter(load => WORST_LOADS.includes(load))
-    for (const load of shown.length > 0 ? shown : loads.slice(-1)) {
-      const cells = arms.map(name => {
-        const row = measured.find(each => each.arm === name && each.multiple === load)
-        return row === undefined ? '' : percent(row.ofCapacity)
-      })
-      rows.push(
-        `| [${suite.subject.workload.title}, ${suite.subject.mode}](#${suite.name}) | ${formatMultiple(load)} | ${cells.join(' | ')} | ${percent(suite.ideal[load]!)} |`,
-      )
-    }
-  }
-  return [
-    `| workload | load | ${arms.join(' | ')} | ideal |`,
-    `| --- | ---: | ${arms.map(() => '---:').join(' | ')} | ---: |`,
-    ...rows,
-  ].join('\n')
+    return (shown.length > 0 ? shown : loads.slice(-1)).map(load => {
+      const kept = arms.map(arm => measured.find(each => each.arm === arm && each.multiple === load)?.ofCapacity)
+      const shares = [...kept, ideal[load]].map(share => (share === undefined ? '' : percent(share)))
+      return [`[${subject.workload.title}, ${subject.mode}](#${name})`, formatMultiple(load), ...shares]
+    })
+  })
+  return markdownTable(['workload', 'load', ...arms, 'ideal'], rows)
 }
 
 function chapter(suite: Suite): string {
   const { name, subject, result, beside } = suite
   const { capacity, conditions } = result
   const loads = new Set(result.rows.map(row => row.multiple))
-  const after = capacity!.after === null ? 'not measured again' : `${formatRate(capacity!.after)}/s after`
+  const after = capacity.after === null ? 'not measured again' : `${formatRate(capacity.after)}/s after`
   const rounds = [...new Set(result.rows.map(row => row.rounds))].sort((a, b) => a - b).join(' to ')
   return `<a id="${name}"></a>
 ## ${subject.workload.title}, ${conditions.connections}
 
-${subject.workload.story} Capacity ${formatRate(capacity!.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
+${subject.workload.story} Capacity ${formatRate(capacity.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
 ${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}, Node ${conditions.node}, ${conditions.cores} cores
 of ${conditions.cpu}.
 ${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
@@ -80,42 +118,40 @@ ${doubts(suite)}
 }
 
 function tableOf({ result, ideal }: Suite): string {
-  const lines = result.rows.map(row => {
-    const steps = result.steps.filter(step => step.arm === row.arm && step.multiple === row.multiple)
-    return `| ${[
+  const columns =
+    'arm,load,offered/s,goodput/s,of capacity,ideal,admitted p50,admitted p99,shed/s,shed,shed p99,longest,errors,rounds,certified'
+  const rows = result.rows.map(row => [
+    row.arm,
+    formatMultiple(row.multiple),
+    formatRate(row.offered),
+    formatRate(row.goodput),
+    percent(row.ofCapacity),
+    percent(ideal[row.multiple]!),
+    formatMs(row.admittedMs.p50),
+    formatMs(row.admittedMs.p99),
+    formatRate(row.shed),
+    row.offered === 0 ? '–' : percent(row.shed / row.offered, 2),
+    formatMs(row.shedMs.p99),
+    formatMs(row.longestAnswerMs),
+    String(Math.round(row.errors)),
+    String(row.rounds),
+    certified(result.steps.filter(step => step.arm === row.arm && step.multiple === row.multiple)),
+  ])
+  return markdownTable(columns.split(','), rows)
+}
+
+function besideTable(rows: readonly Row[]): string {
+  return markdownTable(
+    ['arm', 'load of the heavy route', 'offered/s', 'goodput/s', 'kept', 'p99'],
+    rows.map(row => [
       row.arm,
       formatMultiple(row.multiple),
       formatRate(row.offered),
       formatRate(row.goodput),
-      percent(row.ofCapacity),
-      percent(ideal[row.multiple]!),
-      formatMs(row.admittedMs.p50),
+      percent(row.goodput / row.offered),
       formatMs(row.admittedMs.p99),
-      formatRate(row.shed),
-      row.offered === 0 ? '–' : percent(row.shed / row.offered, 2),
-      formatMs(row.shedMs.p99),
-      formatMs(row.longestAnswerMs),
-      String(Math.round(row.errors)),
-      String(row.rounds),
-      certified(steps),
-    ].join(' | ')} |`
-  })
-  return [
-    '| arm | load | offered/s | goodput/s | of capacity | ideal | admitted p50 | admitted p99 | shed/s | shed | shed p99 | longest | errors | rounds | certified |',
-    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
-    ...lines,
-  ].join('\n')
-}
-
-function besideTable(rows: readonly Row[]): string {
-  return [
-    '| arm | load of the heavy route | offered/s | goodput/s | kept | p99 |',
-    '| --- | ---: | ---: | ---: | ---: | ---: |',
-    ...rows.map(
-      row =>
-        `| ${row.arm} | ${formatMultiple(row.multiple)} | ${formatRate(row.offered)} | ${formatRate(row.goodput)} | ${percent(row.goodput / row.offered)} | ${formatMs(row.admittedMs.p99)} |`,
-    ),
-  ].join('\n')
+    ]),
+  )
 }
 
 /** The lab's own word on each round: was the generator late or the bottleneck, did somebody else use the core? */

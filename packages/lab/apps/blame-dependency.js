@@ -1,6 +1,6 @@
 /**
- * The dependency of the blame experiment: `/took/MS` answers after that long and says so in Server-Timing, as a dependency
- * under meltproof does. Behind a way of its own (`/way` tells its port) everything a caller sends travels DELAY_MS longer.
+ * The dependency of the blame experiment: `/took/MS` answers after that long and says in `x-took` how long it really was;
+ * with `?claims` in Server-Timing as well, as a dependency under meltproof does. Behind a way of its own (`/way` tells its port) everything a caller sends travels DELAY_MS longer.
  */
 import http from 'node:http'
 import net from 'node:net'
@@ -11,13 +11,16 @@ const server = http.createServer((request, response) => {
     response.end(JSON.stringify({ port: way.address().port }))
     return
   }
+  const { pathname, searchParams } = new URL(request.url, 'http://dependency')
   const started = performance.now()
   setTimeout(
     () => {
-      response.setHeader('server-timing', `total;dur=${(performance.now() - started).toFixed(3)}`)
+      const tookMs = (performance.now() - started).toFixed(3)
+      response.setHeader('x-took', tookMs)
+      if (searchParams.has('claims')) response.setHeader('server-timing', `total;dur=${tookMs}`)
       response.end('ok')
     },
-    Number(request.url.split('/').at(-1)),
+    Number(pathname.split('/').at(-1)),
   )
 })
 const way = net.createServer(near => {

@@ -1,16 +1,17 @@
 /**
  * The service of the blame experiment, under meltproof: an operation is one call to a dependency. `/op?port=P&took=MS`
- * calls it; with `&block=MS` the loop is blocked that long while the call is under way. `/seen` hands out, once, what
- * meltproof's record said of each operation.
+ * calls it; with `&block=MS&at=MS` the loop is blocked that long so long after the call began, with `&compute=MS` or
+ * `&wait=MS` the operation has work of its own before or after it. `/seen` hands out, once, what meltproof's record said of
+ * each operation, beside how long the dependency really took and how long the call seemed to.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import http from 'node:http'
 import { protect } from 'meltproof'
 
 let seen = []
+let called = {}
 subscribe('meltproof:request', ({ record }) => {
-  if (record.url.startsWith('/op'))
-    seen.push({ totalMs: record.totalMs, verdict: record.verdict, shares: record.shares })
+  if (record.url.startsWith('/op')) seen.push({ verdict: record.verdict, estimateMs: record.dependencyMs, ...called })
 })
 
 const block = ms => {
@@ -26,9 +27,15 @@ const server = http.createServer(async (request, response) => {
     return
   }
   const number = name => Number(searchParams.get(name))
-  if (number('block') > 0) setTimeout(block, 20, number('block'))
-  const answer = await fetch(`http://127.0.0.1:${number('port')}/took/${number('took')}`)
+  if (number('compute') > 0) block(number('compute'))
+  const stall = number('block') > 0 ? setTimeout(block, number('at'), number('block')) : undefined
+  const startedAt = performance.now()
+  const claims = searchParams.has('claims') ? '?claims' : ''
+  const answer = await fetch(`http://127.0.0.1:${number('port')}/took/${number('took')}${claims}`)
   await answer.text()
+  clearTimeout(stall)
+  called = { tookMs: Number(answer.headers.get('x-took')), wallMs: performance.now() - startedAt }
+  if (number('wait') > 0) await new Promise(resolve => setTimeout(resolve, number('wait')))
   response.end('done')
 })
 protect(server)

@@ -6,6 +6,7 @@ import { Command, CommanderError } from 'commander'
 import { registerAttack } from './commands/attack.ts'
 import { registerList } from './commands/list.ts'
 import { registerMelt } from './commands/melt.ts'
+import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
 import { registerWatch } from './commands/watch.ts'
@@ -25,6 +26,7 @@ registerAttack(program)
 registerMelt(program)
 registerRun(program)
 registerList(program)
+registerReport(program)
 registerStats(program)
 registerWatch(program)
 

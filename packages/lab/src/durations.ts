@@ -4,8 +4,7 @@ import { UserError } from './user-error.ts'
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /**
- * `500ms`, `10s`, `1.5s`, `2m`, `1h` in milliseconds. A bare number is an error that says so: nobody can know whether
- * it meant seconds. `name` is the option the text was given for.
+ * `500ms`, `10s`, `1.5s`, `2m`, `1h` in milliseconds. A bare number is refused, because its unit is unknown. `name` is the option the text was given for.
  */
 export const parseDuration = (text: string, name: string): number => {
   const match = /^(\d+(?:\.\d+)?|\.\d+)\s*(ms|s|m|h)$/i.exec(text.trim())

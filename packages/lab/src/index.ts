@@ -1,7 +1,4 @@
-/**
- * meltlab as a library: the load engine, and the result of a melt run with the pure functions that draw it. Starting
- * processes is the command's business.
- */
+/** meltlab as a library: the load engine, and the result of a scenario with what draws it. */
 export { Histogram, type HistogramData } from './load/histogram.ts'
 export type {
   Arrival,
@@ -17,19 +14,7 @@ export type {
   Spacing,
 } from './load/plan.ts'
 export { runLoad } from './load/run.ts'
-export { finding } from './report/finding.ts'
-export { htmlReport, type ReportAssets } from './report/html.ts'
-export type {
-  ArmResult,
-  Capacity,
-  Conditions,
-  Fates,
-  Latency,
-  MeltResult,
-  Row,
-  SecondResult,
-  StepResult,
-  Window,
-} from './report/result.ts'
-export { curveSvg } from './report/svg.ts'
-export { tableOf, terminalSummary } from './report/table.ts'
+export { scenarioHtml } from './report/html.ts'
+export type { LinesPlot, BarsPlot, Plot, ScenarioArm, ScenarioResult, Table, Verdict, View } from './report/result.ts'
+export { scenarioText } from './report/text.ts'
+export { pictureOf } from './report/write.ts'

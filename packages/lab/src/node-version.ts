@@ -1,4 +1,4 @@
-/** Imported before everything else: an older Node would fail somewhere inside with words that help nobody. */
+/** Imported first: an older Node would fail later with an unclear message. */
 import process from 'node:process'
 
 const NEEDED = [22, 12] as const

@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackDocument } from '../src/commands/attack-report.ts'
-import { liveView } from '../src/commands/live-view.ts'
 import { formatDuration, parseDuration } from '../src/durations.ts'
 import { UserError } from '../src/user-error.ts'
 import { type Kill, runCli } from './run-cli.ts'
@@ -186,37 +185,5 @@ describe('durations', () => {
 
   it('are written as they are read', () => {
     for (const text of ['500ms', '10s', '1.5s', '2m']) assert.equal(formatDuration(parseDuration(text, 'x')), text)
-  })
-})
-
-describe('live view', () => {
-  const progress = (elapsedMs: number) => ({
-    elapsedMs,
-    totalMs: 10_000,
-    scheduled: elapsedMs,
-    sent: elapsedMs,
-    answered: { 200: elapsedMs },
-    failed: {},
-    good: elapsedMs,
-    inflight: 0,
-  })
-
-  it('rewrites two lines on a terminal', () => {
-    let text = ''
-    const view = liveView({ isTTY: true, columns: 60, write: part => (text += part) })
-    view.show(progress(1000))
-    view.show(progress(2000))
-    view.end()
-    assert.equal(text.split('\x1b[2A\x1b[J').length, 3)
-    assert.match(text, /2s of 10s {2}scheduled 1,000\/s/)
-  })
-
-  it('writes a plain line every five seconds elsewhere', () => {
-    let text = ''
-    const view = liveView({ write: part => (text += part) })
-    for (let second = 1; second <= 10; second++) view.show(progress(second * 1000))
-    view.end()
-    assert.equal(text.trim().split('\n').length, 2)
-    assert.ok(!text.includes('\x1b'))
   })
 })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { allProcesses } from '../src/watch/process-tree.ts'
+import { allProcesses } from '../src/processes/process-tree.ts'
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 

@@ -7,14 +7,18 @@ import { availableParallelism } from 'node:os'
 import { connect as connectTls } from 'node:tls'
 import { type Command, Option } from 'commander'
 import { parseDuration } from '../durations.ts'
+import { liveLine } from '../experiment/context.ts'
 import { checkPlan } from '../load/check-plan.ts'
-import type { Arrival, LoadOutcome, LoadPlan, Spacing } from '../load/plan.ts'
+import type { Arrival, LoadOutcome, LoadPlan, LoadProgress, Spacing } from '../load/plan.ts'
 import { requestBytes } from '../load/request-bytes.ts'
 import { runLoad } from '../load/run.ts'
+import { planMs } from '../load/schedule.ts'
 import { parseTarget, resolveAddress } from '../load/target.ts'
+import { collect, headersOf, numberOf } from '../option-values.ts'
+import { progressOn, repeating } from '../progress.ts'
+import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import { attackDocument, attackReport } from './attack-report.ts'
-import { liveView } from './live-view.ts'
 
 /** Defaults of the flags; durations as a user would write them. */
 const DEFAULTS = {
@@ -33,6 +37,8 @@ const DEFAULTS = {
 
 /** Connecting takes one round trip; a connection that needs longer than this is not going to stand. */
 const CONNECT_TIMEOUT_MS = 5000
+/** Where nothing can be rewritten in place, a line this often. */
+const PLAIN_EVERY_MS = 5000
 /** One thread carries about this many requests a second on one core. */
 const RATE_PER_THREAD = 60_000
 
@@ -59,13 +65,8 @@ interface Flags {
 /** A number between bounds, as a parser for commander. */
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>
-  (text: string): number => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
-    if (!(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
-      throw new UserError(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, got "${text}".`)
-    }
-    return value
-  }
+  (text: string): number =>
+    numberOf(text, name, least, most, whole)
 
 const duration =
   (name: string) =>
@@ -77,8 +78,6 @@ const lasting = (name: string, description: string, fallback: string): Option =>
   new Option(`${name} <duration>`, description)
     .argParser(duration(name))
     .default(parseDuration(fallback, name), fallback)
-
-const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]
 
 export const registerAttack = (program: Command): void => {
   program
@@ -133,15 +132,19 @@ const attack = async (url: string, flags: Flags): Promise<number> => {
   const interrupted = (): void => abort.abort()
   process.once('SIGINT', interrupted)
   process.once('SIGTERM', interrupted)
-  const view = flags.quiet === true ? undefined : liveView(process.stderr)
+  const progress = progressOn(process.stderr)
+  const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
+  const live = liveLine(url, flags.users === undefined ? 'open loop' : `${flags.users} users`, planMs(plan))
   let outcome: LoadOutcome
   try {
     outcome = await runLoad(plan, {
       signal: abort.signal,
-      ...(view === undefined ? {} : { onProgress: view.show }),
+      ...(flags.quiet === true
+        ? {}
+        : { onProgress: seen => tell(`${live(seen)}  ${answersOf(seen)}`, seen.elapsedMs) }),
     })
   } finally {
-    view?.end()
+    progress.clear()
     process.off('SIGINT', interrupted)
     process.off('SIGTERM', interrupted)
   }
@@ -150,6 +153,11 @@ const attack = async (url: string, flags: Flags): Promise<number> => {
   )
   return outcome.incomplete ? 130 : 0
 }
+
+const answersOf = ({ answered, failed }: LoadProgress): string =>
+  Object.entries({ ...answered, ...failed })
+    .map(([name, times]) => `${name} ${formatCount(times)}`)
+    .join('  ') || 'no answer yet'
 
 const planOf = (url: string, flags: Flags): LoadPlan => {
   const open = flags.users === undefined
@@ -195,16 +203,6 @@ const planOf = (url: string, flags: Flags): LoadPlan => {
     sloMs: flags.slo,
     threads,
   }
-}
-
-const headersOf = (lines: readonly string[]): Record<string, string> => {
-  const headers: Record<string, string> = {}
-  for (const line of lines) {
-    const colon = line.indexOf(':')
-    if (colon < 1) throw new UserError(`--header must be "Name: value", got "${line}".`)
-    headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
-  }
-  return headers
 }
 
 const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`

@@ -18,7 +18,7 @@ function listed(): unknown {
     title,
     story,
     published,
-    expects: expects.map(each => (typeof each === 'string' ? each : each.name)),
+    expects: expects.map(each => each.name),
   }))
 }
 

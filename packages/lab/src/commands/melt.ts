@@ -1,19 +1,15 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
-import path from 'node:path'
 import type { Command } from 'commander'
+import { findProgram } from '../launch/command.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import { listensAt } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
-import { findProgram } from '../melt/app.ts'
-import { runMelt } from '../melt/experiment.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
-import { freePort } from '../melt/free-port.ts'
-import { choosePinning } from '../melt/pinning.ts'
-import { progressOn } from '../melt/progress.ts'
-import { terminalSummary } from '../report/table.ts'
-import { writeReport } from '../report/write.ts'
-import { registerUrl } from '../melt/register-url.ts'
+import { meltScenario } from '../melt/scenario.ts'
+import { collect } from '../option-values.ts'
+import { progressOn } from '../progress.ts'
 import { UserError } from '../user-error.ts'
-import { accepts } from '../melt/readiness.ts'
-import { labVersion, shownCommandLine } from './provenance.ts'
+import { carryOut } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 export function registerMelt(program: Command): void {
@@ -58,56 +54,32 @@ Examples:
     .action((command: string[], options: RawMeltOptions) => melt(command, options))
 }
 
-export async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
+async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
   const options = checkOptions(raw, typed)
-  const arms = armsOf({ command: options.command, also: raw.also, registerUrl: registerUrl() })
+  const arms = armsOf(options.command, raw.also)
   for (const arm of arms) {
     if (findProgram(arm.command[0]!, process.env.PATH ?? '') === undefined) {
       throw new UserError(`there is no program '${arm.command[0]}' to start (${arm.name})`)
     }
   }
+  registerUrl()
   await refuseTakenUrl(options.url)
-
   const progress = progressOn(process.stderr)
-  const signal = stopOnSignals(progress)
-  const { result, failure } = await runMelt(
-    {
-      ...options,
-      arms,
-      commandLine: shownCommandLine(process.argv.slice(2)),
-      labVersion: labVersion(),
-      request: { method: options.method, headers: options.headers, body: options.body },
-      target: options,
-      pinning: choosePinning(),
-      port: process.env.PORT === undefined ? await freePort() : undefined,
-      strict: raw.strict === true,
-    },
-    progress,
-    signal,
-  )
-
-  const something = result.steps.length > 0 || (result.capacity?.probes.length ?? 0) > 0
-  if (failure === undefined || something) {
-    const written = writeReport(result, raw.out)
-    if (raw.json === true) {
-      process.stdout.write(`${JSON.stringify(result)}\n`)
-      process.stderr.write(`${written.html}\n`)
-    } else {
-      process.stdout.write(`\n${terminalSummary(result)}\n\n${path.relative('', written.html)}\n`)
-    }
-  }
-  if (failure !== undefined) throw failure
+  const scenario = meltScenario({
+    name: options.name,
+    title: 'Goodput against offered load',
+    story: 'Multiples of its capacity, offered to a command bare and protected, each time from a cold start.',
+    published: [],
+    arms,
+    options: () => options,
+  })
+  await carryOut(scenario, raw.quick === true ? 'quick' : 'full', raw, progress, stopOnSignals(progress))
 }
 
-/** With --url nobody looks up whose port it is, so whoever listens there already would be measured instead. */
+/** With --url the port is not looked up, so a server that already listens there would be measured instead. */
 async function refuseTakenUrl(url: URL | undefined): Promise<void> {
   if (url === undefined) return
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  if (await accepts(url.hostname, port)) {
+  if (await listensAt(url)) {
     throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
   }
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
 }

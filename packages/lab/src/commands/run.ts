@@ -1,17 +1,14 @@
-/** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../scenarios/. */
+/** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../experiment/. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Progress, progressOn } from '../melt/progress.ts'
-import type { Form, ScenarioResult } from '../report/scenario/result.ts'
-import { scenarioText } from '../report/scenario/text.ts'
-import { writeScenario } from '../report/scenario/write.ts'
+import type { Scenario } from '../experiment/scenario.ts'
+import { progressOn } from '../progress.ts'
+import type { Form } from '../report/result.ts'
 import { catalogue } from '../scenarios/catalogue.ts'
-import { nearestName } from '../scenarios/nearest-name.ts'
-import { runScenario } from '../scenarios/run-scenario.ts'
-import type { AnyScenario, MeltScenario, Scenario } from '../scenarios/scenario.ts'
 import { UserError } from '../user-error.ts'
-import { melt } from './melt.ts'
-import { labVersion, shownCommandLine } from './provenance.ts'
+import { carryOut, notMet } from './carry-out.ts'
+import { nearestName } from './nearest-name.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 interface Flags {
@@ -19,10 +16,8 @@ interface Flags {
   readonly brief?: true
   readonly json?: true
   readonly out: string
+  readonly keep?: string
 }
-
-/** An expectation that was judged and not met: the run itself went well. */
-const notMet = 3
 
 export function registerRun(program: Command): void {
   program
@@ -36,6 +31,10 @@ export function registerRun(program: Command): void {
     .addOption(new Option('--full', 'as published, or longer (default: about a minute)').conflicts('brief'))
     .option('--brief', 'a few seconds, only to see that it works; nothing that depends on speed is judged')
     .option('--out <dir>', 'where to put the folder of each run', 'runs')
+    .option(
+      '--keep <dir>',
+      'also write each result to DIR as it ends, and leave out the scenarios that are there already',
+    )
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
     .action((names: string[], flags: Flags) => run(names, flags))
 }
@@ -45,15 +44,20 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
   const form: Form = flags.full === true ? 'full' : flags.brief === true ? 'brief' : 'quick'
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
-  for (const [at, scenario] of chosen.entries()) {
-    if (chosen.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${chosen.length})`)
-    if (scenario.kind === 'melt') await runMelt(scenario, form, flags)
-    else await runOne(scenario, form, flags, progress, signal)
+  const kept = ({ name }: Scenario<unknown>): string => path.join(flags.keep ?? '', `${name}.json`)
+  const left = flags.keep === undefined ? chosen : chosen.filter(scenario => !existsSync(kept(scenario)))
+  for (const [at, scenario] of left.entries()) {
+    if (left.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${left.length})`)
+    const result = await carryOut(scenario, form, flags, progress, signal)
+    if (flags.keep === undefined) continue
+    mkdirSync(flags.keep, { recursive: true })
+    // What everything else is made of would be too much for a repository.
+    writeFileSync(kept(scenario), `${JSON.stringify({ ...result, measured: undefined }, null, 1)}\n`)
   }
 }
 
 /** All names are looked up before anything starts. */
-export function chooseScenarios(names: readonly string[]): readonly AnyScenario[] {
+export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {
   if (names.includes('all')) return catalogue
   return [...new Set(names)].map(name => {
     const found = catalogue.find(each => each.name === name)
@@ -62,53 +66,5 @@ export function chooseScenarios(names: readonly string[]): readonly AnyScenario[
     const near = nearestName(name, known)
     const hint = near === undefined ? `the scenarios are ${known.join(', ')}` : `did you mean ${near}?`
     throw new UserError(`there is no scenario '${name}'; ${hint}`)
-  })
-}
-
-async function runOne(
-  scenario: Scenario<unknown>,
-  form: Form,
-  flags: Flags,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  const { result, failure } = await runScenario(scenario, {
-    form,
-    commandLine: shownCommandLine(process.argv.slice(2)),
-    labVersion: labVersion(),
-    progress,
-    signal,
-  })
-  if (failure === undefined || result.tables.length > 0) {
-    const written = writeScenario(result, flags.out)
-    if (flags.json === true) {
-      process.stdout.write(`${JSON.stringify(result)}\n`)
-      process.stderr.write(`${written.html}\n`)
-    } else {
-      process.stdout.write(`\n${scenarioText(result)}\n\n${path.relative('', written.html)}\n`)
-    }
-  }
-  if (failure !== undefined) throw failure
-  if (failed(result)) process.exitCode = notMet
-}
-
-function failed(result: ScenarioResult): boolean {
-  return result.verdicts.some(({ verdict }) => verdict === 'fail')
-}
-
-/** The brief form of such a one is the quick one: capacity has to be found first anyway. */
-async function runMelt(scenario: MeltScenario, form: Form, flags: Flags): Promise<void> {
-  await melt(scenario.command, {
-    name: scenario.name,
-    also: scenario.also,
-    slo: '1s',
-    rounds: form === 'full' ? '3' : '1',
-    startTimeout: '15s',
-    spacing: 'even',
-    method: 'GET',
-    header: [],
-    out: flags.out,
-    ...(form === 'full' ? {} : { quick: true }),
-    ...(flags.json === true ? { json: true } : {}),
   })
 }

@@ -1,18 +1,15 @@
 /** `meltlab watch`: any Node process, seen from outside and from inside while it runs; live, and as a report. */
-import path from 'node:path'
 import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
-import { describeMachine } from '../melt/machine.ts'
+import { describeMachine } from '../launch/machine.ts'
 import { parseUrl } from '../melt/options.ts'
-import { progressOn } from '../melt/progress.ts'
-import { registerUrl } from '../melt/register-url.ts'
-import type { ScenarioResult } from '../report/scenario/result.ts'
-import { scenarioText } from '../report/scenario/text.ts'
-import { writeScenario } from '../report/scenario/write.ts'
+import { progressOn, repeating } from '../progress.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
-import { type Sample, sampleLine, WATCH_ARMS, watchView } from '../watching/samples.ts'
-import { watchCommand } from '../watching/watch-command.ts'
-import { labVersion, shownCommandLine } from './provenance.ts'
+import { sampleLine, WATCH_ARMS, watchView } from '../watch/samples.ts'
+import { watchCommand } from '../watch/watch-command.ts'
+import { provenance, show } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 interface Flags {
@@ -54,13 +51,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
   const startedAt = new Date()
-  let plainAt = PLAIN_EVERY_MS
-  const show = (sample: Sample): void => {
-    progress.status(sampleLine(sample))
-    if (process.stderr.isTTY === true || sample.atMs < plainAt) return
-    progress.line(sampleLine(sample))
-    plainAt = sample.atMs + PLAIN_EVERY_MS
-  }
+  const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
   const { samples, code, endedBy } = await watchCommand({
     command,
     intervalMs,
@@ -69,7 +60,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
     protect: flags.protect === true,
     stdoutToStderr: flags.json === true,
     signal,
-    onSample: show,
+    onSample: sample => tell(sampleLine(sample), sample.atMs),
   })
   progress.clear()
   const told = samples.some(({ inside }) => inside !== null)
@@ -92,8 +83,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
     certified: why.length === 0,
     why,
     conditions: {
-      commandLine: shownCommandLine(process.argv.slice(2)),
-      labVersion: labVersion(),
+      ...provenance(),
       ...describeMachine(),
       pinning: null,
       foreign: null,
@@ -104,13 +94,7 @@ async function watch(command: readonly string[], flags: Flags): Promise<void> {
     ...watchView(samples),
     measured: { samples, exit: { code, signal: endedBy } },
   }
-  if (samples.length > 0) {
-    const { html } = writeScenario(result, flags.out)
-    if (flags.json === true) {
-      process.stdout.write(`${JSON.stringify(result)}\n`)
-      process.stderr.write(`${html}\n`)
-    } else process.stdout.write(`\n${scenarioText(result)}\n\n${path.relative('', html)}\n`)
-  }
+  if (samples.length > 0) show(result, flags)
   if (signal.aborted) throw signal.reason
   if (samples.length === 0) throw new UserError(`the command ended ${howEnded(code, endedBy)} before the first sample`)
   if (code !== 0) {

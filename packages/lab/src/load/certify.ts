@@ -6,8 +6,9 @@
  * late). Where the two disagree on a figure that gets reported, the figure is not the server's. A generator 5 ms late
  * does not touch a p50 of 3 s, and ruins one of 2 ms.
  */
-import type { EngineReport, Freeze } from './engine.ts'
+import type { EngineReport } from './engine.ts'
 import type { Histogram } from './histogram.ts'
+import type { Freeze } from './pacer.ts'
 import type { LoadPlan } from './plan.ts'
 import type { Pair } from './tally.ts'
 

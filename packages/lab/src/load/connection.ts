@@ -109,7 +109,7 @@ export class Connection {
     this.#owner.onBytes(count)
     if (this.state !== 'open') return true
     if (!this.busy) {
-      // Nobody asked: a server that says "408" before it closes an idle connection. Not to be trusted any further.
+      // Bytes without a request, such as a 408 before an idle connection is closed. Do not use it again.
       this.#leave()
       return true
     }
@@ -121,7 +121,7 @@ export class Connection {
 
   #answered(reusable: boolean): void {
     this.busy = false
-    // Whoever closes first keeps the port for a minute (TIME_WAIT), so closing is left to the server.
+    // The side that closes first keeps the port for a minute (TIME_WAIT), so the server closes.
     if (!reusable) this.state = 'closing'
     this.#owner.onAnswer(this, this.#parser.status, reusable)
   }

@@ -9,8 +9,8 @@ import { nowMs } from './clock.ts'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 import { NumberedRequest } from './numbered-request.ts'
-import { Pacer } from './pacer.ts'
-import type { FailureCode, LoadPlan } from './plan.ts'
+import { type Freeze, Pacer } from './pacer.ts'
+import type { Counts, FailureCode, LoadPlan, LoadProgress } from './plan.ts'
 import { Tally, type TallyData } from './tally.ts'
 
 /**
@@ -37,20 +37,7 @@ export interface EngineJob {
   readonly control: Int32Array
 }
 
-export interface EngineProgress {
-  readonly scheduled: number
-  readonly sent: number
-  readonly answered: Readonly<Record<string, number>>
-  readonly failed: Readonly<Record<string, number>>
-  readonly good: number
-  readonly inflight: number
-}
-
-/** A stretch in which the generator did not run at all. */
-export interface Freeze {
-  readonly atMs: number
-  readonly lengthMs: number
-}
+export type EngineProgress = Pick<LoadProgress, keyof Counts | 'inflight'>
 
 export interface EngineReport {
   readonly tally: TallyData

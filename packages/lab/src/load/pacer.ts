@@ -12,7 +12,12 @@
  * longer than since then. That bound is what certification takes off a latency to see what was the server's.
  */
 import { nowMs } from './clock.ts'
-import type { Freeze } from './engine.ts'
+
+/** A stretch in which the generator did not run at all. */
+export interface Freeze {
+  readonly atMs: number
+  readonly lengthMs: number
+}
 
 /** A nap ends about this much after what was asked for (timer slack 50 us and waking up). */
 const OVERSHOOT_MS = 0.075

@@ -1,6 +1,6 @@
 /**
- * What a load run is asked to do and what it hands back: the contract between whoever wants load
- * (commands, scenarios) and the engine that makes it. Types and plain data only.
+ * What a load run is asked to do and what it hands back: the contract between the
+ * commands and scenarios that want load and the engine that makes it. Types and plain data only.
  *
  * All times are milliseconds. Every latency is counted from the *scheduled* send time, so a stall of
  * the server, or of the generator, can not hide requests that should have been sent meanwhile.
@@ -14,7 +14,6 @@ export type Spacing = 'even' | 'poisson'
 export type Phase =
   | { readonly kind: 'constant'; readonly rate: number; readonly durationMs: number }
   | { readonly kind: 'ramp'; readonly fromRate: number; readonly toRate: number; readonly durationMs: number }
-  | { readonly kind: 'steps'; readonly rates: readonly number[]; readonly stepMs: number }
 
 export interface Schedule {
   readonly phases: readonly Phase[]
@@ -31,7 +30,7 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens one more, up to `max`; beyond that it waits, its latency running, and counts as unsent when the run ends first.
- * With `newestFirst` a connection that comes free goes to whoever came last: for a load that needs more connections than
+ * With `newestFirst` a free connection goes to the request that came last: for a load that needs more connections than
  * this machine can open. In turn, everybody would be as late as the longest queue allows, whatever the server does; a
  * crowd in which each has a connection of his own has no such queue.
  * `fresh`: a new connection for every request.
@@ -74,20 +73,25 @@ export type FailureCode =
   | 'malformed'
   | 'unresolved'
   | 'unreachable'
-  /** Still on its way when the run was aborted: nobody's failure. */
+  /** Still on its way when the run was aborted; not a failure of the server. */
   | 'aborted'
   | 'other'
 
-/** Counts of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
-export interface LoadSecond {
-  /** Seconds since the start of the run. */
-  readonly second: number
+/** What became of requests. */
+export interface Counts {
   readonly scheduled: number
   readonly sent: number
+  /** By status code. */
   readonly answered: Readonly<Record<string, number>>
   readonly failed: Readonly<Partial<Record<FailureCode, number>>>
   /** Answers 2xx/3xx complete within the SLO. */
   readonly good: number
+}
+
+/** Of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
+export interface LoadSecond extends Counts {
+  /** Seconds since the start of the run. */
+  readonly second: number
   /** Latency of 2xx/3xx answers. */
   readonly okLatency: Histogram
   /** Latency of 503 answers. */
@@ -95,26 +99,15 @@ export interface LoadSecond {
 }
 
 /** What is known so far, for a live view; delivered about once a second. */
-export interface LoadProgress {
+export interface LoadProgress extends Counts {
   readonly elapsedMs: number
   readonly totalMs: number
-  readonly scheduled: number
-  readonly sent: number
-  readonly answered: Readonly<Record<string, number>>
-  readonly failed: Readonly<Partial<Record<FailureCode, number>>>
-  readonly good: number
   readonly inflight: number
 }
 
-export interface LoadOutcome {
-  /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
-  readonly scheduled: number
-  readonly sent: number
+/** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
+export interface LoadOutcome extends Counts {
   readonly unsent: number
-  /** By status code. */
-  readonly answered: Readonly<Record<string, number>>
-  readonly failed: Readonly<Partial<Record<FailureCode, number>>>
-  readonly good: number
   readonly elapsedMs: number
   readonly bytesRead: number
   /** Latency of 2xx/3xx answers; failures and sheds never enter it. */

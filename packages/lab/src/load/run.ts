@@ -10,9 +10,9 @@ import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { FailureCode, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond } from './plan.ts'
+import type { Counts, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond } from './plan.ts'
 import { requestBytes } from './request-bytes.ts'
-import { durationMs } from './schedule.ts'
+import { planMs } from './schedule.ts'
 import type { Pair, TallyData } from './tally.ts'
 import { parseTarget, resolveAddress } from './target.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
@@ -120,9 +120,6 @@ class LoadWorker {
   }
 }
 
-const planMs = (plan: LoadPlan): number =>
-  plan.arrival.kind === 'open' ? durationMs(plan.arrival.schedule) : plan.arrival.durationMs
-
 /** Adds up counters that have the same names. */
 const addUp = (parts: readonly Readonly<Record<string, number>>[]): Record<string, number> => {
   const sum: Record<string, number> = {}
@@ -133,18 +130,17 @@ const addUp = (parts: readonly Readonly<Record<string, number>>[]): Record<strin
 const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + read(part), 0)
 
+const countsOf = (parts: readonly Counts[]): Counts => ({
+  scheduled: sumOf(parts, part => part.scheduled),
+  sent: sumOf(parts, part => part.sent),
+  answered: addUp(parts.map(part => part.answered)),
+  failed: addUp(parts.map(part => part.failed as Record<string, number>)),
+  good: sumOf(parts, part => part.good),
+})
+
 const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWorker[]): LoadProgress => {
   const parts = workers.map(worker => worker.progress)
-  return {
-    elapsedMs,
-    totalMs: planMs(plan),
-    scheduled: sumOf(parts, part => part.scheduled),
-    sent: sumOf(parts, part => part.sent),
-    answered: addUp(parts.map(part => part.answered)),
-    failed: addUp(parts.map(part => part.failed)) as Partial<Record<FailureCode, number>>,
-    good: sumOf(parts, part => part.good),
-    inflight: sumOf(parts, part => part.inflight),
-  }
+  return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
 }
 
 const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
@@ -159,9 +155,7 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
   const shed = pair(tally => tally.shed)
   const other = pair(tally => tally.other)
   const sendLag = merged(tally => tally.sendLag)
-  const sent = sumOf(tallies, tally => tally.sent)
-  const good = sumOf(tallies, tally => tally.good)
-  const failed = addUp(tallies.map(tally => tally.failed))
+  const counts = countsOf(tallies)
   const why = doubts({
     plan,
     workers: reports,
@@ -170,18 +164,14 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     other,
     sendLag,
     connectionWait: merged(tally => tally.connectionWait),
-    good,
+    good: counts.good,
     goodLost: sumOf(tallies, tally => tally.goodLost),
     reasons: addUp(tallies.map(tally => tally.reasons)),
     planMs: planMs(plan),
   })
   return {
-    scheduled: sumOf(tallies, tally => tally.scheduled),
-    sent,
+    ...counts,
     unsent: sumOf(tallies, tally => tally.unsent),
-    answered: addUp(tallies.map(tally => tally.answered)),
-    failed,
-    good,
     elapsedMs: Math.max(...reports.map(report => report.elapsedMs)),
     bytesRead: sumOf(tallies, tally => tally.bytesRead),
     okLatency: ok.measured,
@@ -189,7 +179,8 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     otherLatency: other.measured,
     sendLag,
     seconds: secondsOf(tallies),
-    cpuPerRequestUs: (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, sent),
+    cpuPerRequestUs:
+      (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: why.length === 0,
     why,
@@ -203,11 +194,7 @@ const secondsOf = (tallies: readonly TallyData[]): LoadSecond[] => {
     const parts = tallies.flatMap(tally => tally.seconds[second] ?? [])
     return {
       second,
-      scheduled: sumOf(parts, part => part.scheduled),
-      sent: sumOf(parts, part => part.sent),
-      answered: addUp(parts.map(part => part.answered)),
-      failed: addUp(parts.map(part => part.failed)),
-      good: sumOf(parts, part => part.good),
+      ...countsOf(parts),
       okLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.okLatency))),
       shedLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.shedLatency))),
     }

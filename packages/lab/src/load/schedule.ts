@@ -18,10 +18,10 @@
  *
  * The k-th arrival belongs to worker k mod n: n workers partition the schedule exactly.
  */
-import type { Phase, Schedule } from './plan.ts'
+import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
-/** Above this a schedule is a typing error: no generator of ours gets near. Arrivals per second. */
+/** Arrivals per second. A higher rate is a typing error: the generator does not come near it. */
 export const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 export const LONGEST_MS = 86_400_000
@@ -40,23 +40,15 @@ export const validateSchedule = (schedule: Schedule): void => {
     switch (phase.kind) {
       case 'constant':
         check(`${name}.rate`, phase.rate, 0, HIGHEST_RATE, 'arrivals/s')
-        check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
         break
       case 'ramp':
         check(`${name}.fromRate`, phase.fromRate, 0, HIGHEST_RATE, 'arrivals/s')
         check(`${name}.toRate`, phase.toRate, 0, HIGHEST_RATE, 'arrivals/s')
-        check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
-        break
-      case 'steps':
-        if (phase.rates.length === 0) throw new RangeError(`${name}.rates must hold at least one rate, got none`)
-        phase.rates.forEach((rate, step) => {
-          check(`${name}.rates[${step}]`, rate, 0, HIGHEST_RATE, 'arrivals/s')
-        })
-        check(`${name}.stepMs`, phase.stepMs, 1, LONGEST_MS, 'ms')
         break
       default:
-        throw new RangeError(`${name}.kind must be constant, ramp or steps, got ${String((phase as Phase).kind)}`)
+        throw new RangeError(`${name}.kind must be constant or ramp, got ${String((phase as Phase).kind)}`)
     }
+    check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
   })
   if (schedule.spacing !== 'even' && schedule.spacing !== 'poisson') {
     throw new RangeError(`schedule.spacing must be even or poisson, got ${String(schedule.spacing)}`)
@@ -92,8 +84,7 @@ const piecesOf = (phases: readonly Phase[]): readonly Piece[] => {
   }
   for (const phase of phases) {
     if (phase.kind === 'constant') add(phase.rate, phase.rate, phase.durationMs)
-    else if (phase.kind === 'ramp') add(phase.fromRate, phase.toRate, phase.durationMs)
-    else for (const rate of phase.rates) add(rate, rate, phase.stepMs)
+    else add(phase.fromRate, phase.toRate, phase.durationMs)
   }
   return pieces
 }
@@ -109,10 +100,11 @@ const invert = (piece: Piece, s: number): number => {
 
 /** Length of the whole schedule, milliseconds. */
 export const durationMs = (schedule: Schedule): number =>
-  schedule.phases.reduce(
-    (sum, phase) => sum + (phase.kind === 'steps' ? phase.rates.length * phase.stepMs : phase.durationMs),
-    0,
-  )
+  schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
+
+/** How long a plan asks for requests, milliseconds. */
+export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
+  arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
 
 /** The integral of the rate over the whole schedule. */
 export const expectedArrivals = (schedule: Schedule): number =>

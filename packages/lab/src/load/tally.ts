@@ -3,29 +3,22 @@
  * scheduled, then either sent or unsent; every sent one is answered or failed, exactly once.
  */
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { FailureCode } from './plan.ts'
+import type { Counts, FailureCode } from './plan.ts'
 
-type Counts = Record<string, number>
+type Times = Record<string, number>
 
 interface Second {
   scheduled: number
   sent: number
-  readonly answered: Counts
-  readonly failed: Counts
+  readonly answered: Times
+  readonly failed: Times
   good: number
   readonly okLatency: Histogram
   readonly shedLatency: Histogram
 }
 
-export interface SecondData {
-  readonly scheduled: number
-  readonly sent: number
-  readonly answered: Readonly<Counts>
-  readonly failed: Readonly<Counts>
-  readonly good: number
-  readonly okLatency: HistogramData
-  readonly shedLatency: HistogramData
-}
+type Latencies = 'okLatency' | 'shedLatency'
+export type SecondData = Readonly<Omit<Second, Latencies>> & Readonly<Record<Latencies, HistogramData>>
 
 /** Latencies as measured, and as they would be without the generator's own delay. */
 export interface Pair<H> {
@@ -33,13 +26,8 @@ export interface Pair<H> {
   readonly clean: H
 }
 
-export interface TallyData {
-  readonly scheduled: number
-  readonly sent: number
+export interface TallyData extends Counts {
   readonly unsent: number
-  readonly answered: Readonly<Counts>
-  readonly failed: Readonly<Counts>
-  readonly good: number
   /** Answers late for the SLO that would have met it without the generator's own delay. */
   readonly goodLost: number
   readonly bytesRead: number
@@ -51,13 +39,13 @@ export interface TallyData {
   readonly connectionWait: HistogramData
   readonly seconds: readonly SecondData[]
   /** What lay behind failures whose code alone does not say it. */
-  readonly reasons: Readonly<Counts>
+  readonly reasons: Readonly<Times>
 }
 
-/** Different reasons kept, so that a server which words every fault differently can not fill the memory. */
+/** Most different reasons kept; a server may word every fault differently. */
 const MOST_REASONS = 20
 
-const count = (counts: Counts, key: string | number, by = 1): void => {
+const count = (counts: Times, key: string | number, by = 1): void => {
   counts[key] = (counts[key] ?? 0) + by
 }
 
@@ -73,8 +61,8 @@ export class Tally {
   unsentCount = 0
   good = 0
   bytesRead = 0
-  readonly answered: Counts = {}
-  readonly failed: Counts = {}
+  readonly answered: Times = {}
+  readonly failed: Times = {}
 
   readonly #sloMs: number
   #goodLost = 0
@@ -84,7 +72,7 @@ export class Tally {
   readonly #sendLag = new Histogram()
   readonly #connectionWait = new Histogram()
   readonly #seconds: Second[] = []
-  readonly #reasons: Counts = {}
+  readonly #reasons: Times = {}
 
   constructor(sloMs: number) {
     this.#sloMs = sloMs

@@ -32,7 +32,8 @@ export const parseTarget = (url: string): Target => {
   }
 }
 
-const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
+/** True when a TCP connection can be made. */
+export const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
   new Promise(resolve => {
     const socket = connect({ host: address, port })
     const timer = setTimeout(() => finish(false), timeoutMs)

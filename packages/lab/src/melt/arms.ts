@@ -2,29 +2,21 @@
  * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
  * arms and decides how each is started, and starts nothing.
  */
-import { joinNodeOptions } from '../node-options.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Arm {
   readonly name: string
   readonly kind: 'bare' | 'protected' | 'also'
   readonly command: readonly string[]
-  /** Added to NODE_OPTIONS, so that it reaches Node through npm scripts, shells and cluster workers alike. */
+  /** Added to NODE_OPTIONS (for meltproof in full), so that it reaches Node through npm scripts, shells and cluster workers alike. */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
 }
 
-export interface ArmsInput {
-  readonly command: readonly string[]
-  readonly also: readonly string[]
-  /** URL of meltproof/register. */
-  readonly registerUrl: string
-}
-
-export function armsOf({ command, also, registerUrl }: ArmsInput): readonly Arm[] {
+export function armsOf(command: readonly string[], also: readonly string[]): readonly Arm[] {
   const arms: Arm[] = [
     { name: 'bare', kind: 'bare', command, nodeOptions: undefined, env: {} },
-    { name: 'protected', kind: 'protected', command, nodeOptions: `--import ${registerUrl}`, env: {} },
+    { name: 'protected', kind: 'protected', command, nodeOptions: '--import meltproof/register', env: {} },
   ]
   for (const text of also) {
     const arm = parseAlso(text, command)
@@ -98,14 +90,4 @@ export function splitWords(text: string): string[] {
   if (quote !== undefined) throw new UserError(`a ${quote} is never closed in: ${text}`)
   if (word !== undefined) words.push(word)
   return words
-}
-
-/** The environment of an arm: ours, what the arm adds, and NODE_OPTIONS joined. */
-export function armEnvironment(
-  arm: Arm,
-  base: Readonly<Record<string, string | undefined>>,
-  shared: Readonly<Record<string, string>>,
-): Record<string, string | undefined> {
-  const env: Readonly<Record<string, string | undefined>> = { ...base, ...shared, ...arm.env }
-  return { ...env, NODE_OPTIONS: joinNodeOptions(env.NODE_OPTIONS, arm.nodeOptions) }
 }

@@ -2,7 +2,7 @@
  * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it is told what probes measured and says
  * which to make next.
  *
- * Closed loop, because a few users that wait for each answer can not melt anything, and need no guess of the rate: the
+ * Closed loop, because a few users that wait for each answer do not overload an app, and no rate has to be guessed: the
  * search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops growing (a CPU-bound
  * app is there with 1 or 2, one waiting for a pool of ten connections with 10), a bisection looks on both sides of the
  * best, and a longer probe there gives the figure. It is that probe and not the best one that counts: the maximum of
@@ -19,29 +19,22 @@ export type NextProbe =
   | { readonly kind: 'double' | 'bisect' | 'confirm'; readonly users: number }
   | { readonly kind: 'done'; readonly users: number; readonly capacity: number }
 
-export interface SearchLimits {
-  /** Growth below this share is none. 0.05: probes of one second repeat within about 2 %. */
-  readonly growth: number
-  /** No app is worth more users than this to find its peak. */
-  readonly maxUsers: number
-}
-
-export const searchDefaults: SearchLimits = { growth: 0.05, maxUsers: 512 }
+/** Growth below this share is none: probes of one second repeat within about 2 %. */
+const growth = 0.05
+/** No app is worth more users than this to find its peak. */
+export const mostUsers = 512
 
 /** The next probe, after these: doublings first, then up to two bisections, then the confirmation. */
-export function nextProbe(
-  done: readonly (Probe & { readonly kind: NextProbe['kind'] })[],
-  limits: SearchLimits = searchDefaults,
-): NextProbe {
+export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[]): NextProbe {
   const confirmed = done.find(probe => probe.kind === 'confirm')
   if (confirmed !== undefined) return { kind: 'done', users: confirmed.users, capacity: confirmed.goodput }
 
   const doubled = done.filter(probe => probe.kind === 'double')
   const last = doubled.at(-1)
   if (last === undefined) return { kind: 'double', users: 1 }
-  if (stillGrowing(doubled, limits)) return { kind: 'double', users: last.users * 2 }
+  if (stillGrowing(doubled)) return { kind: 'double', users: last.users * 2 }
 
-  const knee = smallestNearPeak(doubled, limits)
+  const knee = smallestNearPeak(doubled)
   // A doubling may step over the peak: look half-way to either neighbour once.
   const bisected = done.filter(probe => probe.kind === 'bisect').map(probe => probe.users)
   const between = [Math.round(knee.users * 0.75), Math.round(knee.users * 1.5)].filter(
@@ -50,13 +43,13 @@ export function nextProbe(
   const missing = between.find(users => !bisected.includes(users))
   if (missing !== undefined && missing > 0) return { kind: 'bisect', users: missing }
 
-  return { kind: 'confirm', users: smallestNearPeak(done, limits).users }
+  return { kind: 'confirm', users: smallestNearPeak(done).users }
 }
 
 /** Two doublings in a row without growth end the climb: one alone may be noise or lock-step. */
-function stillGrowing(doubled: readonly Probe[], { growth, maxUsers }: SearchLimits): boolean {
+function stillGrowing(doubled: readonly Probe[]): boolean {
   const last = doubled.at(-1)!
-  if (last.users * 2 > maxUsers) return false
+  if (last.users * 2 > mostUsers) return false
   if (doubled.length < 3) return true
   const before = Math.max(...doubled.slice(0, -2).map(probe => probe.goodput))
   const recent = Math.max(...doubled.slice(-2).map(probe => probe.goodput))
@@ -64,7 +57,7 @@ function stillGrowing(doubled: readonly Probe[], { growth, maxUsers }: SearchLim
 }
 
 /** The fewest users that come within a third of `growth` of the best goodput: more would only add waiting. */
-function smallestNearPeak(probes: readonly Probe[], { growth }: SearchLimits): Probe {
+function smallestNearPeak(probes: readonly Probe[]): Probe {
   const peak = Math.max(...probes.map(probe => probe.goodput))
   const near = probes.filter(probe => probe.goodput >= peak * (1 - growth / 3))
   return near.reduce((fewest, probe) => (probe.users < fewest.users ? probe : fewest))

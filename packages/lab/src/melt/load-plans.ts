@@ -1,5 +1,6 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
-import type { Arrival, Connections, LoadPlan, Spacing } from '../load/plan.ts'
+import { planOf } from '../experiment/load-request.ts'
+import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
 
 export interface Target {
   readonly url: string
@@ -26,44 +27,25 @@ const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
 export function offer(target: Target, rate: number, durationMs: number): LoadPlan {
-  const schedule = {
-    phases: [{ kind: 'constant', rate, durationMs } as const],
-    spacing: target.spacing,
-    seed: 1, // the same arrivals for every arm
-  }
-  return plan(target, { kind: 'open', schedule }, connectionsFor(target, rate))
+  const { connections: _, ...request } = target
+  return { ...planOf({ ...request, rate, durationMs }), connections: connectionsFor(target, rate) }
 }
 
 /** `users` who each wait for their answer before they ask again. */
-export function probe(target: Target, users: number, durationMs: number): LoadPlan {
-  const connections: Connections = target.fresh ? { kind: 'fresh' } : { kind: 'keep-alive', count: users, max: users }
-  return plan(target, { kind: 'closed', users, durationMs, thinkMs: 0 }, connections)
+export function probe({ connections: _, ...target }: Target, users: number, durationMs: number): LoadPlan {
+  return planOf({ ...target, users, durationMs })
 }
 
 /**
  * A standing set of about one connection per request and second. At open loop a melting server holds every request until
  * it times out, so the set must be able to grow to rate x timeout, or the lab itself would shield the server.
  */
-export function connectionsFor(target: Target, rate: number): Connections {
-  if (target.fresh) return { kind: 'fresh' }
-  const usual = Math.min(mostConnections, Math.max(fewestConnections, Math.ceil(rate)))
-  const count = target.connections ?? usual
-  const held = Math.ceil((rate * target.timeoutMs) / 1000)
+export function connectionsFor(
+  { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,
+  rate: number,
+): Connections {
+  if (fresh) return { kind: 'fresh' }
+  const count = connections ?? Math.min(mostConnections, Math.max(fewestConnections, Math.ceil(rate)))
+  const held = Math.ceil((rate * timeoutMs) / 1000)
   return { kind: 'keep-alive', count, max: Math.max(count, Math.min(connectionCeiling, held)) }
-}
-
-function plan(target: Target, arrival: Arrival, connections: Connections): LoadPlan {
-  const { url, method, headers, body, timeoutMs, sloMs } = target
-  return {
-    url,
-    method,
-    headers,
-    body,
-    arrival,
-    connections,
-    timeoutMs,
-    connectTimeoutMs: timeoutMs,
-    sloMs,
-    threads: 1, // the lab has one core
-  }
 }

@@ -1,6 +1,7 @@
 /** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
 import { parseDuration } from '../durations.ts'
 import type { Spacing } from '../load/plan.ts'
+import { headersOf, numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
 import type { CapacityTimes } from './capacity.ts'
@@ -47,6 +48,8 @@ export interface MeltOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly capacityTimes: CapacityTimes
+  /** Refuse to start on a busy machine instead of saying so in the result. */
+  readonly strict: boolean
 }
 
 /** What --quick and its absence stand for; an option given by name wins over both. */
@@ -54,7 +57,7 @@ export const presets = {
   full: {
     at: '0.5,1,2,6,10',
     duration: '10s',
-    // Five times the usual SLO: whoever waits longer has gone.
+    // Five times the usual SLO: clients that wait longer have left.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
   },
@@ -108,8 +111,8 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     multiples: parseMultiples(raw.at ?? preset.at),
     sloMs,
     durationMs,
-    rounds: wholeNumber(raw.rounds, '--rounds', 1, 100),
-    connections: raw.connections === undefined ? undefined : wholeNumber(raw.connections, '--connections', 1, 8_000),
+    rounds: numberOf(raw.rounds, '--rounds', 1, 100, true),
+    connections: raw.connections === undefined ? undefined : numberOf(raw.connections, '--connections', 1, 8_000, true),
     fresh: raw.fresh === true,
     timeoutMs,
     startTimeoutMs: parseDuration(raw.startTimeout, '--start-timeout'),
@@ -117,9 +120,10 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     url,
     path,
     method: raw.method.toUpperCase(),
-    headers: parseHeaders(raw.header),
+    headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
+    strict: raw.strict === true,
   }
 }
 
@@ -139,24 +143,6 @@ export function parseUrl(text: string): URL {
     throw new UserError(`--url must be an http or https address such as http://127.0.0.1:3000, got ${text}`)
   }
   return url
-}
-
-function parseHeaders(texts: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const text of texts) {
-    const found = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text)
-    if (found === null) throw new UserError(`--header must look like 'accept: text/html', got ${text}`)
-    headers[found[1]!.toLowerCase()] = found[2]!
-  }
-  return headers
-}
-
-function wholeNumber(text: string, name: string, least: number, most: number): number {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < least || value > most) {
-    throw new UserError(`${name} must be a whole number from ${least} to ${most}, got ${text}`)
-  }
-  return value
 }
 
 /** The script's name says more than the program's: `node --flag src/server.js` is "server", `npm start` is "npm-start". */

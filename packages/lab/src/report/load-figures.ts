@@ -77,14 +77,12 @@ function secondFigures({ second, scheduled, okLatency, good }: LoadSecond): Seco
   return { second, scheduled, ok: okLatency.count, good, p99Ms: figure(okLatency.percentile(99)) }
 }
 
-/** Answers 2xx/3xx a second of the requests scheduled from second `from` up to, not including, second `to`. */
-export function okPerSecond({ seconds }: LoadFigures, from: number, to: number): number {
+/** A second, of the requests scheduled from second `from` up to, not including, second `to`. */
+export function perSecond(
+  { seconds }: LoadFigures,
+  of: 'ok' | 'scheduled',
+  { from, to }: { readonly from: number; readonly to: number },
+): number {
   const inside = seconds.filter(each => each.second >= from && each.second < to)
-  return inside.reduce((sum, each) => sum + each.ok, 0) / Math.max(1, to - from)
-}
-
-/** Requests scheduled a second, from second `from` up to, not including, second `to`. */
-export function scheduledPerSecond({ seconds }: LoadFigures, from: number, to: number): number {
-  const inside = seconds.filter(each => each.second >= from && each.second < to)
-  return inside.reduce((sum, each) => sum + each.scheduled, 0) / Math.max(1, to - from)
+  return inside.reduce((sum, each) => sum + each[of], 0) / Math.max(1, to - from)
 }

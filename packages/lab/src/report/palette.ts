@@ -2,7 +2,7 @@
  * Colours of the arms, from Okabe and Ito's set, which stays apart in all common kinds of colour blindness; each also has
  * a mark and a dash of its own, so that nothing depends on colour alone. Pure.
  */
-import type { ArmResult } from './result.ts'
+import type { ScenarioArm } from './result.ts'
 
 export interface ArmStyle {
   readonly light: string
@@ -21,7 +21,7 @@ const others: readonly ArmStyle[] = [
 ]
 
 /** The style of each arm, in order. */
-export function stylesOf(arms: readonly Pick<ArmResult, 'kind'>[]): readonly ArmStyle[] {
+export function stylesOf(arms: readonly Pick<ScenarioArm, 'kind'>[]): readonly ArmStyle[] {
   let next = 0
   return arms.map(arm => {
     if (arm.kind === 'bare') return bare

@@ -1,31 +1,112 @@
 /**
- * What a melt run found: the content of result.json, and all that the table, the report and the picture are drawn from.
- * Plain data. Durations in milliseconds, memory in bytes, rates per second.
+ * What a scenario found: the content of its result.json, and all that its text, its page and its pictures are drawn from.
+ * Plain data. Durations in milliseconds, memory in bytes, rates per second; words are ready to be read.
  */
 
-export interface MeltResult {
-  readonly kind: 'melt'
-  readonly version: 1
+/** How long a scenario takes: only to see that it works, about a minute, or as published. */
+export type Form = 'brief' | 'quick' | 'full'
+
+export interface ScenarioArm {
   readonly name: string
-  /** ISO 8601. */
-  readonly startedAt: string
-  readonly elapsedMs: number
-  /** True when the run was cut short; what was measured until then is here, and `why` says what happened. */
-  readonly incomplete: boolean
-  /** False when something makes the figures doubtful; `why` says what, in sentences. */
-  readonly certified: boolean
-  readonly why: readonly string[]
-  readonly conditions: Conditions
-  /** Absent when the run ended before it was known. */
-  readonly capacity: Capacity | null
-  readonly arms: readonly ArmResult[]
-  /** Every step of every round, in the order they ran. */
-  readonly steps: readonly StepResult[]
-  /** One row per arm and multiple: medians over the rounds. */
-  readonly rows: readonly Row[]
+  /** Decides its colour and mark. */
+  readonly kind: 'bare' | 'protected' | 'also'
+  /** How the arm was made, in one sentence. */
+  readonly what: string
 }
 
-export interface Conditions {
+/** A figure of the published experiment. */
+export interface PublishedFigure {
+  readonly what: string
+  readonly value: string
+}
+
+export interface Table {
+  readonly title: string
+  readonly note?: string
+  readonly columns: readonly string[]
+  /** `arm` is the name of an arm, for its colour; the first cell is the row's name. */
+  readonly rows: readonly { readonly arm?: string; readonly cells: readonly string[] }[]
+}
+
+/** How the values of an axis read. */
+export type Unit = 'ms' | 's' | 'rate' | 'count' | 'MB' | 'percent' | 'multiple'
+
+export interface Axis {
+  readonly label: string
+  readonly unit: Unit
+  /** @default 'linear' */
+  readonly scale?: 'linear' | 'log'
+  /** Round values unless given. */
+  readonly ticks?: readonly number[]
+}
+
+/** A horizontal line with a meaning, such as a limit. */
+export interface Level {
+  readonly value: number
+  readonly name: string
+}
+
+/** A dotted line with a meaning that is no arm's, such as the ideal. */
+export interface Guide {
+  readonly name: string
+  readonly points: readonly (readonly [number, number])[]
+}
+
+/** One line per series; a null is a gap. */
+export interface LinesPlot {
+  readonly kind: 'lines'
+  readonly title: string
+  readonly note?: string
+  /** Plots with the same heading here are folded away together. */
+  readonly fold?: string
+  readonly x: Axis
+  readonly y: Axis
+  readonly series: readonly { readonly arm: string; readonly points: readonly (readonly [number, number | null])[] }[]
+  readonly levels?: readonly Level[]
+  readonly guide?: Guide
+}
+
+/** Groups of bars, one bar per arm that has a value there. */
+export interface BarsPlot {
+  readonly kind: 'bars'
+  readonly title: string
+  readonly note?: string
+  readonly fold?: string
+  readonly y: Axis
+  readonly groups: readonly {
+    readonly label: string
+    readonly bars: readonly { readonly arm: string; readonly value: number }[]
+  }[]
+  readonly levels?: readonly Level[]
+}
+
+export type Plot = LinesPlot | BarsPlot
+
+/** Text as a tool would print it, kept as it is. */
+export interface Printout {
+  readonly title: string
+  readonly text: string
+}
+
+/** What a scenario has to show of its figures. */
+export interface View {
+  /** The result in one sentence, with figures. */
+  readonly finding: string
+  readonly tables: readonly Table[]
+  /** The first one is also written as a picture of its own. */
+  readonly plots: readonly Plot[]
+  readonly printouts?: readonly Printout[]
+}
+
+export interface Verdict {
+  /** What was expected, as a sentence. */
+  readonly name: string
+  readonly verdict: 'pass' | 'fail' | 'not judged'
+  /** What was measured, with figures; for what was not judged, why not. */
+  readonly measured: string
+}
+
+export interface ScenarioConditions {
   /** As typed, for the reader who wants to repeat it. */
   readonly commandLine: string
   readonly labVersion: string
@@ -34,127 +115,31 @@ export interface Conditions {
   readonly cpu: string
   readonly cores: number
   readonly memoryBytes: number
-  /** Cores the server and the lab were pinned to; null when they shared the machine freely. */
-  readonly pinning: { readonly server: number; readonly lab: number } | null
-  /** Share (0..1) of its time each of these cores was busy in the second before the run; null where unknown. */
-  readonly busyBefore: { readonly server: number; readonly lab: number } | null
-  /** Iterations of the lab's busy loop per millisecond on the server's core; the same count is given to every arm. */
-  readonly spinPerMs: { readonly before: number | null; readonly after: number | null }
-  readonly request: string
-  readonly sloMs: number
-  readonly timeoutMs: number
-  readonly durationMs: number
-  readonly rounds: number
-  readonly spacing: string
-  readonly connections: string
-  /** The seconds of each step that its figures are taken from. */
-  readonly window: Window
+  /** Cores of the app under test, of its dependencies and of the lab; null when they shared the machine freely. */
+  readonly pinning: { readonly server: number; readonly dependency: number; readonly lab: number } | null
+  /** Cores' worth of CPU that others used, on average and at worst over a second or so; null where unknown. */
+  readonly foreign: { readonly mean: number; readonly worst: number } | null
 }
 
-/** Requests scheduled from second `from` up to, not including, second `to`. */
-export interface Window {
-  readonly from: number
-  readonly to: number
-}
-
-export interface Capacity {
-  /** What percentages are of: the larger of before and after, as a disturbance can only make either look smaller. */
-  readonly rate: number
-  readonly before: number
-  readonly after: number | null
-  /** after / before - 1 */
-  readonly drift: number | null
-  /** Concurrent users of the probe that gave it. */
-  readonly users: number
-  readonly latencyP50Ms: number | null
-  readonly probes: readonly { readonly users: number; readonly goodput: number; readonly kind: string }[]
-}
-
-export interface ArmResult {
+export interface ScenarioResult extends View {
+  readonly kind: 'scenario'
+  readonly version: 1
   readonly name: string
-  readonly kind: 'bare' | 'protected' | 'also'
-  readonly command: string
-  readonly nodeOptions: string | null
-}
-
-export interface Latency {
-  readonly p50: number | null
-  readonly p99: number | null
-  readonly max: number | null
-}
-
-/** Rates of what became of the requests scheduled in the window; all but `shedLate` add up to `offered`. */
-export interface Fates {
-  readonly offered: number
-  /** 2xx/3xx complete within the SLO. */
-  readonly goodput: number
-  /** 2xx/3xx, but after the SLO. */
-  readonly late: number
-  /** 503. */
-  readonly shed: number
-  /** Of the shed: those whose answer came after the SLO, when nobody was waiting for it any more. */
-  readonly shedLate: number
-  /** Any other status. */
-  readonly otherStatus: number
-  /** Connection errors and timeouts. */
-  readonly failed: number
-  /** The lab found no connection to send them on before the run ended. */
-  readonly unsent: number
-}
-
-export interface StepResult extends Fates {
-  readonly arm: string
-  /** Of the capacity. */
-  readonly multiple: number
-  readonly round: number
-  /** Latency of 2xx/3xx answers, in the window. */
-  readonly admittedMs: Latency
-  /** Latency of 503 answers, in the window. */
-  readonly shedMs: Latency
-  /** The longest any complete answer took, over the whole step. */
-  readonly longestAnswerMs: number | null
-  /** Over the whole step. */
-  readonly answered: Readonly<Record<string, number>>
-  readonly failedByCode: Readonly<Record<string, number>>
-  readonly server: {
-    readonly peakRssBytes: number
-    readonly cpuMs: number
-    /** Null when nothing was answered. */
-    readonly cpuPerAnswerUs: number | null
-    /** Share (0..1) of the server's core that others used meanwhile; null where unknown. */
-    readonly foreignShare: number | null
-    /** Set when the process ended by itself under the load. */
-    readonly died: { readonly afterMs: number; readonly how: string } | null
-  }
-  readonly generator: {
-    readonly certified: boolean
-    readonly why: readonly string[]
-    readonly cpuPerRequestUs: number
-    readonly sendLagP99Ms: number | null
-  }
+  readonly title: string
+  readonly story: string
+  readonly form: Form
+  /** ISO 8601. */
+  readonly startedAt: string
+  readonly elapsedMs: number
+  /** True when the run was cut short; what was measured until then is here. */
   readonly incomplete: boolean
-  readonly seconds: readonly SecondResult[]
-  readonly memory: readonly { readonly atMs: number; readonly rssBytes: number }[]
-}
-
-export interface SecondResult extends Fates {
-  readonly second: number
-  readonly admittedP50Ms: number | null
-  readonly admittedP99Ms: number | null
-}
-
-export interface Row extends Fates {
-  readonly arm: string
-  readonly multiple: number
-  readonly rounds: number
-  /** Of the capacity, 0..1. */
-  readonly ofCapacity: number
-  readonly admittedMs: Latency
-  readonly shedMs: Latency
-  readonly longestAnswerMs: number | null
-  /** Connection errors and timeouts, over the whole step. */
-  readonly errors: number
-  readonly peakRssBytes: number
-  readonly cpuPerAnswerUs: number | null
-  readonly died: boolean
+  /** False when something makes the figures doubtful; `why` says what, in sentences. */
+  readonly certified: boolean
+  readonly why: readonly string[]
+  readonly conditions: ScenarioConditions
+  readonly arms: readonly ScenarioArm[]
+  readonly published: readonly PublishedFigure[]
+  readonly verdicts: readonly Verdict[]
+  /** The figures themselves, as the scenario keeps them. */
+  readonly measured: unknown
 }

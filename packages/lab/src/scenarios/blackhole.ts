@@ -1,5 +1,5 @@
 /** A member of the pool whose machine is gone: its port drops every packet. */
-import type { Scenario } from './scenario.ts'
+import type { Scenario } from '../experiment/scenario.ts'
 import { sickMember } from './sick-member.ts'
 
 const limitMs = 3000

@@ -1,11 +1,29 @@
 /** What an alert on latency says, and what a verdict says, of the same operations. Pure. */
 
 /** What was injected; `nothing` is the healthy service. */
-export const CAUSES = ['nothing', 'loop', 'dependency', 'network'] as const
+export const CAUSES = ['nothing', 'loop', 'dependency', 'network', 'self'] as const
 export type Cause = (typeof CAUSES)[number]
 
 export const VERDICTS = ['loop', 'dependency', 'network', 'self'] as const
 export type Verdict = (typeof VERDICTS)[number]
+
+/** One call while the loop stalls: how long the dependency took, what the record says, and how long it seemed to; ms. */
+export interface Estimate {
+  /** The dependency says in Server-Timing how long it took. */
+  readonly claims: boolean
+  readonly tookMs: number
+  readonly estimateMs: number
+  readonly wallMs: number
+}
+
+/** Mean absolute error of the estimates, of the wall time beside them, and the worst; undefined of none. */
+export function errorsOf(estimates: readonly Estimate[]): { mean: number; wall: number; worst: number } | undefined {
+  if (estimates.length === 0) return undefined
+  const off = estimates.map(({ estimateMs, tookMs }) => Math.abs(estimateMs - tookMs))
+  const wall = estimates.map(({ wallMs, tookMs }) => Math.abs(wallMs - tookMs))
+  const mean = (values: readonly number[]): number => values.reduce((sum, ms) => sum + ms, 0) / values.length
+  return { mean: mean(off), wall: mean(wall), worst: Math.max(...off) }
+}
 
 export interface Operation {
   readonly cause: Cause
@@ -25,7 +43,7 @@ export function naiveAlertFires(operations: readonly Operation[]): boolean {
   return operations.length > 0 && meanLatency(operations) > ALERT_ABOVE_MS
 }
 
-/** The correlated alert: when the naive one fires, whom most of the slow operations blame. */
+/** The correlated alert: when the naive one fires, the verdict of most slow operations. */
 export function namedCulprit(operations: readonly Operation[]): Verdict | undefined {
   if (!naiveAlertFires(operations)) return undefined
   const counts = verdictCounts(operations.filter(({ latencyMs }) => latencyMs > ALERT_ABOVE_MS))

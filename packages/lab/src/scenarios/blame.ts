@@ -1,10 +1,13 @@
-/** An alert on a client's latency fires whoever was slow; a verdict names the one who was. */
+/** An alert on latency fires for every cause; a verdict names the cause. */
 import { formatMs } from '../report/format.ts'
-import type { ScenarioArm, View } from '../report/scenario/result.ts'
+import { seededRandom } from '../load/random.ts'
+import type { ScenarioArm, Table, View } from '../report/result.ts'
 import {
   ALERT_ABOVE_MS,
   CAUSES,
   type Cause,
+  type Estimate,
+  errorsOf,
   meanLatency,
   naiveAlertFires,
   namedCulprit,
@@ -13,15 +16,22 @@ import {
   type Verdict,
   verdictCounts,
 } from './blame-figures.ts'
-import { type Context, type Expectation, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { type Context, type Expectation, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 interface Measured {
   readonly operations: Operation[]
+  readonly estimates: Estimate[]
+}
+
+interface Seen extends Omit<Estimate, 'claims'> {
+  readonly verdict: Verdict
 }
 
 /** An operation of about 100 ms, and what makes it slow, ms. */
 const usualMs = 100
 const injectedMs = 250
+/** Mean absolute error that an estimate may have, ms. */
+const mostOff = (claims: boolean): number => (claims ? 1 : 6)
 const injected: readonly Cause[] = CAUSES.filter(cause => cause !== 'nothing')
 
 const arms: readonly ScenarioArm[] = [
@@ -33,14 +43,14 @@ export const blame: Scenario<unknown> = scenario<Measured>({
   name: 'blame',
   title: 'Who was slow?',
   story:
-    'A stall of the loop, a slow dependency and a slow network look the same to an alert on latency; a verdict tells them apart.',
+    'A stall of the loop, a slow dependency, a slow network and slow work look the same to an alert on latency; a verdict tells them apart.',
   published: [
     { what: 'the worked case', value: 'an operation of about 100 ms, an alert on sustained latency above 250 ms' },
     { what: 'what its firing means', value: 'nobody can say: queue, process and dependency are in one number' },
   ],
   arms,
   expects: expectations(),
-  blank: () => ({ operations: [] }),
+  blank: () => ({ operations: [], estimates: [] }),
   async run(context, measured) {
     const dependency = await context.start({
       name: 'the dependency',
@@ -51,8 +61,25 @@ export const blame: Scenario<unknown> = scenario<Measured>({
     const { port: wayPort } = await dependency.ask<{ port: number }>('/way')
     const service = await context.start({ name: 'the service', run: 'blame-service.js', core: 'server' })
     const times = context.pick({ brief: 4, quick: 40, full: 250 })
+    const port = portOf(dependency)
     for (const cause of CAUSES) {
-      await operate(context, { service, port: portOf(dependency), wayPort, cause, times }, measured)
+      for (let n = 0; n <= times; n++) {
+        context.status(`injecting ${cause}: ${n} of ${times}`)
+        const { latencyMs, seen } = await operate(context, service, injection(cause, port, wayPort, n))
+        // The first of a phase only makes connections.
+        if (n > 0 && seen !== undefined) measured.operations.push({ cause, latencyMs, verdict: seen.verdict })
+      }
+    }
+    const random = seededRandom(1)
+    const between = (low: number, high: number): number => Math.round(low + random() * (high - low))
+    for (let n = 0; n < 2 * times; n++) {
+      context.status(`estimating what a call took while the loop stalls: ${n} of ${2 * times}`)
+      const claims = n % 2 === 0
+      // Two calls in three meet a stall, anywhere in or after their time.
+      const stall = random() < 2 / 3 ? { block: between(20, 150), at: between(0, 80) } : {}
+      const call = { port, took: between(20, 80), ...stall, ...(claims ? { claims: 1 } : {}) }
+      const { seen } = await operate(context, service, call)
+      if (seen !== undefined) measured.estimates.push({ claims, ...seen })
     }
   },
   view,
@@ -60,32 +87,29 @@ export const blame: Scenario<unknown> = scenario<Measured>({
 
 const portOf = (app: RunningApp): number => Number(new URL(app.origin).port)
 
-interface Phase {
-  readonly service: RunningApp
-  readonly port: number
-  readonly wayPort: number
-  readonly cause: Cause
-  readonly times: number
+/** Work of its own computes one time and waits for a timer the other. */
+function injection(cause: Cause, port: number, wayPort: number, n: number): Readonly<Record<string, number>> {
+  const usual = { port: cause === 'network' ? wayPort : port, took: usualMs, claims: 1 }
+  if (cause === 'dependency') return { ...usual, took: usualMs + injectedMs }
+  if (cause === 'loop') return { ...usual, block: usualMs + injectedMs, at: 20 }
+  if (cause === 'self') return { ...usual, [n % 2 === 0 ? 'compute' : 'wait']: injectedMs }
+  return usual
 }
 
-/** One operation after the other, as a client does; the first of a phase only makes connections. */
-async function operate(context: Context, phase: Phase, measured: Measured): Promise<void> {
-  const { service, cause, times } = phase
-  const query = new URLSearchParams({
-    port: String(cause === 'network' ? phase.wayPort : phase.port),
-    took: String(usualMs + (cause === 'dependency' ? injectedMs : 0)),
-    block: String(cause === 'loop' ? usualMs + injectedMs : 0),
-  })
-  for (let n = 0; n <= times; n++) {
-    context.signal.throwIfAborted()
-    context.status(`injecting ${cause}: ${n} of ${times}`)
-    const started = performance.now()
-    const answer = await fetch(`${service.origin}/op?${query}`, { signal: context.signal })
-    await answer.text()
-    const latencyMs = performance.now() - started
-    const [record] = await service.ask<{ verdict: Verdict }[]>('/seen')
-    if (n > 0 && record !== undefined) measured.operations.push({ cause, latencyMs, verdict: record.verdict })
-  }
+/** One operation after the other, as a client does. */
+async function operate(
+  { signal }: Context,
+  service: RunningApp,
+  query: Readonly<Record<string, number>>,
+): Promise<{ readonly latencyMs: number; readonly seen: Seen | undefined }> {
+  signal.throwIfAborted()
+  const words = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+  const started = performance.now()
+  const answer = await fetch(`${service.origin}/op?${words.join('&')}`, { signal })
+  await answer.text()
+  const latencyMs = performance.now() - started
+  const [seen] = await service.ask<Seen[]>('/seen')
+  return { latencyMs, seen }
 }
 
 const of = ({ operations }: Measured, cause: Cause): Operation[] => operations.filter(each => each.cause === cause)
@@ -99,12 +123,12 @@ function expectations(): readonly Expectation<Measured>[] {
   const complete = (measured: Measured): boolean => CAUSES.every(cause => of(measured, cause).length > 0)
   return [
     {
-      name: 'latency alone: the alert fires for all three alike, and not for the healthy service',
+      name: 'latency alone: the alert fires for all four alike, and not for the healthy service',
       judge: measured => {
         if (!complete(measured)) return undefined
         const fires = CAUSES.map(cause => naiveAlertFires(of(measured, cause)))
         return {
-          pass: fires.join() === 'false,true,true,true',
+          pass: fires.every((fired, at) => fired === at > 0),
           measured: CAUSES.map(cause => `${cause} ${formatMs(meanLatency(of(measured, cause)))}`).join(', '),
         }
       },
@@ -129,7 +153,30 @@ function expectations(): readonly Expectation<Measured>[] {
         return { pass: share >= 0.99, measured: `${(share * 100).toFixed(1)} %` }
       },
     },
+    ...[true, false].map(claims => ({
+      name: `meltproof: what a dependency took is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
+      judge: ({ estimates }: Measured) => {
+        const errors = errorsOf(estimates.filter(each => each.claims === claims))
+        return errors && { pass: errors.mean <= mostOff(claims), measured: `off by ${formatMs(errors.mean)}` }
+      },
+    })),
   ]
+}
+
+function estimateTable({ estimates }: Measured): Table {
+  return {
+    title: 'What a dependency of 20 to 80 ms took, while the loop stalls',
+    note: 'Mean absolute error against what the dependency measured itself; two calls in three meet a stall of 20 to 150 ms.',
+    columns: ['the dependency', 'calls', 'estimate', 'its worst', 'wall time, for comparison'],
+    rows: [true, false].flatMap(claims => {
+      const those = estimates.filter(each => each.claims === claims)
+      const errors = errorsOf(those)
+      if (errors === undefined) return []
+      const { mean, worst, wall } = errors
+      const who = claims ? 'sends Server-Timing' : 'does not'
+      return [{ arm: 'meltproof', cells: [who, String(those.length), ...[mean, worst, wall].map(formatMs)] }]
+    }),
+  }
 }
 
 function view(measured: Measured): View {
@@ -186,6 +233,7 @@ function view(measured: Measured): View {
           }
         }),
       },
+      ...(measured.estimates.length === 0 ? [] : [estimateTable(measured)]),
     ],
   }
 }

@@ -1,18 +1,19 @@
 /** Every scenario there is, in the order `meltlab list` shows them. A new one is added here. */
 import { blackhole } from './blackhole.ts'
 import { blame } from './blame.ts'
-import { burst } from './burst.ts'
+import { burst, burstFresh } from './burst.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { drip } from './drip.ts'
 import { logging } from './logging.ts'
-import type { AnyScenario } from './scenario.ts'
+import type { Scenario } from '../experiment/scenario.ts'
 import { ticks } from './ticks.ts'
 import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
-export const catalogue: readonly AnyScenario[] = [
+export const catalogue: readonly Scenario<unknown>[] = [
   burst,
+  burstFresh,
   timeouts,
   domino,
   blackhole,

@@ -1,9 +1,17 @@
 /** The domino effect: one wonky leaf of ten, and how far up its slowness goes. */
 import { formatPercent } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
+import type { ScenarioArm } from '../report/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type Scenario, scenario } from './scenario.ts'
-import { blankSick, measureSick, runOf, sampledLines, type SickMeasured, sickView } from './sick-part.ts'
+import { type Scenario, scenario } from '../experiment/scenario.ts'
+import {
+  blankSick,
+  judgeGoodput,
+  measureSick,
+  sampledLines,
+  sayOfThree,
+  type SickMeasured,
+  sickView,
+} from './sick-part.ts'
 
 /** For people, at the top; between systems, below. Both are the article's own advice. */
 const peopleMs = 3000
@@ -53,15 +61,15 @@ export const domino: Scenario<unknown> = scenario<SickMeasured>({
     },
     {
       name: 'bare: one leaf of ten takes far more than a tenth of the top tier’s goodput',
-      judge: measured => share(measured, 'bare', goodput => goodput < 0.6),
+      judge: judgeGoodput('bare', goodput => goodput < 0.6),
     },
     {
       name: 'naive timeouts: limits that do not know of each other do not stop it',
-      judge: measured => share(measured, 'naive timeout', goodput => goodput < 0.8),
+      judge: judgeGoodput('naive timeout', goodput => goodput < 0.8),
     },
     {
       name: 'meltproof: the top tier keeps at least 85 % goodput',
-      judge: measured => share(measured, 'meltproof', goodput => goodput >= 0.85),
+      judge: judgeGoodput('meltproof', goodput => goodput >= 0.85),
     },
   ],
   blank: blankSick,
@@ -111,24 +119,11 @@ export const domino: Scenario<unknown> = scenario<SickMeasured>({
 
   view: measured =>
     sickView(measured, arms, {
-      finding: finding(measured),
+      finding: sayOfThree(
+        measured,
+        (bare, naive, ours) =>
+          `One wonky leaf of ten leaves the top tier ${formatPercent(bare.goodput)} goodput bare, ${formatPercent(naive.goodput)} with timeouts in each tier, and ${formatPercent(ours.goodput)} with deadlines that the tiers share.`,
+      ),
       plots: [sampledLines(measured.runs, 'middle', 'Calls of the middle tier that wait', 'calls')],
     }),
 })
-
-function share(
-  measured: SickMeasured,
-  arm: string,
-  right: (goodput: number) => boolean,
-): { pass: boolean; measured: string } | undefined {
-  const run = runOf(measured, arm)
-  return run && { pass: right(run.goodput), measured: `${formatPercent(run.goodput)} goodput` }
-}
-
-function finding(measured: SickMeasured): string {
-  const [bare, naive, ours] = ['bare', 'naive timeout', 'meltproof'].map(arm => runOf(measured, arm)?.goodput)
-  if (bare === undefined || naive === undefined || ours === undefined) {
-    return `${measured.runs.length} of 3 arms were measured before the run ended.`
-  }
-  return `One wonky leaf of ten leaves the top tier ${formatPercent(bare)} goodput bare, ${formatPercent(naive)} with timeouts in each tier, and ${formatPercent(ours)} with deadlines that the tiers share.`
-}

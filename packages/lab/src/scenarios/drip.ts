@@ -1,5 +1,5 @@
 /** A member of the pool that sends a byte now and then: no silence is long enough for an idle timeout. */
-import type { Scenario } from './scenario.ts'
+import type { Scenario } from '../experiment/scenario.ts'
 import { sickMember } from './sick-member.ts'
 
 const limitMs = 3000

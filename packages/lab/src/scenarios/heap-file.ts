@@ -1,10 +1,10 @@
 /** Reads what apps/heap-probe.js wrote, and hands the probe to an app. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import os from 'node:os'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { appFile } from './app-file.ts'
-import type { Context } from './scenario.ts'
+import { appFile } from '../experiment/app-file.ts'
+import type { Context } from '../experiment/scenario.ts'
+import { temporaryFolder } from '../experiment/temporary-folder.ts'
 
 export interface HeapProbe {
   readonly env: Readonly<Record<string, string>>
@@ -14,9 +14,7 @@ export interface HeapProbe {
 }
 
 export function heapProbe(context: Context): HeapProbe {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'meltlab-heap-'))
-  context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))
-  const file = path.join(folder, 'heap.txt')
+  const file = path.join(temporaryFolder(context, 'heap'), 'heap.txt')
   const probe = pathToFileURL(path.resolve(appFile('heap-probe.js'))).href
   return {
     env: { MELTLAB_HEAP_FILE: file },

@@ -1,7 +1,7 @@
 /** What the logging scenario expects. Pure. */
 import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
 import { type CellResult, type LoggingMeasured, readerOf, shareKept, type Stage } from './logging-measured.ts'
-import type { Expectation, Judgement } from './scenario.ts'
+import type { Expectation, Judgement } from '../experiment/scenario.ts'
 
 const tenth = (cell: CellResult): boolean => cell.share === 0.1 && cell.variant === 'database'
 const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}`
@@ -9,7 +9,7 @@ const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}
 /** Share of the rate without logging; NaN, which is no share at all, when that is unknown. */
 const kept = (measured: LoggingMeasured, cell: CellResult): number => shareKept(measured, cell) ?? Number.NaN
 
-/** What remains with this logger, bare, where nobody has to read: more can hardly be asked of who only carries its lines. */
+/** What remains with this logger, bare, into /dev/null: an upper bound for every other reader. */
 function ofTheLogger(measured: LoggingMeasured, { logger, variant }: CellResult): string {
   const nowhere = measured.cells.find(
     cell => cell.logger === logger && !cell.protect && cell.stage === 'null' && cell.variant === variant,

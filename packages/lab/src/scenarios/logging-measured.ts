@@ -1,5 +1,5 @@
 /** What the logging scenario measures, and the cells it measures it in. Types and plain data. */
-import { median } from '../report/summary.ts'
+import { median } from '../melt/summary.ts'
 
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'
 export type Stage = 'null' | 'file' | 'pipe' | 'blocking' | 'terminal'

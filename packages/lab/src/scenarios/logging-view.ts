@@ -1,6 +1,6 @@
 /** Tables, plots and printouts of the logging scenario. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { LinesPlot, Printout, Table, View } from '../report/scenario/result.ts'
+import type { LinesPlot, Printout, Table, View } from '../report/result.ts'
 import {
   ARMS,
   armOf,
@@ -52,6 +52,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
       'requests/s',
       'of no logging',
       'of a core',
+      'CPU a request',
       'peak memory',
       'logged',
       'read',
@@ -70,6 +71,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
           formatRate(cell.rate),
           kept === undefined ? '–' : formatPercent(kept),
           cell.cores === undefined ? '–' : formatPercent(cell.cores),
+          cell.cores === undefined ? '–' : formatMs((1000 * cell.cores) / cell.rate),
           cell.peakBytes === undefined ? '–' : formatMegabytes(cell.peakBytes),
           ...(lines === undefined || cell.stage === 'null' || cell.variant === 'cluster'
             ? ['–', '–', '–', lines === undefined ? 'killed' : '–']

@@ -1,12 +1,11 @@
 /** One line of logging, and who reads it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, chmodSync } from 'node:fs'
-import os from 'node:os'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { formatPercent } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
-import { appFile } from './app-file.ts'
+import type { ScenarioArm } from '../report/result.ts'
+import { appFile } from '../experiment/app-file.ts'
 import { loggingExpects } from './logging-expects.ts'
 import {
   ARMS,
@@ -19,7 +18,9 @@ import {
   type Turn,
 } from './logging-measured.ts'
 import { loggingView } from './logging-view.ts'
-import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { temporaryFolder } from '../experiment/temporary-folder.ts'
+import { startPostgres } from './postgres.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 const USERS = 100
 /** A browser of a phone, as long as they are. */
@@ -49,18 +50,8 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   blank: () => ({ users: USERS, needed: 0, bufferBytes: 8 * 1024 * 1024, cells: [] }),
 
   async run(context, measured) {
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'meltlab-logging-'))
-    context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))
-    // PostgreSQL runs as a user of its own when we are root, and must be able to go in.
-    chmodSync(folder, 0o755)
-    const database = await context.start({
-      name: 'PostgreSQL',
-      run: 'postgres.js',
-      core: 'dependency',
-      env: { DATA_DIR: path.join(folder, 'data') },
-      startTimeoutMs: 60_000,
-    })
-    const { connectionString } = await database.ask<{ connectionString: string }>('/')
+    const folder = temporaryFolder(context, 'logging')
+    const { connectionString } = await startPostgres(context)
     const measure = (cell: Cell, warmUp = false): Promise<CellResult> => {
       const databaseUrl = cell.variant === 'no database' ? '' : connectionString
       return measureCell(context, cell, { needed: measured.needed, databaseUrl, folder, warmUp })
@@ -104,7 +95,7 @@ function briefPlan(): Cell[] {
 
 function quickPlan(): Cell[] {
   const pairs = [
-    // What a line costs that nobody has to read.
+    // What a line costs when it is not read.
     both('console', 'null', null),
     both('pino', 'null', null),
     both('console', 'pipe', 0.1),
@@ -189,13 +180,13 @@ async function measureCell(
       warmUp,
     })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
-    // What is written when the turn ends is no matter of the next; to a slow reader bare is never done.
+    // Only where all lines of a turn are written when it ends; with a slow reader bare is never done.
     const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
     const inTurns = doneInTime && cell.variant !== 'cluster'
     // Compared with runs that end here.
     const peakBytes = inTurns ? await app.ask<number>('/lab/peak') : undefined
     const turns = inTurns ? await loadInTurns(context, app, label) : []
-    // What nobody bounds shows in time: as long again as the protected service runs.
+    // Unbounded memory takes time to show: run as long again as the protected service does.
     if (!cell.protect && cell.stage === 'pipe' && cell.share !== null)
       await loadLonger(context, `${label}: and on`, app.origin)
     const end = await endAndCount(app, result)

@@ -1,12 +1,19 @@
 /** Scenarios in which one of ten members of a pool is sick, and the frontend calls them in turn: blackhole and drip. */
 import { formatChosen, formatMs } from '../report/format.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
 import { armVariable } from './arm-variable.ts'
-import { type AppSpec, type Expectation, type Scenario, type ScenarioHead, scenario } from './scenario.ts'
-import { blankSick, longestMs, measureSick, runOf, type SickMeasured, sickView } from './sick-part.ts'
+import { type AppSpec, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
+import {
+  blankSick,
+  longestMs,
+  measureSick,
+  runOf,
+  sayOfThree,
+  type SickMeasured,
+  type SickRun,
+  sickView,
+} from './sick-part.ts'
 
-export interface SickMember extends ScenarioHead {
-  readonly arms: readonly ScenarioArm[]
+export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'published' | 'arms'> {
   readonly sick: AppSpec
   /** JSON for install(), beside the total. */
   readonly limits: Readonly<Record<string, number>>
@@ -69,15 +76,15 @@ export function sickMember(made: SickMember): Scenario<unknown> {
 }
 
 function finding(measured: SickMeasured, { title }: SickMember): string {
-  const [bare, naive, ours] = ['bare', 'naive timeout', 'meltproof'].map(arm => runOf(measured, arm))
-  if (bare === undefined || naive === undefined || ours === undefined) {
-    return `${measured.runs.length} of 3 arms were measured before the run ended.`
-  }
-  const kept = (run: typeof bare): string => {
+  const kept = (run: SickRun): string => {
     const ms = longestMs(run, measured.patienceMs)
     return ms >= measured.patienceMs ? `until they give up (${formatChosen(ms)})` : `${formatMs(ms)} at most`
   }
-  return `${title}: bare, callers of the sick member wait ${kept(bare)}; with the usual timeout ${kept(naive)}; with meltproof ${kept(ours)}, and are told why.`
+  return sayOfThree(
+    measured,
+    (bare, naive, ours) =>
+      `${title}: bare, callers of the sick member wait ${kept(bare)}; with the usual timeout ${kept(naive)}; with meltproof ${kept(ours)}, and are told why.`,
+  )
 }
 
 function expectations({ endsMs, names, naiveHelps }: SickMember): readonly Expectation<SickMeasured>[] {

@@ -5,8 +5,9 @@
  */
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
-import type { BarsPlot, LinesPlot, ScenarioArm, View } from '../report/scenario/result.ts'
-import type { Context, RunningApp } from './scenario.ts'
+import type { LinesPlot, ScenarioArm, View } from '../report/result.ts'
+import { latencyBars, overTime } from '../report/plots.ts'
+import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts'
 
 export interface SickRun {
   readonly arm: string
@@ -17,7 +18,7 @@ export interface SickRun {
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
   /** What else was read meanwhile, by name. */
   readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
-  /** What a caller who was failed is told; null when nobody was told anything. */
+  /** The first error answer that a caller got; null when there was none. */
   readonly told: string | null
 }
 
@@ -33,6 +34,24 @@ export interface SickMeasured {
 export const blankSick = (): SickMeasured => ({ rate: 0, limitMs: 0, patienceMs: 0, sloMs: 0, runs: [] })
 
 export const runOf = ({ runs }: SickMeasured, arm: string): SickRun | undefined => runs.find(run => run.arm === arm)
+
+/** Judges the share of good answers of one arm. */
+export function judgeGoodput(arm: string, right: (goodput: number) => boolean): Expectation<SickMeasured>['judge'] {
+  return measured => {
+    const run = runOf(measured, arm)
+    return run && { pass: right(run.goodput), measured: `${formatPercent(run.goodput)} good` }
+  }
+}
+
+/** A sentence over the three arms; until all of them are there, how many are. */
+export function sayOfThree(
+  measured: SickMeasured,
+  say: (bare: SickRun, naive: SickRun, ours: SickRun) => string,
+): string {
+  const [bare, naive, ours] = ['bare', 'naive timeout', 'meltproof'].map(arm => runOf(measured, arm))
+  if (bare !== undefined && naive !== undefined && ours !== undefined) return say(bare, naive, ours)
+  return `${measured.runs.length} of 3 arms were measured before the run ended.`
+}
 
 export interface SickLoad {
   readonly arm: string
@@ -115,7 +134,40 @@ export function sickView(measured: SickMeasured, arms: readonly ScenarioArm[], w
   if (runs.length === 0) return { finding: words.finding, tables: [], plots: [] }
   return {
     finding: words.finding,
-    plots: [goodputLines(runs, sloMs), latencyBars(measured), waitingLines(runs), ...(words.plots ?? [])],
+    plots: [
+      overTime(
+        {
+          title: 'Good answers',
+          note: `Share of the requests of each second that were answered 2xx within ${formatChosen(sloMs)}.`,
+        },
+        { label: 'good', unit: 'percent' },
+        runs,
+        run =>
+          run.figures.seconds
+            .filter(each => each.scheduled > 0)
+            .map(each => [1000 * each.second + 500, (100 * each.good) / each.scheduled]),
+      ),
+      latencyBars(
+        {
+          title: 'How long users are kept',
+          note: 'Of every answer, errors too; where somebody gave up, the longest is how long a user waits.',
+        },
+        ['p50', 'p95', 'p99', 'max'],
+        runs,
+        (run, figure) => (figure === 'max' ? longestMs(run, patienceMs) : run.figures.allMs[figure]),
+        measured.limitMs,
+      ),
+      overTime(
+        {
+          title: 'Requests that wait',
+          note: 'Each holds a connection and whatever it has taken: a place in a pool, memory, a user.',
+        },
+        { label: 'requests', unit: 'count' },
+        runs,
+        run => run.waiting.map(each => [each.atMs, each.requests]),
+      ),
+      ...(words.plots ?? []),
+    ],
     tables: [
       {
         title: 'What users get',
@@ -149,68 +201,11 @@ function cellsOf({ arm, goodput, figures }: SickRun): string[] {
   ]
 }
 
-function goodputLines(runs: readonly SickRun[], sloMs: number): LinesPlot {
-  return {
-    kind: 'lines',
-    title: 'Good answers',
-    note: `Share of the requests of each second that were answered 2xx within ${formatChosen(sloMs)}.`,
-    x: { label: 'time', unit: 's' },
-    y: { label: 'good', unit: 'percent' },
-    series: runs.map(run => ({
-      arm: run.arm,
-      points: run.figures.seconds
-        .filter(each => each.scheduled > 0)
-        .map(each => [each.second + 0.5, (100 * each.good) / each.scheduled] as const),
-    })),
-  }
-}
-
-/** A user who gave up has waited for as long as a user waits. */
-function latencyBars({ runs, limitMs, patienceMs }: SickMeasured): BarsPlot {
-  const labels = ['p50', 'p95', 'p99', 'max'] as const
-  return {
-    kind: 'bars',
-    title: 'How long users are kept',
-    note: 'Of every answer, errors too; where somebody gave up, the longest is how long a user waits.',
-    y: { label: 'latency, log scale', unit: 'ms', scale: 'log' },
-    groups: labels.map(label => ({
-      label: label === 'max' ? 'longest' : label,
-      bars: runs.flatMap(run => {
-        const gone = Object.values(run.figures.failed).some(count => count > 0)
-        const value = label === 'max' && gone ? patienceMs : run.figures.allMs[label]
-        return value === null ? [] : [{ arm: run.arm, value }]
-      }),
-    })),
-    levels: [{ value: limitMs, name: 'the limit' }],
-  }
-}
-
-function waitingLines(runs: readonly SickRun[]): LinesPlot {
-  return {
-    kind: 'lines',
-    title: 'Requests that wait',
-    note: 'Each holds a connection and whatever it has taken: a place in a pool, memory, a user.',
-    x: { label: 'time', unit: 's' },
-    y: { label: 'requests', unit: 'count' },
-    series: runs.map(run => ({
-      arm: run.arm,
-      points: run.waiting.map(each => [each.atMs / 1000, each.requests] as const),
-    })),
-  }
-}
-
 /** A plot of something sampled. */
 export function sampledLines(runs: readonly SickRun[], name: string, title: string, label: string): LinesPlot {
-  return {
-    kind: 'lines',
-    title,
-    x: { label: 'time', unit: 's' },
-    y: { label, unit: 'count' },
-    series: runs.map(run => ({
-      arm: run.arm,
-      points: (run.sampled[name] ?? []).map(each => [each.atMs / 1000, each.value] as const),
-    })),
-  }
+  return overTime({ title }, { label, unit: 'count' }, runs, run =>
+    (run.sampled[name] ?? []).map(each => [each.atMs, each.value]),
+  )
 }
 
 /** Ms that the longest-kept user waited. */

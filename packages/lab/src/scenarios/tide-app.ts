@@ -1,14 +1,14 @@
 /**
- * Human Tide, the app of this experiment. It is no part of the published lab: it needs Express and a PostgreSQL, which
- * nobody should have to install for the other experiments. So this one runs in a checkout of the repository.
+ * Human Tide, the app of this experiment. It needs Express and a PostgreSQL, so it is not part of the published lab and
+ * runs in a checkout of the repository only.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
 import { UserError } from '../user-error.ts'
-import type { LoadRequest } from './load-request.ts'
-import type { Context, RunningApp } from './scenario.ts'
+import type { LoadRequest } from '../experiment/load-request.ts'
+import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 /** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */
 const folder = fileURLToPath(new URL('../../../../examples/human-tide', import.meta.url))
@@ -72,7 +72,7 @@ export function startTide(context: Context, arm: TideArm, databaseUrl: string, p
 }
 
 export interface PhoneLoad {
-  /** Unlike that of any other load, so that these phones are nobody else. */
+  /** Different for each load, so that its phones are told apart from all others. */
   readonly prefix: string
   readonly phones: number
   readonly durationMs: number

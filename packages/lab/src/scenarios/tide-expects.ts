@@ -1,6 +1,6 @@
 /** What the tide experiment expects. Pure. */
 import { formatCount, formatPercent, formatRate } from '../report/format.ts'
-import type { Expectation } from './scenario.ts'
+import type { Expectation } from '../experiment/scenario.ts'
 import { mostCarried, rateOf, type TideMeasured } from './tide-measured.ts'
 
 /** Phones of the published walk, and what they may cost, in cores. */

@@ -1,6 +1,6 @@
 /** The figures of the tide experiment, as they are shown. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { Table, View } from '../report/scenario/result.ts'
+import type { Table, View } from '../report/result.ts'
 import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
 
 export function tideView({ steps, crash }: TideMeasured): View {

@@ -1,8 +1,8 @@
 /** The tide experiment (2013): phones walk a shoreline, and every position is stored. How many does one process carry? */
 import { randomBytes } from 'node:crypto'
 import { runLoad } from '../load/run.ts'
-import { planOf } from './load-request.ts'
-import { type Context, type Scenario, scenario } from './scenario.ts'
+import { planOf } from '../experiment/load-request.ts'
+import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type PhoneLoad, phoneRequest, startDatabase, startTide, type TideArm, type TideDatabase } from './tide-app.ts'
 import { tideExpects } from './tide-expects.ts'
 import { carried, type TideCrash, type TideMeasured, type TideStep } from './tide-measured.ts'

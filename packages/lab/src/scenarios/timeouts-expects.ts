@@ -1,6 +1,6 @@
 /** What the timeouts scenario expects to see. Pure. */
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { Expectation } from './scenario.ts'
+import type { Expectation } from '../experiment/scenario.ts'
 import { faultyRun, healthyRun, openRun, type TimeoutsMeasured } from './timeouts-measured.ts'
 
 /** Of its healthy throughput (published, with a usual timeout: 88 %). */

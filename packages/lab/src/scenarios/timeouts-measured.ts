@@ -1,7 +1,7 @@
 /** What the timeouts scenario measures. Plain data. */
 import type { LoadFigures } from '../report/load-figures.ts'
 import type { NumberStats } from '../report/number-stats.ts'
-import type { ScenarioArm } from '../report/scenario/result.ts'
+import type { ScenarioArm } from '../report/result.ts'
 
 export const arms: readonly ScenarioArm[] = [
   { name: 'bare', kind: 'bare', what: 'http.get(url): as long as it takes' },
@@ -49,7 +49,7 @@ export interface TimeoutsMeasured {
   /** The larger number of users. */
   users: number
   rate: number
-  /** Of the backend: how long a good answer takes, ms, and every so manieth is faulty. */
+  /** How long a good answer of the backend takes, ms; one answer in `faultEvery` is faulty. */
   readonly answerMs: number
   readonly faultEvery: number
   readonly closed: ClosedRun[]

@@ -1,9 +1,10 @@
 /** What the timeouts scenario shows of its figures. Pure. */
 import { formatChosen, formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { statsLine } from '../report/number-stats.ts'
-import type { BarsPlot, Plot, Printout, Table, View } from '../report/scenario/result.ts'
+import type { Plot, Printout, Table, View } from '../report/result.ts'
 import { siegeSummary } from '../report/siege-summary.ts'
 import { vegetaSummary } from '../report/vegeta-summary.ts'
+import { latencyBars, overTime } from '../report/plots.ts'
 import { compareMemory, type MemoryRun } from './equal-memory.ts'
 import {
   arms,
@@ -174,45 +175,28 @@ function plots(measured: TimeoutsMeasured): Plot[] {
     })
   }
   if (open.length === 0) return found
-  found.push(latencyBars(open, limitMs), {
-    kind: 'lines',
-    title: 'Open loop: calls that wait on the faulty backend',
-    x: { label: 'time', unit: 's' },
-    y: { label: 'calls', unit: 'count' },
-    series: open.map(run => ({
-      arm: run.arm,
-      points: run.pending.map(each => [each.atMs / 1000, each.calls] as const),
-    })),
-  })
-  found.push({
-    kind: 'lines',
-    title: 'Open loop: memory of the frontend',
-    note: 'rss, seen from outside.',
-    x: { label: 'time', unit: 's' },
-    y: { label: 'rss', unit: 'MB' },
-    series: open.map(run => ({
-      arm: run.arm,
-      points: run.rssLine.map(each => [each.atMs / 1000, each.rssBytes / 1e6] as const),
-    })),
-  })
-  return found
-}
-
-function latencyBars(open: readonly OpenRun[], limitMs: number): BarsPlot {
-  const figures = ['mean', 'p50', 'p95', 'p99', 'max'] as const
-  return {
-    kind: 'bars',
-    title: 'Open loop: latency of every answer',
-    y: { label: 'latency, log scale', unit: 'ms', scale: 'log' },
-    groups: figures.map(label => ({
-      label,
-      bars: open.flatMap(run => {
-        const value = run.figures.allMs[label]
-        return value === null ? [] : [{ arm: run.arm, value }]
-      }),
-    })),
-    levels: [{ value: limitMs, name: 'the limit' }],
-  }
+  return [
+    ...found,
+    latencyBars(
+      { title: 'Open loop: latency of every answer' },
+      ['mean', 'p50', 'p95', 'p99', 'max'],
+      open,
+      (run, figure) => run.figures.allMs[figure],
+      limitMs,
+    ),
+    overTime(
+      { title: 'Open loop: calls that wait on the faulty backend' },
+      { label: 'calls', unit: 'count' },
+      open,
+      run => run.pending.map(each => [each.atMs, each.calls]),
+    ),
+    overTime(
+      { title: 'Open loop: memory of the frontend', note: 'rss, seen from outside.' },
+      { label: 'rss', unit: 'MB' },
+      open,
+      run => run.rssLine.map(each => [each.atMs, each.rssBytes / 1e6]),
+    ),
+  ]
 }
 
 function printouts({ closed, open }: TimeoutsMeasured): Printout[] {

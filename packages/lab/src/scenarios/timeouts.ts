@@ -3,12 +3,12 @@
  * does for throughput, latency and memory: none, the usual one, and meltproof's. What is made of the figures is in
  * timeouts-view.ts.
  */
-import { loadFigures, okPerSecond, scheduledPerSecond } from '../report/load-figures.ts'
+import { loadFigures, perSecond } from '../report/load-figures.ts'
 import { numberStats } from '../report/number-stats.ts'
-import { calibrateSpin, spinVariable } from '../melt/machine.ts'
+import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { armVariable } from './arm-variable.ts'
 import { heapProbe } from './heap-file.ts'
-import { type Context, type RunningApp, type Scenario, scenario } from './scenario.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { arms, type ClosedRun, type OpenRun, type TimeoutsMeasured } from './timeouts-measured.ts'
 import { timeoutsExpects } from './timeouts-expects.ts'
 import { timeoutsView } from './timeouts-view.ts'
@@ -129,8 +129,8 @@ class Bench {
       users,
       faulty,
       window,
-      okPerSecond: okPerSecond(run.figures, window.from, window.to),
-      takenPerSecond: scheduledPerSecond(run.figures, window.from, window.to),
+      okPerSecond: perSecond(run.figures, 'ok', window),
+      takenPerSecond: perSecond(run.figures, 'scheduled', window),
       availability: run.figures.sent === 0 ? 0 : run.figures.ok / run.figures.sent,
       ...run,
     }

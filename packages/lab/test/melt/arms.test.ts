@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { armEnvironment, armsOf, parseAlso, splitWords } from '../../src/melt/arms.ts'
+import { joinNodeOptions } from '../../src/launch/node-options.ts'
+import { armsOf, parseAlso, splitWords } from '../../src/melt/arms.ts'
 import { UserError } from '../../src/user-error.ts'
 
 const command = ['node', 'server.js']
 
 test('bare and protected are always there; register reaches Node through NODE_OPTIONS', () => {
-  const [bare, guarded, ...rest] = armsOf({ command, also: [], registerUrl: 'file:///r.js' })
+  const [bare, guarded, ...rest] = armsOf(command, [])
   assert.deepEqual([bare!.kind, bare!.nodeOptions], ['bare', undefined])
   assert.deepEqual(
     [guarded!.kind, guarded!.nodeOptions, guarded!.command],
-    ['protected', '--import file:///r.js', command],
+    ['protected', '--import meltproof/register', command],
   )
   assert.equal(rest.length, 0)
 })
@@ -42,7 +43,7 @@ test('an empty --also and an open quote are refused', () => {
 })
 
 test('no two arms share a name', () => {
-  const arms = armsOf({ command, also: ['--import ./bare.js', '--import ./bare.js'], registerUrl: 'file:///r.js' })
+  const arms = armsOf(command, ['--import ./bare.js', '--import ./bare.js'])
   assert.deepEqual(
     arms.map(arm => arm.name),
     ['bare', 'protected', 'bare-2', 'bare-3'],
@@ -55,7 +56,6 @@ test('words are split as a shell does', () => {
 })
 
 test('NODE_OPTIONS of the surroundings are kept', () => {
-  const arm = armsOf({ command, also: [], registerUrl: 'file:///r.js' })[1]!
-  const env = armEnvironment(arm, { NODE_OPTIONS: '--no-warnings', HOME: '/h' }, { PORT: '1' })
-  assert.deepEqual(env, { NODE_OPTIONS: '--no-warnings --import file:///r.js', HOME: '/h', PORT: '1' })
+  assert.equal(joinNodeOptions('--no-warnings', '--import r'), '--no-warnings --import r')
+  assert.equal(joinNodeOptions('', undefined), undefined)
 })

@@ -53,7 +53,7 @@ test('a command that never listens', async () => {
 test('a command that answers only errors', async () => {
   assertRefused(
     await meltlab(['--', 'node', app('only-errors')]),
-    /^meltlab: GET http:\/\/127.0.0.1:\d+\/ answered 500, so there is no goodput.*\n.*\n {2}\| Error: relation "walkers"/,
+    /^meltlab: the command answered 500 to GET http:\/\/127.0.0.1:\d+\/, so there is no goodput.*\n.*\n {2}\| Error: relation "walkers"/,
   )
 })
 
@@ -81,7 +81,7 @@ test('a URL that refuses', async () => {
 
 test('a further arm that is broken is found before minutes are spent, and named', async () => {
   const ended = await meltlab(['--also', `broken=node ${app('exits')}`, '--', 'node', app('pool')])
-  assertRefused(ended, /^meltlab: broken: the command exited with code 3/)
+  assertRefused(ended, /^meltlab: broken exited with code 3/)
   assert.equal(ended.result, undefined)
 })
 
@@ -106,11 +106,11 @@ test('Ctrl-C in the middle keeps what was measured and ends every process, howev
   assert.match(sentence(ended), /^meltlab: stopped by Ctrl-C/)
   assert.ok(tookMs < 6000, `${tookMs} ms from the signal to the end`)
   assert.deepEqual(ended.strays, [])
-  assert.deepEqual(ended.files, ['curve.svg', 'report.html', 'result.json'])
+  assert.deepEqual(ended.files, ['picture.svg', 'report.html', 'result.json'])
   assert.equal(ended.result?.incomplete, true)
   assert.equal(ended.result?.certified, false)
   assert.match(ended.result!.why[0]!, /cut short: stopped by Ctrl-C/)
-  assert.equal(ended.result?.rows[0]?.arm, 'bare')
+  assert.equal(ended.result?.measured.rows[0]?.arm, 'bare')
   assert.match(ended.stdout, /INCOMPLETE[\s\S]*report\.html\n$/)
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextProbe, searchDefaults } from '../../src/melt/capacity-search.ts'
+import { mostUsers, nextProbe } from '../../src/melt/capacity-search.ts'
 
 /** Runs the search on an app whose goodput is a function of its users. */
 function search(app: (users: number) => number) {
@@ -51,5 +51,5 @@ test('the figure is the confirmation, not the luckiest probe', () => {
 
 test('users end at the limit', () => {
   const found = search(users => users)
-  assert.ok(found.users <= searchDefaults.maxUsers * 1.5)
+  assert.ok(found.users <= mostUsers * 1.5)
 })

@@ -1,21 +1,21 @@
 /** The main job, end to end and for real: the burst app melts bare and holds with meltproof. Wide ratios, no timing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { burst } from '../../src/scenarios/burst.ts'
+import { burstCommand } from '../../src/scenarios/burst.ts'
 import { meltlab } from './meltlab.ts'
 
 test('at 6x, bare keeps less than 30 % of the capacity and protected more than 80 %', async () => {
-  const ended = await meltlab(['--quick', '--at', '0.5,6', '--name', 'burst', '--', ...burst.command])
+  const ended = await meltlab(['--quick', '--at', '0.5,6', '--name', 'burst', '--', ...burstCommand])
   assert.equal(ended.code, 0, ended.stderr)
   const { result } = ended
   assert.ok(result !== undefined)
   assert.equal(result.incomplete, false)
   assert.deepEqual(ended.strays, [])
-  assert.deepEqual(ended.files, ['curve.svg', 'report.html', 'result.json'])
+  assert.deepEqual(ended.files, ['picture.svg', 'report.html', 'result.json'])
 
   const row = (arm: string, multiple: number) =>
-    result.rows.find(each => each.arm === arm && each.multiple === multiple)!
-  const { rate } = result.capacity!
+    result.measured.rows.find(each => each.arm === arm && each.multiple === multiple)!
+  const { rate } = result.measured.capacity!
   assert.ok(rate > 50 && rate < 220, `capacity ${rate}/s; 5 ms of work allow 200/s at most`)
   for (const arm of ['bare', 'protected']) {
     assert.ok(row(arm, 0.5).goodput > row(arm, 0.5).offered * 0.8, `${arm} answers half its capacity`)
@@ -24,7 +24,7 @@ test('at 6x, bare keeps less than 30 % of the capacity and protected more than 8
   assert.ok(row('protected', 6).ofCapacity > 0.8, `protected kept ${row('protected', 6).ofCapacity}`)
   assert.ok(row('protected', 6).shed > 0)
 
-  const { spinPerMs } = result.conditions
+  const { spinPerMs } = result.measured
   assert.ok(spinPerMs.before! > 0 && spinPerMs.after! > 0)
   assert.ok(row('bare', 6).peakRssBytes > 20e6)
   assert.match(ended.stdout, /report\.html\n$/)

@@ -3,11 +3,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MeltResult } from '../../src/report/result.ts'
+import type { MeltMeasured } from '../../src/melt/measured.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
 import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
 
 /** A small app of apps/, by name. */
 export const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.mjs`, import.meta.url))
+
+type MeltResult = ScenarioResult & { readonly measured: MeltMeasured }
 
 export interface Ended extends CliEnd {
   readonly tookMs: number

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectionsFor, offer, probe, type Target } from '../../src/melt/load-plans.ts'
 import { checkOptions, nameOf, parseMultiples, type RawMeltOptions, slug } from '../../src/melt/options.ts'
-import { parseCoreList, pinned, pinningOf } from '../../src/melt/pinning.ts'
-import { lastLines } from '../../src/melt/app.ts'
-import { takenPort } from '../../src/melt/readiness.ts'
+import { parseCoreList, pinned, pinningOf } from '../../src/launch/core-pinning.ts'
+import { lastLines } from '../../src/launch/command.ts'
+import { takenPort } from '../../src/launch/wait-until-listening.ts'
 
 const raw: RawMeltOptions = {
   slo: '1s',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bar, progressOn } from '../../src/melt/progress.ts'
+import { bar, progressOn, repeating } from '../../src/progress.ts'
 
 function sink(isTTY: boolean) {
   let text = ''
@@ -30,4 +30,16 @@ test('bar', () => {
   assert.equal(bar(0, 4), '░░░░')
   assert.equal(bar(0.5, 4), '██░░')
   assert.equal(bar(7, 4), '████')
+})
+
+test('what repeats is rewritten in place on a terminal, and a line every five seconds elsewhere', () => {
+  const shown = (isTTY: boolean): string => {
+    let text = ''
+    const out = { isTTY, write: (part: string) => (text += part) }
+    const tell = repeating(progressOn(out), out, 5000)
+    for (let second = 1; second <= 10; second++) tell(`${second} s`, second * 1000)
+    return text
+  }
+  assert.equal(shown(false), '5 s\n10 s\n')
+  assert.equal(shown(true).split('\u001b').length, 10)
 })

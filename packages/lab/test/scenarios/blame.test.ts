@@ -1,7 +1,14 @@
 /** The blame scenario: what each alert says, and the brief form. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { namedCulprit, naiveAlertFires, type Operation, type Verdict } from '../../src/scenarios/blame-figures.ts'
+import {
+  type Estimate,
+  errorsOf,
+  namedCulprit,
+  naiveAlertFires,
+  type Operation,
+  type Verdict,
+} from '../../src/scenarios/blame-figures.ts'
 import { runCommand } from './run-command.ts'
 
 const operations = (latencyMs: number, ...verdicts: Verdict[]): Operation[] =>
@@ -27,8 +34,11 @@ describe('the alerts', () => {
 
 it('the brief form names each cause', async () => {
   const { result } = await runCommand('blame')
-  const { operations: all } = result.measured as { operations: Operation[] }
-  for (const cause of ['loop', 'dependency', 'network'] as const) {
+  const { operations: all, estimates } = result.measured as { operations: Operation[]; estimates: Estimate[] }
+  assert.equal(estimates.length, 8)
+  const { mean, wall } = errorsOf(estimates)!
+  assert.ok(mean < wall, `off by ${mean} ms, the wall time by ${wall}`)
+  for (const cause of ['loop', 'dependency', 'network', 'self'] as const) {
     const of = all.filter(each => each.cause === cause)
     assert.equal(of.length, 4)
     // Whoever else takes the core for long may take one verdict with it.

@@ -1,9 +1,13 @@
 /** `meltlab list` and `meltlab run` as a user meets them. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { catalogue } from '../../src/scenarios/catalogue.ts'
+import { madeResult } from '../report/made-result.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const meltlab = (...args: string[]) => spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })
@@ -50,3 +54,34 @@ for (const [what, args, words] of [
     assert.equal(status, 2)
   })
 }
+
+test('report writes pages and Markdown from results that are there, and run --keep leaves those out', t => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  for (const name of ['drip', 'burst']) {
+    writeFileSync(path.join(folder, `${name}.json`), JSON.stringify(madeResult({ name })))
+  }
+  const page = meltlab('report', folder)
+  assert.equal(page.status, 0, page.stderr)
+  assert.ok(existsSync(path.join(folder, 'drip.html')))
+  const images = path.join(folder, 'images')
+  const markdown = meltlab('report', '--markdown', '--images', images, folder)
+  assert.match(markdown.stdout, /## burst\n[\s\S]*## drip\n/)
+  assert.ok(existsSync(path.join(images, 'experiment-burst.svg')))
+  const kept = meltlab('run', 'burst', 'drip', '--keep', folder)
+  assert.deepEqual([kept.status, kept.stdout], [0, ''])
+})
+
+test('what is no result is refused', t => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(path.join(folder, 'x.json'), '{"kind":"other"}')
+  for (const [place, words] of [
+    [path.join(folder, 'x.json'), /x\.json is not a result of meltlab/],
+    [path.join(folder, 'nothing'), /there is no .*nothing/],
+  ] as const) {
+    const { status, stderr } = meltlab('report', place)
+    assert.equal(status, 2)
+    assert.match(stderr, words)
+  }
+})

@@ -1,14 +1,14 @@
 /** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planOf } from '../../src/scenarios/load-request.ts'
-import { coresOf } from '../../src/scenarios/cores.ts'
-import { judge } from '../../src/scenarios/judge.ts'
-import { nearestName } from '../../src/scenarios/nearest-name.ts'
-import { runScenario } from '../../src/scenarios/run-scenario.ts'
-import { type Context, scenario } from '../../src/scenarios/scenario.ts'
-import { allProcesses } from '../../src/watch/process-tree.ts'
-import { foreignOf } from '../../src/watch/foreign.ts'
+import { planOf } from '../../src/experiment/load-request.ts'
+import { coresOf } from '../../src/experiment/core-roles.ts'
+import { judge } from '../../src/experiment/judge.ts'
+import { nearestName } from '../../src/commands/nearest-name.ts'
+import { runScenario } from '../../src/experiment/run-scenario.ts'
+import { type Context, scenario } from '../../src/experiment/scenario.ts'
+import { allProcesses } from '../../src/processes/process-tree.ts'
+import { foreignOf } from '../../src/processes/foreign-cpu.ts'
 
 const progress = { status() {}, line() {}, clear() {} }
 
@@ -155,5 +155,5 @@ test('an app that does not start is named', async () => {
     }),
     options(),
   )
-  assert.match(String(failure), /the backend: the command exited with code 1 before it listened/)
+  assert.match(String(failure), /the backend exited with code 1 before it listened/)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { ScenarioResult } from '../../src/report/scenario/result.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
 import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
 
 export interface RunEnd extends CliEnd {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ScenarioResult } from '../../src/report/scenario/result.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
 import { tide } from '../../src/scenarios/tide.ts'
 import type { TideMeasured, TideStep } from '../../src/scenarios/tide-measured.ts'
 

@@ -1,0 +1,65 @@
+/** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { scenarioHtml } from '../report/html.ts'
+import { markdownPage } from '../report/markdown-page.ts'
+import type { ScenarioResult } from '../report/result.ts'
+import { pictureOf, scenarioCss } from '../report/write.ts'
+import { catalogue } from '../scenarios/catalogue.ts'
+import { UserError } from '../user-error.ts'
+
+interface Flags {
+  readonly markdown?: true
+  readonly images: string
+}
+
+export function registerReport(program: Command): void {
+  program
+    .command('report')
+    .summary('write the report of results once more, as a page or as Markdown')
+    .description(
+      'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
+        'about all of them, on stdout, in the order of `meltlab list`.',
+    )
+    .argument('<result...>', 'files or folders')
+    .option('--markdown', 'one Markdown page about all results, on stdout')
+    .option('--images <dir>', 'where --markdown puts its pictures', 'images')
+    .action((places: string[], flags: Flags) => report(places, flags))
+}
+
+function report(places: readonly string[], { markdown, images }: Flags): void {
+  const found = places.flatMap(filesIn).map(file => ({ file, result: read(file) }))
+  if (markdown !== true) {
+    for (const { file, result } of found) {
+      const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))
+      writeFileSync(html, scenarioHtml(result, scenarioCss()))
+      process.stdout.write(`${html}\n`)
+    }
+    return
+  }
+  mkdirSync(images, { recursive: true })
+  const order = catalogue.map(({ name }) => name)
+  const results = found.map(({ result }) => result).sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  for (const result of results) {
+    if (result.plots.length > 0) writeFileSync(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
+  }
+  process.stdout.write(markdownPage(results, path.basename(images)))
+}
+
+function filesIn(place: string): string[] {
+  const stats = statSync(place, { throwIfNoEntry: false })
+  if (stats === undefined) throw new UserError(`there is no ${place}; expected a result.json or a folder with results`)
+  if (!stats.isDirectory()) return [place]
+  const names = readdirSync(place).filter(name => name.endsWith('.json'))
+  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
+  return names.sort().map(name => path.join(place, name))
+}
+
+function read(file: string): ScenarioResult {
+  try {
+    const result = JSON.parse(readFileSync(file, 'utf8')) as ScenarioResult
+    if (result.kind === 'scenario') return result
+  } catch {} // said below
+  throw new UserError(`${file} is not a result of meltlab run, melt or watch`)
+}

@@ -1,0 +1,184 @@
+/**
+ * Carries a scenario's wishes out: starts its apps on their cores, sends its load, and undoes everything in the end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { performance } from 'node:perf_hooks'
+import { formatDuration } from '../durations.ts'
+import type { LoadProgress } from '../load/plan.ts'
+import { runLoad } from '../load/run.ts'
+import { type App, launch } from '../launch/command.ts'
+import { freePort } from '../launch/free-port.ts'
+import { pinned } from '../launch/core-pinning.ts'
+import { bar, type Progress } from '../progress.ts'
+import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
+import { joinNodeOptions } from '../launch/node-options.ts'
+import { formatRate } from '../report/format.ts'
+import type { Form } from '../report/result.ts'
+import { UserError } from '../user-error.ts'
+import { every } from '../processes/every.ts'
+import { watch } from '../processes/watch-usage.ts'
+import { appFile } from './app-file.ts'
+import type { Cores } from './core-roles.ts'
+import { planOf } from './load-request.ts'
+import type { Context, RunningApp, Sampling } from './scenario.ts'
+
+export interface ContextParts {
+  readonly form: Form
+  readonly signal: AbortSignal
+  readonly progress: Progress
+  readonly cores: Cores | undefined
+}
+
+export interface ManagedContext {
+  readonly context: Context
+  /** Why the figures are doubtful, so far. */
+  readonly doubts: readonly string[]
+  /** Ends every app and undoes everything else. */
+  end(): Promise<void>
+}
+
+const defaultStartTimeoutMs = 15_000
+const askTimeoutMs = 5000
+
+export function makeContext({ form, signal, progress, cores }: ContextParts): ManagedContext {
+  const undo: (() => Promise<void> | void)[] = []
+  const doubts: string[] = []
+  const noted = new Set<string>()
+  const doubt = (sentence: string): void => {
+    if (!doubts.includes(sentence)) doubts.push(sentence)
+  }
+
+  const context: Context = {
+    form,
+    cores,
+    signal,
+    pick: values => (form === 'full' ? values.full : form === 'brief' ? (values.brief ?? values.quick) : values.quick),
+    status: text => progress.status(text),
+    line: text => progress.line(text),
+    doubt,
+    cleanUp: action => void undo.push(action),
+    sleep: async ms => void (await sleep(ms, undefined, { signal })),
+    sample: (everyMs, read) => startSampling(everyMs, read),
+
+    async start(spec) {
+      signal.throwIfAborted()
+      progress.status(`starting ${spec.name}`)
+      const port = spec.env?.PORT ?? String(await freePort())
+      const command = typeof spec.run === 'string' ? [process.execPath, appFile(spec.run)] : spec.run
+      const env: Readonly<Record<string, string | undefined>> = { ...process.env, PORT: port, ...spec.env }
+      const app = await launch({
+        name: spec.name,
+        command: pinned(command, cores?.[spec.core]),
+        env: { ...env, NODE_OPTIONS: joinNodeOptions(env['NODE_OPTIONS'], spec.nodeOptions) },
+      })
+      let stopped: Promise<void> | undefined
+      const stop = (): Promise<void> => (stopped ??= app.stop())
+      undo.push(stop)
+      if (spec.listens === false) return runningApp(app, '', () => stopped !== undefined, stop)
+      const { origin, note } = await waitUntilListening(app, {
+        url: spec.url,
+        preferredPort: Number(port),
+        startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
+        signal,
+      })
+      // The same thing is noticed at every start, with other ports in it.
+      if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
+      noted.add(spec.name)
+      return runningApp(app, origin, () => stopped !== undefined, stop)
+    },
+
+    async load(label, request, onProgress) {
+      signal.throwIfAborted()
+      const plan = planOf(request)
+      const offered = request.users === undefined ? `${formatRate(request.rate)}/s offered` : `${request.users} users`
+      const live = liveLine(label, offered, request.durationMs)
+      const outcome = await runLoad(plan, {
+        signal,
+        onProgress: seen => {
+          progress.status(live(seen))
+          onProgress?.(seen)
+        },
+      })
+      signal.throwIfAborted()
+      if (request.warmUp !== true) for (const reason of outcome.why) doubt(`${label}: ${reason}`)
+      return outcome
+    },
+  }
+
+  return {
+    context,
+    doubts,
+    async end() {
+      for (const action of undo.reverse()) {
+        try {
+          await action()
+        } catch (error) {
+          progress.line(`warning: could not tidy up: ${(error as Error).message}`)
+        }
+      }
+    },
+  }
+}
+
+function runningApp(app: App, origin: string, stopping: () => boolean, stop: () => Promise<void>): RunningApp {
+  return {
+    ...app,
+    origin,
+    watch: () => watch(app.pid),
+    stop,
+    async ask<T>(path: string): Promise<T> {
+      // A kept connection may be closed by the app just as we ask again.
+      const response = await fetch(new URL(path, origin), {
+        headers: { connection: 'close' },
+        signal: AbortSignal.timeout(askTimeoutMs),
+      }).catch((error: Error) => {
+        this.check()
+        const { cause } = error
+        const reason = cause instanceof Error ? cause.message : error.message
+        throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
+      })
+      // A protected app may well refuse us, politely and in JSON.
+      if (!response.ok) throw new Error(`${app.name} answered ${response.status} to ${path}`)
+      return (await response.json()) as T
+    },
+    check(when = 'in the middle of the run') {
+      if (app.ended() === undefined || stopping()) return
+      throw new UserError(`${app.name} ${app.ended()} ${when}${quote(app.lastWords())}`)
+    },
+  }
+}
+
+/** One line for a terminal, rewritten as the load goes on. */
+export function liveLine(label: string, offered: string, durationMs: number): (seen: LoadProgress) => string {
+  let before = { good: 0, elapsedMs: 0 }
+  return seen => {
+    const lengthS = (seen.elapsedMs - before.elapsedMs) / 1000
+    const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
+    before = seen
+    const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
+    const share = bar(Math.min(1, seen.elapsedMs / durationMs), 12)
+    return `${label}  ${share} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`
+  }
+}
+
+function startSampling<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T> {
+  const startedMs = performance.now()
+  const samples: { atMs: number; value: T }[] = []
+  let failure: unknown
+  const take = async (): Promise<void> => {
+    const atMs = performance.now() - startedMs
+    try {
+      samples.push({ atMs, value: await read() })
+    } catch (error) {
+      failure ??= error
+    }
+  }
+  const sampling = every(everyMs, take)
+  return {
+    async stop() {
+      await sampling.stop()
+      if (samples.length === 0 && failure !== undefined) throw failure
+      return samples
+    },
+  }
+}

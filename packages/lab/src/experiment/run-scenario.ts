@@ -1,0 +1,113 @@
+/**
+ * One scenario from start to end: runs it, judges it, and hands back its result whatever happened. When the run was cut
+ * short, by an error or by Ctrl-C, the result holds what was measured until then.
+ */
+import { performance } from 'node:perf_hooks'
+import { describeMachine } from '../launch/machine.ts'
+import { allowedCores, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import type { Progress } from '../progress.ts'
+import { formatPercent } from '../report/format.ts'
+import type { Form, ScenarioResult, View } from '../report/result.ts'
+import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
+import { makeContext } from './context.ts'
+import { coresOf } from './core-roles.ts'
+import { judge } from './judge.ts'
+import type { Scenario } from './scenario.ts'
+
+export interface RunOptions {
+  readonly form: Form
+  readonly commandLine: string
+  readonly labVersion: string
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+export interface ScenarioEnd {
+  readonly result: ScenarioResult
+  /** Why the run ended early: an error, or the reason of the aborted signal. */
+  readonly failure: unknown
+}
+
+/** Others may use this much of the experiment's cores, on average, before its figures are no longer its own. */
+const foreignBelow = 0.1
+
+export async function runScenario(scenario: Scenario<unknown>, options: RunOptions): Promise<ScenarioEnd> {
+  const { form, progress, signal } = options
+  const startedAt = new Date()
+  const startedMs = performance.now()
+  const allowed = allowedCores()
+  const cores = coresOf(allowed)
+  if (cores !== undefined) pinSelf(cores.lab)
+  const { context, doubts, end } = makeContext({ form, signal, progress, cores })
+  const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
+  const measured = scenario.blank()
+  let failure: unknown
+  try {
+    await scenario.run(context, measured)
+    signal.throwIfAborted()
+  } catch (error) {
+    failure = signal.aborted ? signal.reason : error
+  }
+  const foreign = await foreignWatch.stop()
+  progress.status('ending what was started')
+  await end()
+  if (cores !== undefined) unpinSelf(allowed)
+  progress.clear()
+
+  const disturbed = disturbance(foreign)
+  const incomplete = failure !== undefined
+  const why = [
+    ...(incomplete ? [`the run was cut short: ${firstLine(failure)}`] : []),
+    ...(cores === undefined
+      ? ['what was measured and the lab were not kept on different cores (that takes `taskset` and two cores)']
+      : []),
+    ...(disturbed === undefined ? [] : [disturbed]),
+    ...doubts,
+  ]
+  const result: ScenarioResult = {
+    kind: 'scenario',
+    version: 1,
+    name: scenario.name,
+    title: scenario.title,
+    story: scenario.story,
+    form,
+    startedAt: startedAt.toISOString(),
+    elapsedMs: Math.round(performance.now() - startedMs),
+    incomplete,
+    certified: why.length === 0,
+    why,
+    conditions: {
+      commandLine: options.commandLine,
+      labVersion: options.labVersion,
+      ...describeMachine(),
+      pinning: cores ?? null,
+      foreign: foreign ?? null,
+    },
+    arms: scenario.arms,
+    published: scenario.published,
+    verdicts: judge(scenario.expects, measured, { form, incomplete, disturbed }),
+    ...viewOf(scenario, measured, incomplete),
+    measured,
+  }
+  return { result, failure }
+}
+
+/** A run that was cut short may have so little that nothing can be shown; then that is what is said. */
+function viewOf(scenario: Scenario<unknown>, measured: unknown, incomplete: boolean): View {
+  try {
+    return scenario.view(measured)
+  } catch (error) {
+    if (!incomplete) throw error
+    return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  }
+}
+
+function disturbance(foreign: Foreign | undefined): string | undefined {
+  if (foreign === undefined || foreign.mean <= foreignBelow) return undefined
+  return `the machine was busy: others used ${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
+}
+
+function firstLine(failure: unknown): string {
+  const text = failure instanceof Error ? failure.message : String(failure)
+  return text.split('\n')[0]!
+}

@@ -1,0 +1,117 @@
+/**
+ * What a scenario is: a published experiment, made repeatable. Types only; how to add one is in docs/scenarios.md.
+ *
+ * A scenario fills its own `Measured` as it goes, so that a run that is cut short keeps what it has; everything that is
+ * shown or judged is a pure function of that.
+ */
+import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
+import type { App } from '../launch/command.ts'
+import type { Form, PublishedFigure, ScenarioArm, View } from '../report/result.ts'
+import type { Watch } from '../processes/watch-usage.ts'
+import type { Cores } from './core-roles.ts'
+import type { LoadRequest } from './load-request.ts'
+
+export interface Judgement {
+  readonly pass: boolean
+  /** What was measured, with figures. */
+  readonly measured: string
+}
+
+export interface Expectation<Measured> {
+  /** A sentence that is true or false. */
+  readonly name: string
+  /** Undefined when the figures it needs were not measured. */
+  readonly judge: (measured: Measured) => Judgement | undefined
+  /**
+   * False for what holds on a busy machine and in the brief form too, such as counts that add up.
+   * @default true
+   */
+  readonly needsQuiet?: boolean
+}
+
+export interface Scenario<Measured> {
+  /** kebab-case. */
+  readonly name: string
+  readonly title: string
+  /** What it shows, in one line. */
+  readonly story: string
+  /** Empty where nothing was published. */
+  readonly published: readonly PublishedFigure[]
+  readonly arms: readonly ScenarioArm[]
+  readonly expects: readonly Expectation<Measured>[]
+  /** An empty `Measured`. */
+  readonly blank: () => Measured
+  readonly run: (context: Context, measured: Measured) => Promise<void>
+  /** Must make sense of a `Measured` that is only partly filled. */
+  readonly view: (measured: Measured) => View
+}
+
+/** Forgets the type of the figures, which only the scenario itself needs to know. */
+export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
+
+/** Which core a process runs on: the server's is for what is measured, the dependency's for what it waits for. */
+export type Core = 'server' | 'dependency' | 'lab'
+
+export interface AppSpec {
+  /** For messages. */
+  readonly name: string
+  /** A file of packages/lab/apps, started with this Node; or a whole command line. */
+  readonly run: string | readonly string[]
+  readonly core: Core
+  /** Added to the lab's own; PORT is a free port unless given. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Node options such as `--import file`, put into NODE_OPTIONS. */
+  readonly nodeOptions?: string | undefined
+  /**
+   * False for an app that listens on no port.
+   * @default true
+   */
+  readonly listens?: boolean
+  /** Where it listens, for one whose port is not to be looked for. */
+  readonly url?: URL | undefined
+  /** @default 15 000 */
+  readonly startTimeoutMs?: number
+}
+
+export interface RunningApp extends App {
+  /** Such as `http://127.0.0.1:3000`; empty for an app that does not listen. */
+  readonly origin: string
+  /** Memory and CPU from outside, from now on. */
+  watch(): Watch
+  /** GET, the answer parsed as JSON; throws for any status but 2xx. */
+  ask<T>(path: string): Promise<T>
+  /** Throws, with its last words, when it has ended by itself; `when` says in the middle of what. */
+  check(when?: string): void
+}
+
+export interface Context {
+  readonly form: Form
+  /** Undefined when nothing is pinned here: one core, or no taskset. */
+  readonly cores: Cores | undefined
+  /** The value for this form; the brief form takes the quick one's unless it has its own. */
+  pick<T>(values: { readonly brief?: T; readonly quick: T; readonly full: T }): T
+  /** Aborted by Ctrl-C. Whatever waits must take it. */
+  readonly signal: AbortSignal
+  /** What happens right now, for a terminal. */
+  status(text: string): void
+  /** Something worth keeping on stderr. */
+  line(text: string): void
+  /** A sentence that makes the figures doubtful: the run is then not certified. */
+  doubt(sentence: string): void
+  /** Starts an app and waits until it can be reached. Whatever is left running is ended after the run. */
+  start(spec: AppSpec): Promise<RunningApp>
+  /** Load, with progress on stderr; what makes it doubtful becomes a doubt of the run. Throws when aborted. */
+  load(label: string, request: LoadRequest, onProgress?: (progress: LoadProgress) => void): Promise<LoadOutcome>
+  /** For whatever else must be undone after the run, however it ends. The last one registered goes first. */
+  cleanUp(undo: () => Promise<void> | void): void
+  sleep(ms: number): Promise<void>
+  /**
+   * Calls `read` every `everyMs` until stopped; hands back what it returned, with the time since the start. A reading
+   * that fails is left out; when all of them do, stop() throws why.
+   */
+  sample<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T>
+}
+
+export interface Sampling<T> {
+  stop(): Promise<readonly { readonly atMs: number; readonly value: T }[]>
+}

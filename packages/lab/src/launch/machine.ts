@@ -1,0 +1,41 @@
+/** Describes the machine, and calibrates the busy loop that the lab's example apps work with. */
+import { execFile } from 'node:child_process'
+import os from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { pinned } from './core-pinning.ts'
+
+const run = promisify(execFile)
+
+export interface Machine {
+  readonly node: string
+  readonly platform: string
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryBytes: number
+}
+
+export function describeMachine(): Machine {
+  const cpus = os.cpus()
+  return {
+    node: process.version,
+    platform: `${os.type()} ${os.release()} ${process.arch}`,
+    cpu: cpus[0]?.model.trim() ?? 'unknown',
+    cores: cpus.length,
+    memoryBytes: os.totalmem(),
+  }
+}
+
+/** The example apps spin this many iterations per millisecond of work; see apps/busy.js for why the lab decides it. */
+export const spinVariable = 'MELTLAB_SPIN_PER_MS'
+
+/**
+ * Calibrates on the server's core, in a process of its own as the apps are. Measured again after the run, it tells
+ * whether the machine itself changed speed meanwhile.
+ */
+export async function calibrateSpin(core: number | undefined): Promise<number> {
+  const script = fileURLToPath(new URL('../../apps/calibrate.js', import.meta.url))
+  const [program, ...args] = pinned([process.execPath, script], core)
+  const { stdout } = await run(program!, args, { env: { ...process.env, NODE_OPTIONS: '' } })
+  return Number(stdout)
+}

@@ -1,0 +1,43 @@
+/** Why the figures of a melt run may not be trusted. Pure. */
+import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
+import type { Capacity, MeltMeasured, StepResult } from './measured.ts'
+
+/** The app's capacity, or the speed of the core itself, may change this much between start and end. */
+const steadyWithin = 0.05
+/** Others may use this share of the server's core. */
+export const foreignBelow = 0.1
+
+type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps'>
+
+/** In sentences; none means that the figures are the app's. */
+export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps }: Judged): string[] {
+  const why: string[] = []
+  if (before !== null && after !== null && Math.abs(after / before - 1) > steadyWithin) {
+    why.push(`the core itself changed speed by ${formatPercent(Math.abs(after / before - 1))} during the run`)
+  }
+  if (capacity !== null) why.push(...drifted(capacity))
+  why.push(
+    ...grouped(steps, ({ server: { foreignShare } }) =>
+      foreignShare !== null && foreignShare > foreignBelow
+        ? ['something else used more than a tenth of the server’s core']
+        : [],
+    ),
+    ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
+  )
+  return why
+}
+
+function drifted({ drift, before, after }: Capacity): string[] {
+  if (drift === null || Math.abs(drift) <= steadyWithin) return []
+  const share = formatPercent(Math.abs(drift))
+  return [`the capacity drifted by ${share}: ${formatRate(before)}/s before, ${formatRate(after!)}/s after`]
+}
+
+/** One sentence per reason, with the steps it holds for. */
+function grouped(steps: readonly StepResult[], reasonsOf: (step: StepResult) => readonly string[]): string[] {
+  const found = steps.flatMap(step =>
+    reasonsOf(step).map(reason => ({ reason, label: `${step.arm} ${formatMultiple(step.multiple)}` })),
+  )
+  const byReason = Map.groupBy(found, each => each.reason)
+  return [...byReason].map(([reason, those]) => `${[...new Set(those.map(each => each.label))].join(', ')}: ${reason}`)
+}

@@ -1,0 +1,249 @@
+/**
+ * The melt experiment: checks every arm, finds the bare app's capacity, offers multiples of it to each arm, each from a
+ * cold start, and measures the capacity again.
+ */
+import { liveLine } from '../experiment/context.ts'
+import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
+import { freePort } from '../launch/free-port.ts'
+import { calibrateSpin, spinVariable } from '../launch/machine.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import { checkAnswers } from '../launch/wait-until-listening.ts'
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { runLoad } from '../load/run.ts'
+import { busyNow } from '../processes/core-times.ts'
+import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
+import type { Form } from '../report/result.ts'
+import { UserError } from '../user-error.ts'
+import type { Arm } from './arms.ts'
+import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
+import { foreignBelow, reasonsToDoubt } from './doubts.ts'
+import { offer, type Target } from './load-plans.ts'
+import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
+import type { MeltOptions } from './options.ts'
+import { underLoad } from './step.ts'
+import { rowsOf, summariseStep, windowOf } from './summary.ts'
+import { meltView } from './view.ts'
+
+export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 'title' | 'story' | 'published'> {
+  readonly expects?: Scenario<MeltMeasured>['expects']
+  readonly arms: readonly Arm[]
+  readonly options: (form: Form) => MeltOptions
+}
+
+export function meltScenario({ arms, options, expects = [], ...head }: MeltExperiment): Scenario<unknown> {
+  return scenario<MeltMeasured>({
+    ...head,
+    expects,
+    arms: arms.map(({ name, kind, command, nodeOptions }) => ({
+      name,
+      kind,
+      what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
+    })),
+    blank: () => ({
+      setup: setupOf(options('quick')),
+      capacity: null,
+      spinPerMs: { before: null, after: null },
+      steps: [],
+      rows: [],
+    }),
+    run: async (context, measured) => {
+      const chosen = options(context.form)
+      measured.setup = setupOf(chosen)
+      const melt = new Melt(context, chosen, arms, measured)
+      try {
+        await melt.everything()
+      } finally {
+        for (const doubt of reasonsToDoubt(measured)) context.doubt(doubt)
+      }
+    },
+    view: measured => meltView(measured, arms),
+  })
+}
+
+function setupOf({
+  method,
+  path,
+  sloMs,
+  timeoutMs,
+  durationMs,
+  rounds,
+  spacing,
+  fresh,
+  connections,
+}: MeltOptions): MeltSetup {
+  const standing =
+    connections === undefined ? '200 to 1,500 standing connections by rate' : `${connections} standing connections`
+  return {
+    request: `${method} ${path}, ${spacing === 'even' ? 'evenly spaced' : 'Poisson'} arrivals, open loop`,
+    connections: fresh ? 'a new connection for every request' : `keep-alive, ${standing}, more when they are all busy`,
+    sloMs,
+    timeoutMs,
+    durationMs,
+    rounds,
+    spacing,
+    window: windowOf(durationMs),
+  }
+}
+
+class Melt {
+  readonly #context: Context
+  readonly #options: MeltOptions
+  readonly #arms: readonly Arm[]
+  readonly #measured: MeltMeasured
+  #port = ''
+
+  constructor(context: Context, options: MeltOptions, arms: readonly Arm[], measured: MeltMeasured) {
+    this.#context = context
+    this.#options = options
+    this.#arms = arms
+    this.#measured = measured
+  }
+
+  async everything(): Promise<void> {
+    const { multiples, rounds } = this.#options
+    const core = this.#context.cores?.server
+    await this.#checkQuiet()
+    this.#port = process.env['PORT'] ?? String(await freePort())
+    this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
+    const bare = this.#arms[0]!
+    for (const arm of this.#arms) await this.#withApp(arm, async () => {})
+    await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
+    for (let round = 1; round <= rounds; round++) {
+      for (const multiple of multiples) {
+        // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
+        for (const arm of this.#arms) await this.#step(arm, multiple, round)
+      }
+    }
+    await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
+    this.#measured.spinPerMs = { ...this.#measured.spinPerMs, after: await calibrateSpin(core) }
+  }
+
+  async #checkQuiet(): Promise<void> {
+    const { cores, signal } = this.#context
+    this.#context.status('checking that the machine is quiet')
+    const busy = await busyNow(1000, signal)
+    if (busy === undefined || cores === undefined) return
+    const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
+    if (worst < foreignBelow) return
+    const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
+    if (this.#options.strict) throw new UserError(`${what}; end it, or leave out --strict`)
+    this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
+    this.#context.doubt(what)
+  }
+
+  #start(arm: Arm): Promise<RunningApp> {
+    const spin = this.#measured.spinPerMs.before
+    return this.#context.start({
+      name: arm.kind === 'bare' ? 'the command' : arm.name,
+      run: arm.command,
+      core: 'server',
+      env: { PORT: this.#port, ...(spin === null ? {} : { [spinVariable]: String(spin) }), ...arm.env },
+      nodeOptions: arm.kind === 'protected' ? `--import ${registerUrl()}` : arm.nodeOptions,
+      url: this.#options.url,
+      startTimeoutMs: this.#options.startTimeoutMs,
+    })
+  }
+
+  /** Starts an arm, checks that it answers, and ends it. */
+  async #withApp(arm: Arm, use: (app: RunningApp, url: URL) => Promise<void>): Promise<void> {
+    const app = await this.#start(arm)
+    const url = new URL(this.#options.path, app.origin)
+    await checkAnswers(app, url, this.#options, this.#options.timeoutMs)
+    await use(app, url)
+    await app.stop()
+  }
+
+  async #findCapacity(app: RunningApp, url: URL): Promise<void> {
+    this.#context.status('finding the capacity: warming up')
+    const found = await searchCapacity(this.#capacityContext(app, url))
+    this.#measured.capacity = { ...found, before: found.rate, after: null, drift: null }
+    const { multiples, rounds } = this.#options
+    const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
+    this.#context.line(
+      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}; ` +
+        `${multiples.length * this.#arms.length * rounds} steps, about ${this.#estimate()}`,
+    )
+  }
+
+  async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {
+    this.#context.status('measuring the capacity again')
+    const { before, users, latencyP50Ms } = this.#measured.capacity!
+    const again = await remeasureCapacity(this.#capacityContext(app, url), users)
+    const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
+    this.#measured.capacity = { rate, before, after: again.rate, drift, users, latencyP50Ms }
+    this.#showRows()
+    this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
+  }
+
+  #capacityContext(app: RunningApp, url: URL): CapacityContext {
+    return {
+      target: this.#target(url),
+      times: this.#options.capacityTimes,
+      run: async plan => {
+        const outcome = await this.#load(plan)
+        // Half a probe: nothing may be concluded from it.
+        this.#context.signal.throwIfAborted()
+        app.check('while its capacity was measured')
+        return outcome
+      },
+      onProbe: ({ users, goodput }) =>
+        this.#context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s`),
+    }
+  }
+
+  #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>): Promise<LoadOutcome> {
+    const { signal, status } = this.#context
+    return runLoad(plan, live === undefined ? { signal } : { signal, onProgress: seen => status(live(seen)) })
+  }
+
+  async #step(arm: Arm, multiple: number, round: number): Promise<void> {
+    const { durationMs, path, sloMs } = this.#options
+    const rate = multiple * this.#measured.capacity!.before
+    const width = Math.max(...this.#arms.map(({ name }) => name.length))
+    const label = `${arm.name.padEnd(width)} ${formatMultiple(multiple).padStart(4)}`
+    const app = await this.#start(arm)
+    const target = this.#target(new URL(path, app.origin))
+    const live = liveLine(label, `offered ${formatRate(rate)}/s`, durationMs)
+    const seen = await underLoad(app, this.#context.cores?.server, () =>
+      this.#load(offer(target, rate, durationMs), live),
+    )
+    const step = summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, ...seen })
+    this.#measured.steps.push(step)
+    this.#showRows()
+    this.#context.line(`${label}  ${stepLine(step, this.#measured.capacity!.before)}`)
+    await app.stop()
+    this.#context.signal.throwIfAborted()
+  }
+
+  #showRows(): void {
+    const names = this.#arms.map(({ name }) => name)
+    this.#measured.rows = rowsOf(this.#measured.steps, names, this.#measured.capacity!.rate)
+  }
+
+  #target(url: URL): Target {
+    return { ...this.#options, url: url.href }
+  }
+
+  /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
+  #estimate(): string {
+    const { multiples, rounds, durationMs, timeoutMs, capacityTimes } = this.#options
+    const startMs = 700
+    const melting = multiples.filter(multiple => multiple > 1).length * (this.#arms.length - 1)
+    const steps = multiples.length * this.#arms.length * (durationMs + startMs) + melting * timeoutMs
+    const seconds = (rounds * steps + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
+    return seconds < 90 ? `${Math.round(seconds / 5) * 5} s` : `${(seconds / 60).toFixed(1)} min`
+  }
+}
+
+function stepLine(step: StepResult, capacity: number): string {
+  const parts = [
+    `offered ${formatRate(step.offered)}/s`,
+    `goodput ${formatRate(step.goodput)}/s (${formatPercent(step.goodput / capacity)} of capacity)`,
+    `p99 ${formatMs(step.admittedMs.p99)}`,
+  ]
+  if (step.shed > 0) parts.push(`shed ${formatRate(step.shed)}/s`)
+  for (const [code, count] of Object.entries(step.failedByCode)) parts.push(`${count} ${code}`)
+  if (step.server.died !== null) parts.push(`the process ${step.server.died.how}`)
+  if (step.incomplete) parts.push('cut short')
+  return parts.join(', ')
+}

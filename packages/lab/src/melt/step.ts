@@ -1,0 +1,37 @@
+/** Watches an app while it is under load: memory, CPU, whether it died, and what others took of its core. */
+import { performance } from 'node:perf_hooks'
+import type { App } from '../launch/command.ts'
+import { busyShare, readCores } from '../processes/core-times.ts'
+import { type Watched, watch } from '../processes/watch-usage.ts'
+
+export interface UnderLoad<T> {
+  readonly outcome: T
+  readonly watched: Watched
+  /** Set when the process ended by itself. */
+  readonly died: { readonly afterMs: number; readonly how: string } | null
+  /** Share (0..1) of the server's core that neither the app nor idling accounts for; null where unknown. */
+  readonly foreign: number | null
+}
+
+/** `core`: where the app runs; undefined when it has none of its own. */
+export async function underLoad<T>(app: App, core: number | undefined, load: () => Promise<T>): Promise<UnderLoad<T>> {
+  const before = await readCores()
+  const watching = watch(app.pid)
+  const startedMs = performance.now()
+  let died: UnderLoad<T>['died'] = null
+  let loading = true
+  void app.exited.then(how => {
+    if (loading) died = { afterMs: Math.round(performance.now() - startedMs), how }
+  })
+  try {
+    const outcome = await load()
+    const after = await readCores()
+    const watched = await watching.stop()
+    const known = before !== undefined && after !== undefined && core !== undefined
+    const foreign = known ? Math.max(0, busyShare(before, after, core) - watched.cpuMs / watched.watchedMs) : null
+    return { outcome, watched, died, foreign }
+  } finally {
+    loading = false
+    await watching.stop()
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * From what the load engine and the watcher saw to the figures of a step, and from the steps of several rounds to the
+ * rows of the table. Pure.
+ *
+ * Figures are counted per request *scheduled* in the window, whenever its answer came: goodput that arrives after the
+ * load has stopped, or that belongs to the seconds before the window, does not count.
+ */
+import { Histogram } from '../load/histogram.ts'
+import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './measured.ts'
+import type { UnderLoad } from './step.ts'
+
+/** Every step starts a cold process; from this second on it is expected to be steady. */
+const steadyFromSecond = 1
+
+/** The whole seconds of a step that count. */
+export function windowOf(durationMs: number): Window {
+  return { from: steadyFromSecond, to: Math.floor(durationMs / 1000) }
+}
+
+export interface StepInput extends UnderLoad<LoadOutcome> {
+  readonly arm: string
+  readonly multiple: number
+  readonly round: number
+  readonly window: Window
+  readonly sloMs: number
+}
+
+export function summariseStep(input: StepInput): StepResult {
+  const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign } = input
+  const inWindow = outcome.seconds.filter(each => each.second >= window.from && each.second < window.to)
+  const answers = total(outcome.answered)
+  return {
+    arm,
+    multiple,
+    round,
+    // A run that was cut short has fewer seconds than its window promised; rates are over those it has.
+    ...fatesOf(inWindow, Math.max(1, inWindow.length), sloMs),
+    admittedMs: latencyOf(inWindow.map(each => each.okLatency)),
+    shedMs: latencyOf(inWindow.map(each => each.shedLatency)),
+    longestAnswerMs: longest([outcome.okLatency, outcome.shedLatency, outcome.otherLatency]),
+    answered: outcome.answered,
+    failedByCode: outcome.failed as Readonly<Record<string, number>>,
+    server: {
+      peakRssBytes: watched.peakRssBytes,
+      cpuMs: watched.cpuMs,
+      cpuPerAnswerUs: answers === 0 ? null : (watched.cpuMs * 1000) / answers,
+      foreignShare: foreign,
+      died,
+    },
+    generator: {
+      certified: outcome.certified,
+      why: outcome.why,
+      cpuPerRequestUs: outcome.cpuPerRequestUs,
+      sendLagP99Ms: finite(outcome.sendLag.percentile(99)),
+    },
+    incomplete: outcome.incomplete,
+    seconds: outcome.seconds.map(second => secondOf(second, sloMs)),
+    memory: watched.samples.map(({ atMs, rssBytes }) => ({ atMs: Math.round(atMs), rssBytes })),
+  }
+}
+
+function secondOf(second: LoadSecond, sloMs: number): SecondResult {
+  return {
+    second: second.second,
+    ...fatesOf([second], 1, sloMs),
+    admittedP50Ms: finite(second.okLatency.percentile(50)),
+    admittedP99Ms: finite(second.okLatency.percentile(99)),
+  }
+}
+
+function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number): Fates {
+  let offered = 0
+  let goodput = 0
+  let ok = 0
+  let shed = 0
+  let shedLate = 0
+  let otherStatus = 0
+  let failed = 0
+  let sent = 0
+  for (const each of seconds) {
+    offered += each.scheduled
+    sent += each.sent
+    goodput += each.good
+    failed += total(each.failed)
+    if (each.shedLatency.count > 0) shedLate += each.shedLatency.count * (1 - each.shedLatency.shareWithin(sloMs))
+    for (const [status, count] of Object.entries(each.answered)) {
+      if (status === '503') shed += count
+      else if (/^[23]/.test(status)) ok += count
+      else otherStatus += count
+    }
+  }
+  const rate = (count: number): number => count / lengthS
+  return {
+    offered: rate(offered),
+    goodput: rate(goodput),
+    late: rate(ok - goodput),
+    shed: rate(shed),
+    shedLate: rate(shedLate),
+    otherStatus: rate(otherStatus),
+    failed: rate(failed),
+    unsent: rate(offered - sent),
+  }
+}
+
+function latencyOf(parts: readonly Histogram[]): Latency {
+  const all = Histogram.merged(parts)
+  return { p50: finite(all.percentile(50)), p99: finite(all.percentile(99)), max: finite(all.max) }
+}
+
+function longest(histograms: readonly Histogram[]): number | null {
+  const all = histograms.map(histogram => histogram.max).filter(Number.isFinite)
+  return all.length === 0 ? null : Math.max(...all)
+}
+
+/** One row per arm and multiple, in the order they first appear by arm and then by multiple. */
+export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: number): Row[] {
+  const multiples = [...new Set(steps.map(step => step.multiple))].sort((a, b) => a - b)
+  return arms.flatMap(arm =>
+    multiples.flatMap(multiple => {
+      const rounds = steps.filter(step => step.arm === arm && step.multiple === multiple && !step.incomplete)
+      return rounds.length === 0 ? [] : [rowOf(arm, multiple, rounds, capacity)]
+    }),
+  )
+}
+
+const fates = ['offered', 'goodput', 'late', 'shed', 'shedLate', 'otherStatus', 'failed', 'unsent'] as const
+
+function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], capacity: number): Row {
+  const mid = (of: (step: StepResult) => number): number => median(rounds.map(of)) ?? 0
+  const midKnown = (of: (step: StepResult) => number | null): number | null =>
+    median(rounds.map(of).filter(value => value !== null))
+  const midLatency = (of: (step: StepResult) => Latency): Latency => ({
+    p50: midKnown(step => of(step).p50),
+    p99: midKnown(step => of(step).p99),
+    max: midKnown(step => of(step).max),
+  })
+  return {
+    arm,
+    multiple,
+    rounds: rounds.length,
+    ...(Object.fromEntries(fates.map(fate => [fate, mid(step => step[fate])])) as Record<keyof Fates, number>),
+    ofCapacity: mid(step => step.goodput) / capacity,
+    admittedMs: midLatency(step => step.admittedMs),
+    shedMs: midLatency(step => step.shedMs),
+    longestAnswerMs: midKnown(step => step.longestAnswerMs),
+    errors: mid(step => total(step.failedByCode)),
+    peakRssBytes: mid(step => step.server.peakRssBytes),
+    cpuPerAnswerUs: midKnown(step => step.server.cpuPerAnswerUs),
+    died: rounds.some(step => step.server.died !== null),
+  }
+}
+
+/** The middle value; of an even number, the mean of the two in the middle. Null of none. */
+export function median(values: readonly number[]): number | null {
+  if (values.length === 0) return null
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+function total(counts: Readonly<Record<string, number | undefined>>): number {
+  let sum = 0
+  for (const count of Object.values(counts)) sum += count ?? 0
+  return sum
+}
+
+/** JSON knows no NaN: the percentile of nothing is null. */
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null
+}

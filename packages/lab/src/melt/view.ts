@@ -1,0 +1,193 @@
+/** What a melt run found, in words, tables and plots. Pure. */
+import {
+  formatChosen,
+  formatCount,
+  formatMegabytes,
+  formatMs,
+  formatMultiple,
+  formatPercent,
+  formatRate,
+} from '../report/format.ts'
+import type { LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
+import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
+
+type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
+
+export function meltView(measured: MeltMeasured, arms: Arms): View {
+  const { capacity, rows, steps, setup } = measured
+  if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
+  const tables = [capacityTable(capacity, setup.request, setup.connections)]
+  if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
+  return {
+    finding: finding(rows, arms),
+    tables: [figuresTable(measured), ...tables],
+    plots: [goodputPlot(measured, capacity), ...overLoad(measured), ...overTime(steps)],
+  }
+}
+
+/** Below this share of its capacity an app has melted, in words; above the other it has held. */
+const meltedBelow = 0.5
+const heldAbove = 0.9
+
+/** One sentence that states what the run found, with figures. */
+export function finding(rows: readonly Row[], arms: Arms): string {
+  if (rows.length === 0) return 'Nothing was measured before the run ended.'
+  const highest = (kind: ScenarioArm['kind']): Row | undefined =>
+    rows
+      .filter(row => arms.some(arm => arm.kind === kind && arm.name === row.arm))
+      .toSorted((a, b) => b.multiple - a.multiple)[0]
+  const [bare, guarded] = [highest('bare'), highest('protected')]
+  if (bare === undefined || guarded === undefined) {
+    const only = (bare ?? guarded ?? rows.at(-1))!
+    return `At ${formatMultiple(only.multiple)} its capacity, ${only.arm} keeps ${kept(only)}.`
+  }
+  // The two are compared where the load was the same.
+  const multiple = Math.min(bare.multiple, guarded.multiple)
+  const left = rows.find(row => row.arm === bare.arm && row.multiple === multiple) ?? bare
+  const right = rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded
+  const load = `At ${formatMultiple(multiple)} its capacity`
+  if (left.ofCapacity < meltedBelow && right.ofCapacity >= heldAbove) {
+    return (
+      `${load}, the bare app melts to ${formatRate(left.goodput)} good answers a second; ` +
+      `protected, it keeps ${formatRate(right.goodput)}, ${formatPercent(right.ofCapacity)} of what it can do.`
+    )
+  }
+  return `${load}, the bare app keeps ${kept(left)} and the protected one ${kept(right)}.`
+}
+
+function kept(row: Row): string {
+  return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
+}
+
+const columns: readonly (readonly [title: string, of: (row: Row) => string])[] = [
+  ['load', row => formatMultiple(row.multiple)],
+  ['offered /s', row => formatRate(row.offered)],
+  ['goodput /s', row => formatRate(row.goodput)],
+  ['of capacity', row => formatPercent(row.ofCapacity)],
+  ['admitted p50', row => formatMs(row.admittedMs.p50)],
+  ['admitted p99', row => formatMs(row.admittedMs.p99)],
+  ['shed /s', row => formatRate(row.shed)],
+  ['shed p99', row => formatMs(row.shedMs.p99)],
+  ['late /s', row => formatRate(row.late + row.shedLate)],
+  ['errors', row => formatCount(row.errors)],
+  ['longest', row => formatMs(row.longestAnswerMs)],
+  ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
+]
+
+export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>): Table {
+  const { sloMs, window, rounds } = setup
+  const from = (row: Row, at: number): string => (rows[at - 1]?.arm === row.arm ? '' : row.arm)
+  return {
+    title: rounds === 1 ? 'Figures' : `Figures, medians of ${rounds} rounds`,
+    note:
+      `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
+      `in seconds ${window.from} to ${window.to} after a cold start. Errors: connection errors and timeouts of the whole step.`,
+    columns: ['', ...columns.map(([title]) => title)],
+    rows: rows.map((row, at) => ({ arm: row.arm, cells: [from(row, at), ...columns.map(([, of]) => of(row))] })),
+  }
+}
+
+function capacityTable({ rate, before, after, drift, users, latencyP50Ms }: Capacity, ...how: string[]): Table {
+  return {
+    title: 'Capacity: peak goodput of the bare app, closed loop',
+    note: `${how.join('; ')}.`,
+    columns: ['capacity', 'before', 'after', 'drift', 'users', 'answer p50'],
+    rows: [
+      {
+        cells: [
+          `${formatRate(rate)}/s`,
+          `${formatRate(before)}/s`,
+          after === null ? 'not measured' : `${formatRate(after)}/s`,
+          drift === null ? '–' : `${drift >= 0 ? '+' : ''}${(drift * 100).toFixed(1)} %`,
+          String(users),
+          formatMs(latencyP50Ms),
+        ],
+      },
+    ],
+  }
+}
+
+const loadAxis = { label: 'offered load, multiples of the capacity', unit: 'multiple' } as const
+
+/** One line per arm over the loads. */
+export function linesOver(rows: readonly Row[], of: (row: Row) => number | null): LinesPlot['series'] {
+  return [...Map.groupBy(rows, row => row.arm)].map(([arm, mine]) => ({
+    arm,
+    points: mine.map(row => [row.multiple, of(row)] as const),
+  }))
+}
+
+function goodputPlot({ rows, setup }: MeltMeasured, { rate }: Capacity): LinesPlot {
+  const loads = rows.map(row => row.multiple)
+  const [most, knee] = [Math.max(...loads), Math.min(1, Math.max(...loads))]
+  return {
+    kind: 'lines',
+    title: 'Goodput against offered load',
+    note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity beyond.',
+    x: { ...loadAxis, ticks: [...new Set(loads)].sort((a, b) => a - b) },
+    y: { label: `answers per second within ${formatChosen(setup.sloMs)}`, unit: 'rate' },
+    series: linesOver(rows, row => row.goodput),
+    guide: {
+      name: `ideal: what the app can do (${formatRate(rate)}/s)`,
+      points: [
+        [0, 0],
+        [knee, knee * rate],
+        [most, knee * rate],
+      ],
+    },
+  }
+}
+
+function overLoad({ rows, setup: { sloMs } }: MeltMeasured): LinesPlot[] {
+  const x = { ...loadAxis, ticks: [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b) }
+  const unserved = (row: Row): number => row.late + row.shedLate + row.failed + row.unsent + row.otherStatus
+  return [
+    {
+      kind: 'lines',
+      title: 'Latency of admitted requests',
+      note: 'p99 of answers 2xx/3xx.',
+      x,
+      y: { label: 'latency, log scale', unit: 'ms', scale: 'log' },
+      series: linesOver(rows, row => row.admittedMs.p99),
+      levels: [{ value: sloMs, name: 'SLO' }],
+    },
+    {
+      kind: 'lines',
+      title: 'Errors',
+      note: `Share of requests answered after ${formatChosen(sloMs)}, with an error, or not at all. A prompt refusal (503) is honest and not counted.`,
+      x,
+      y: { label: 'of the requests', unit: 'percent' },
+      series: linesOver(rows, row => (row.offered === 0 ? 0 : (100 * unserved(row)) / row.offered)),
+    },
+  ]
+}
+
+/** Second by second from the cold start, first round, a heading for each load. */
+function overTime(all: readonly StepResult[]): LinesPlot[] {
+  const byLoad = Map.groupBy(
+    all.filter(step => step.round === 1),
+    step => step.multiple,
+  )
+  return [...byLoad].flatMap(([multiple, steps]) => {
+    const plot = (
+      title: string,
+      unit: Unit,
+      points: (step: StepResult) => readonly (readonly [number, number | null])[],
+    ): LinesPlot => ({
+      kind: 'lines',
+      title,
+      fold: `At ${formatMultiple(multiple)}, second by second from the cold start`,
+      x: { label: 'when the request was due', unit: 's' },
+      y: { label: title, unit },
+      series: steps.map(step => ({ arm: step.arm, points: points(step) })),
+    })
+    return [
+      plot('Goodput', 'rate', step => step.seconds.map(each => [each.second, each.goodput])),
+      plot('Latency p99', 'ms', step => step.seconds.map(each => [each.second, each.admittedP99Ms])),
+      plot('Errors', 'rate', step =>
+        step.seconds.map(each => [each.second, each.late + each.shedLate + each.otherStatus + each.failed]),
+      ),
+      plot('Memory (rss)', 'MB', step => step.memory.map(each => [each.atMs / 1000, each.rssBytes / 1e6])),
+    ]
+  })
+}

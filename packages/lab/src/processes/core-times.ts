@@ -1,0 +1,27 @@
+/** How busy each core of this machine was over a stretch of time, by any process. Linux only; undefined elsewhere. */
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseCores } from './proc-stat.ts'
+
+export type CoreTimes = ReturnType<typeof parseCores>
+
+export async function readCores(): Promise<CoreTimes | undefined> {
+  if (process.platform !== 'linux') return undefined
+  return readFile('/proc/stat', 'utf8').then(parseCores, () => undefined)
+}
+
+/** Share (0..1) of the time between two readings that a core was busy. */
+export function busyShare(before: CoreTimes, after: CoreTimes, core: number): number {
+  const busy = (after[core]?.busyMs ?? 0) - (before[core]?.busyMs ?? 0)
+  const idle = (after[core]?.idleMs ?? 0) - (before[core]?.idleMs ?? 0)
+  return busy + idle <= 0 ? 0 : busy / (busy + idle)
+}
+
+/** Busy share of every core during the next `ms`. */
+export async function busyNow(ms: number, signal: AbortSignal): Promise<number[] | undefined> {
+  const before = await readCores()
+  if (before === undefined) return undefined
+  await sleep(ms, undefined, { signal })
+  const after = await readCores()
+  return after && before.map((_, core) => busyShare(before, after, core))
+}

@@ -1,0 +1,64 @@
+/** What each of some results found, beside what was published, as one Markdown page. Pure. */
+import { markdownCell, markdownTable } from './markdown-table.ts'
+import type { ScenarioResult, Table } from './result.ts'
+
+type Found = Omit<ScenarioResult, 'measured'>
+
+const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
+/** Tables longer than this are folded away. */
+const MOST_ROWS = 14
+
+/** `images`: the folder of the pictures, as the page links to it. */
+export function markdownPage(results: readonly Found[], images: string): string {
+  return `# Experiments
+
+Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
+reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
+Absolute figures belong to the machine named under each heading.
+
+| experiment | what it found | certified |
+| --- | --- | --- |
+${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${markdownCell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
+
+${results.map(result => section(result, images)).join('\n')}`
+}
+
+function section(result: Found, images: string): string {
+  const { name, title, story, plots, finding, published, verdicts, tables, printouts = [] } = result
+  const parts = [
+    `## ${name}`,
+    `**${title}.** ${story}`,
+    where(result),
+    ...(plots.length > 0 ? [`![${title}](${images}/experiment-${name}.svg)`] : []),
+    finding,
+  ]
+  if (published.length > 0) {
+    const rows = published.map(({ what, value }) => [what, value])
+    parts.push(markdownTable(['published', 'figure'], rows))
+  }
+  if (verdicts.length > 0) {
+    const rows = verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured])
+    parts.push(markdownTable(['expected', '', 'measured'], rows))
+  }
+  parts.push(...tables.map(table))
+  for (const { title: what, text } of printouts) parts.push(folded(what, `\`\`\`\n${text.trimEnd()}\n\`\`\``))
+  return `${parts.join('\n\n')}\n`
+}
+
+function where({ startedAt, elapsedMs, form, conditions, certified, why }: Found): string {
+  const { node, cores, cpu, commandLine } = conditions
+  const said = `\`${commandLine}\`, ${form} form, ${Math.round(elapsedMs / 1000)} s on ${startedAt.slice(0, 10)}; Node ${node}, ${cores} cores of ${cpu}.`
+  if (certified) return `${said} Certified.`
+  return `${said} Not certified:\n\n${why.map(reason => `- ${reason}`).join('\n')}`
+}
+
+function table({ title, note, columns, rows }: Table): string {
+  const cells = rows.map(row => row.cells)
+  const text = markdownTable(columns, cells)
+  const noted = note === undefined ? text : `${note}\n\n${text}`
+  return rows.length > MOST_ROWS ? folded(title, noted) : `**${title}**\n\n${noted}`
+}
+
+function folded(title: string, content: string): string {
+  return `<details><summary>${title}</summary>\n\n${content}\n\n</details>`
+}

@@ -1,0 +1,85 @@
+/** Where things go in a plot: scales, ticks, label distances. Pure numbers, no SVG. */
+import type { Axis } from './result.ts'
+
+export interface Scale {
+  /** From a value to a pixel. */
+  readonly to: (value: number) => number
+  readonly ticks: readonly number[]
+}
+
+const roomAbove = 1.08
+
+/** Upwards: from pixel `from` (zero, or a whole decade) to `until`, with some room above the highest value. */
+export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
+  if (axis.scale === 'log') {
+    const positive = values.filter(value => value > 0)
+    const low = Math.floor(Math.log10(positive.length === 0 ? 1 : Math.min(...positive)))
+    const high = Math.max(low + 1, Math.ceil(Math.log10(positive.length === 0 ? 10 : Math.max(...positive) * 1.02)))
+    return logarithmic(low, high, from, until)
+  }
+  // A share is seen against the whole.
+  const top = Math.max(0, ...values, axis.unit === 'percent' ? 100 : 0) * roomAbove || 1
+  return { to: value => from + ((until - from) * value) / top, ticks: ticksUpTo(top) }
+}
+
+/** Along the bottom: exactly as long as its values. */
+export function bottomScale(axis: Axis, values: readonly number[], from: number, until: number): Scale {
+  const positive = values.filter(value => value > 0)
+  if (axis.scale === 'log' && positive.length > 0) {
+    const scale = logarithmic(Math.log10(Math.min(...positive)), Math.log10(Math.max(...positive)), from, until)
+    return { ...scale, ticks: axis.ticks ?? scale.ticks }
+  }
+  const low = Math.min(0, ...values)
+  const high = values.length === 0 ? 1 : Math.max(...values)
+  const to = (value: number): number => from + ((until - from) * (value - low)) / (high - low || 1)
+  return { to, ticks: axis.ticks ?? ticksUpTo(high || 1) }
+}
+
+/** Between two powers of ten; its ticks are the whole ones. */
+function logarithmic(low: number, high: number, from: number, until: number): Scale {
+  const to = (value: number): number => {
+    const log = Math.max(low, Math.log10(Math.max(value, Number.MIN_VALUE)))
+    return from + ((until - from) * (log - low)) / (high - low || 1)
+  }
+  const first = Math.ceil(low)
+  return { to, ticks: Array.from({ length: Math.floor(high) - first + 1 }, (_, at) => 10 ** (first + at)) }
+}
+
+/** Round steps from 0 up to `most` at the highest: 1, 2 or 5 times a power of ten. */
+export function ticksUpTo(most: number): number[] {
+  const rough = Math.max(most, 1e-9) / 5
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map(factor => factor * power).find(candidate => candidate >= rough)!
+  const count = Math.floor(most / step + 1e-9)
+  return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)))
+}
+
+/** Leaves out ticks whose labels would touch, from the right, so that the last one keeps its label. */
+export function withoutTouching(ticks: readonly number[], to: (value: number) => number, gap: number): number[] {
+  const kept: number[] = []
+  for (const tick of ticks.toReversed()) if (kept.length === 0 || to(kept[0]!) - to(tick) >= gap) kept.unshift(tick)
+  return kept
+}
+
+/** Moves labels at least `gap` apart between `top` and `bottom`, keeping their order. */
+export function keepApart<T extends { readonly y: number }>(
+  labels: readonly T[],
+  top: number,
+  bottom: number,
+  gap: number,
+): T[] {
+  let limit = bottom
+  const upwards = labels
+    .toSorted((a, b) => b.y - a.y)
+    .map(label => {
+      const y = Math.min(label.y, limit)
+      limit = y - gap
+      return { ...label, y }
+    })
+  limit = top
+  return upwards.toReversed().map(label => {
+    const y = Math.max(label.y, limit)
+    limit = y + gap
+    return { ...label, y }
+  })
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { reasonsToDoubt } from '../../src/melt/doubts.ts'
+import type { StepResult } from '../../src/melt/measured.ts'
+import { madeMeasured } from './fixture.ts'
+
+const good = madeMeasured()
+
+test('a steady run leaves no doubt', () => {
+  assert.deepEqual(reasonsToDoubt(good), [])
+})
+
+for (const [what, doubted, words] of [
+  ['a core that changed speed', { ...good, spinPerMs: { before: 900_000, after: 800_000 } }, /changed speed by 11 %/],
+  [
+    'drift',
+    { ...good, capacity: { ...good.capacity!, after: 170, drift: 170 / 195 - 1 } },
+    /drifted by 13 %: 195\/s before, 170\/s after/,
+  ],
+] as const) {
+  test(`${what} is a reason`, () => {
+    const why = reasonsToDoubt(doubted)
+    assert.equal(why.length, 1)
+    assert.match(why[0]!, words)
+  })
+}
+
+test('the same reason of several steps is said once, with their names', () => {
+  const late = (step: StepResult): StepResult => ({
+    ...step,
+    generator: { ...step.generator, certified: false, why: ['the generator was late'] },
+  })
+  const steps = good.steps.map(step => (step.multiple === 10 && step.arm !== 'bare' ? late(step) : step))
+  assert.deepEqual(reasonsToDoubt({ ...good, steps }), ['protected 10x, toobusy-js 10x: the generator was late'])
+})
