@@ -3,6 +3,7 @@
  * tuned on. Virtual time; under a minute.
  *
  *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh] [--each]
+ *                                    [--law Vegas,Gradient2]
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
@@ -11,14 +12,15 @@
  * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
  *
  * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
- * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario.
+ * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--law` runs
+ * rivals (sim/laws) behind the same gate and queue.
  */
-import { ConcurrencyLimiter } from '../packages/meltproof/src/admission/concurrency-limiter.ts'
 import { COLD_STARTS } from '../packages/meltproof/sim/cold-starts.ts'
 import { DEVELOPMENT } from '../packages/meltproof/sim/development.ts'
 import { shareOfIdeal, shedShare } from '../packages/meltproof/sim/figures.ts'
 import { FRESH } from '../packages/meltproof/sim/fresh.ts'
 import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
+import { LAWS } from '../packages/meltproof/sim/laws/all.ts'
 import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../packages/meltproof/sim/service.ts'
 import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
@@ -39,6 +41,7 @@ const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2,3' },
   set: { type: 'string' },
   each: { type: 'boolean', default: false },
+  law: { type: 'string', default: 'meltproof' },
 })
 const seeds = options.values.seeds.split(',').map(Number)
 if (seeds.some(seed => !Number.isSafeInteger(seed)))
@@ -52,10 +55,8 @@ interface Outcome {
   readonly shed: number
 }
 
-function outcomeOf(scenario: Scenario): Outcome {
-  const runs = seeds.map(seed =>
-    simulate(scenario.workload, { seconds: scenario.seconds, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }),
-  )
+function outcomeOf(scenario: Scenario, law: string): Outcome {
+  const runs = seeds.map(seed => simulate(scenario.workload, { seconds: scenario.seconds, seed, law: LAWS[law]! }))
   const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
   return {
     name: scenario.name,
@@ -66,12 +67,14 @@ function outcomeOf(scenario: Scenario): Outcome {
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-const rows = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[]).map(set => {
-  const outcomes = SETS[set].map(outcomeOf)
+const sets = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[])
+const laws = options.chosen('law', Object.keys(LAWS))
+const rowOf = (law: string, set: keyof typeof SETS): string[] => {
+  const outcomes = SETS[set].map(scenario => outcomeOf(scenario, law))
   if (options.values.each) {
     for (const { name, noShed, good, shed } of outcomes) {
       console.log(
-        `${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
+        `${law}, ${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
       )
     }
   }
@@ -81,11 +84,15 @@ const rows = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[]).m
   const below = overloaded.filter(each => each.good < 0.75).length
   const worst = overloaded[0]
   return [
+    law,
     set,
     worst === undefined ? '-' : `${percent(mean)} of ${overloaded.length}`,
     worst === undefined ? '-' : `${percent(worst.good)} (${worst.name})`,
     String(below),
     `${ample.filter(each => each.shed > FALSE_SHEDS).length} of ${ample.length}`,
   ]
-})
-console.log(markdownTable(['scenarios', 'goodput, mean of the ideal', 'worst', 'below 75 %', 'false sheds in'], rows))
+}
+const rows = laws.flatMap(law => sets.map(set => rowOf(law, set)))
+console.log(
+  markdownTable(['limiter', 'scenarios', 'goodput, mean of the ideal', 'worst', 'below 75 %', 'false sheds in'], rows),
+)
