@@ -7,7 +7,19 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope', 'route', 'handler-end']
+const VOCABULARY = [
+  'bound-client',
+  'channels',
+  'clock',
+  'errors',
+  'handler-end',
+  'options',
+  'origin',
+  'record',
+  'recorded-call',
+  'route',
+  'scope',
+]
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -29,6 +41,9 @@ const RULES: Readonly<Record<string, Rules>> = {
       route: [],
       'handler-end': [],
       channels: ['record'],
+      origin: [],
+      'recorded-call': ['channels', 'clock', 'record', 'scope'],
+      'bound-client': ['errors', 'options'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
       adapters: VOCABULARY,

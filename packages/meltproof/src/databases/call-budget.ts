@@ -7,20 +7,17 @@ import { DeadlineExceededError, type DeadlinePhase } from '../deadline/deadline-
 const LEAST_MS = 1
 
 /**
- * Opens a budget of `limitMs` at most, or throws when there is no time left to even start. `parent`: null for none.
- *
- * @throws DeadlineExceededError phase `refused`, or the reason for which the budget around has ended.
+ * Opens a budget of `limitMs` at most. `parent`: null for none. Where no time is left to even start, gives what the
+ * call is refused with: a DeadlineExceededError of phase `refused`, or the reason for which the budget around has ended.
  */
 export function openCallBudget(
   limitMs: number,
   phase: DeadlinePhase,
   what: string,
   parent: Budget | null | undefined = currentBudget(),
-): Budget {
-  if (parent?.reason !== undefined) throw parent.reason
+): Budget | Error {
+  if (parent?.reason !== undefined) return parent.reason
   const budget = new Budget(limitMs, { parent: parent ?? undefined, phase, what })
-  if (budget.limitMs < LEAST_MS) {
-    throw new DeadlineExceededError({ phase: 'refused', limitMs: budget.limitMs, waitedMs: 0, ownStallMs: 0, what })
-  }
-  return budget
+  if (budget.limitMs >= LEAST_MS) return budget
+  return new DeadlineExceededError({ phase: 'refused', limitMs: budget.limitMs, waitedMs: 0, ownStallMs: 0, what })
 }

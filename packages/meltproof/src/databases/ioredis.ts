@@ -4,13 +4,12 @@
  *
  * Patches the instance it is given.
  */
-import type { Budget } from '../deadline/budget.ts'
+import { markBound, unknownClient } from '../bound-client.ts'
+import { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { show } from '../options.ts'
 import { checkCommandOptions } from './bound-options.ts'
 import { openCallBudget } from './call-budget.ts'
-import { notRecognised } from './discarded.ts'
-import { noteCall } from './note-call.ts'
+import { recordCall } from './record-call.ts'
 
 export interface BoundRedisOptions {
   /**
@@ -31,9 +30,8 @@ export interface BoundRedisOptions {
  */
 export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
   const { commandMs } = checkCommandOptions('bound(client, options)', options)
-  if (!isRedis(client)) throw notRecognised('ioredis', 'a client of the package ioredis (5 or later)', show(client))
-  if (BOUND in client) return client
-  Object.defineProperty(client, BOUND, { value: true })
+  if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
+  if (!markBound(client)) return client
   const original = client.sendCommand
   const seen = new WeakSet<Command>()
   const redis: Redis = client
@@ -45,25 +43,20 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
     // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? null : (currentBudget() ?? null)
     if (limitMs === Number.POSITIVE_INFINITY && parent === null) return original.call(redis, command, stream)
-    let budget: Budget
-    try {
-      budget = openCallBudget(limitMs, 'command', `the Redis command ${command.name.toUpperCase()}`, parent)
-    } catch (error) {
+    const name = command.name.toUpperCase()
+    const budget = openCallBudget(limitMs, 'command', `the Redis command ${name}`, parent)
+    if (!(budget instanceof Budget)) {
       // One of a transaction has to be sent with the others, or their answers would be taken for one another's.
-      if (stream === undefined) {
-        command.reject(error)
-        return command.promise
-      }
-      const sent = original.call(redis, command, stream)
-      command.reject(error)
+      const sent = stream === undefined ? command.promise : original.call(redis, command, stream)
+      command.reject(budget)
       return sent
     }
     budget.onEnd(reason => command.reject(reason))
     const { host, port, db } = redis.options
-    const noted = noteCall('redis', { host, port, database: db }, command.name.toUpperCase())
+    const record = recordCall('redis', { host, port, database: db }, name)
     const over = (error?: unknown): void => {
       budget.settle()
-      noted?.end(error)
+      record?.end(error)
     }
     command.promise.then(() => over(), over)
     return original.call(redis, command, stream)
@@ -90,8 +83,6 @@ function isRedis(value: object): value is Redis {
   const { sendCommand, status, options } = value as Partial<Redis>
   return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
 }
-
-const BOUND = Symbol.for('meltproof.bound')
 
 /** What ioredis sends by itself until a connection is ready; failing one would break the connection. */
 const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])

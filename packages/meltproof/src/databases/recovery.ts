@@ -13,7 +13,7 @@ import type { CancellationOutcome } from './cancellations.ts'
  * How long to wait for each answer, ms. A database looks for interrupts every few milliseconds; what takes longer than
  * this is stuck where it does not look, or the cancel went to nobody.
  */
-export const PATIENCE_MS = 2000
+const PATIENCE_MS = 2000
 
 export interface RecoveryHooks {
   /**
@@ -25,8 +25,8 @@ export interface RecoveryHooks {
   probe(): Promise<unknown>
   /** It may be used again. */
   recovered(): void
-  /** The answer is overdue. It can still recover until {@link Recovery.stop}, unless `final`. */
-  lost(final: boolean): void
+  /** The answer is overdue. It may still recover until {@link Recovery.stop}. */
+  lost(): void
 }
 
 export class Recovery {
@@ -75,7 +75,7 @@ export class Recovery {
     this.#mayStrike = outcome !== 'unsent'
     if (outcome === 'unknown') {
       this.stop()
-      this.#hooks.lost(true)
+      this.#hooks.lost()
     } else if (this.#running) this.#watch()
     else this.#advance()
   }
@@ -101,6 +101,6 @@ export class Recovery {
 
   #watch(): void {
     this.#timer?.cancel()
-    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost(false))
+    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost())
   }
 }

@@ -9,7 +9,6 @@ const BRAND = Symbol.for('meltproof.deadline-exceeded')
  * - `refused`: nothing was started, the budget was already too small;
  * - `work`: a callback of `within()`; `handler`: the answer of a request handler;
  * - `connect` (name lookup and TLS included), `first-byte`, `idle`, `drip` (bytes came, too slowly), `total`: an HTTP call;
- * - `slot`: a place among the calls one dependency may have at once;
  * - `acquire`: a connection of a pool; `query`: a database's answer; `command`: a cache's answer.
  */
 export type DeadlinePhase =
@@ -21,7 +20,6 @@ export type DeadlinePhase =
   | 'idle'
   | 'drip'
   | 'total'
-  | 'slot'
   | 'acquire'
   | 'query'
   | 'command'
@@ -78,7 +76,6 @@ const WAITED_FOR: Readonly<Record<Exclude<DeadlinePhase, 'refused'>, string>> = 
   idle: 'the next byte of the answer',
   drip: 'an answer that only trickled in',
   total: 'the whole answer',
-  slot: 'a place among its calls in flight',
   acquire: 'a free connection of the pool',
   query: 'the result of the query',
   command: 'the answer to the command',

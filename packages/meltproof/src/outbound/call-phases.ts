@@ -110,9 +110,9 @@ export class CallPhases {
   /** The earliest time a limit can fall due: all of it fair, and no further sign of life. */
   nextMs(): number {
     const limits = this.#limits
-    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + bound(limits.totalMs)
-    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + bound(limits.connectMs))
-    else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + bound(limits.firstByteMs))
+    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + orNever(limits.totalMs)
+    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + orNever(limits.connectMs))
+    else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + orNever(limits.firstByteMs))
     else {
       next = Math.min(next, this.#lastMs + this.#idleMs())
       if (this.#rated()) next = Math.min(next, this.#windowStartMs + RATE_WINDOW_MS)
@@ -131,18 +131,18 @@ export class CallPhases {
       inMs = Math.min(inMs, leftMs)
       return false
     }
-    if (!this.#unlimited() && passed(this.#startMs, bound(totalMs))) return expiry('total', totalMs)
+    if (!this.#unlimited() && passed(this.#startMs, orNever(totalMs))) return expiry('total', totalMs)
     if (this.#stage === 'connect') {
-      if (passed(this.#startMs, bound(connectMs))) return expiry('connect', connectMs)
+      if (passed(this.#startMs, orNever(connectMs))) return expiry('connect', connectMs)
     } else if (this.#stage === 'head') {
-      if (passed(this.#lastMs, bound(firstByteMs))) {
+      if (passed(this.#lastMs, orNever(firstByteMs))) {
         const { awaitingCaller, sentBytes } = progress
         if (this.#sentMs < Number.POSITIVE_INFINITY || (!awaitingCaller && sentBytes === this.#sentBytes))
           return expiry('first-byte', firstByteMs)
         // It is known only now that the request got on, so the peer gets a whole limit from here.
         this.#sentBytes = sentBytes
         this.#lastMs = nowMs
-        passed(nowMs, bound(firstByteMs))
+        passed(nowMs, orNever(firstByteMs))
       }
     } else {
       if (progress.paused) this.paused()
@@ -156,7 +156,7 @@ export class CallPhases {
       }
       if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
         const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
-        const due = (bound(this.#limits.minBytesPerSecond) * fairMs) / 1000
+        const due = (orNever(this.#limits.minBytesPerSecond) * fairMs) / 1000
         if (!this.#pausedInWindow && this.#windowBytes < due) return expiry('drip', RATE_WINDOW_MS)
         this.#windowStartMs = nowMs
         this.#windowBytes = 0
@@ -188,7 +188,7 @@ export class CallPhases {
   }
 
   #idleMs(): number {
-    return bound(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
+    return orNever(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
   }
 
   /** An event stream may be as slow as it likes. */
@@ -202,10 +202,10 @@ export class CallPhases {
   }
 }
 
-function bound(limit: number | false): number {
+function orNever(limit: number | false): number {
   return limit === false ? Number.POSITIVE_INFINITY : limit
 }
 
 function expiry(expired: CallPhase, limit: number | false): CallVerdict {
-  return { expired, limitMs: bound(limit) }
+  return { expired, limitMs: orNever(limit) }
 }

@@ -11,6 +11,8 @@ import { MeltproofError } from '../errors.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
+import { isEventStream } from './event-stream.ts'
+import { failOpen, type Guarded } from './fail-open.ts'
 import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
 const NO_CREDIT = { creditCapMs: 0 } as const
@@ -22,17 +24,19 @@ export interface Carrier {
   progress(): CallProgress
 }
 
-/** What all calls of one `install()` share. */
+/** What all calls of one `install()` or `bound()` share. */
 export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
+  readonly guarded: Guarded
   /** False once the bounds are taken off: nobody reports how the calls in flight get on any more. */
   active = true
-  /** Tells the first call that is bounded. */
+  /** Called at the first call that is bounded. */
   #onFirst: (() => void) | undefined
 
-  constructor(limits: LimitTable, onFirst?: () => void) {
+  constructor(limits: LimitTable, onFailure: (error: unknown) => void, onFirst?: () => void) {
     this.limits = limits
+    this.guarded = failOpen(onFailure)
     this.#onFirst = onFirst
   }
 
@@ -43,11 +47,8 @@ export class Bounds {
   begin(origin: string, carrier: Carrier): OutboundCall | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false) return undefined
-    if (this.#onFirst !== undefined) {
-      const tell = this.#onFirst
-      this.#onFirst = undefined
-      tell()
-    }
+    this.#onFirst?.()
+    this.#onFirst = undefined
     const budget = currentBudget()
     if (budget !== undefined && budget.remainingMs() <= 0) {
       return new DeadlineExceededError(
@@ -120,22 +121,27 @@ export class OutboundCall {
   }
 
   connected(): void {
-    this.#phases.connected(now())
-    this.#hurry()
+    this.#guarded(() => {
+      this.#phases.connected(now())
+      this.#hurry()
+    })
   }
 
   sent(): void {
-    this.#phases.sent(now())
+    this.#guarded(() => this.#phases.sent(now()))
   }
 
-  head(eventStream: boolean): void {
-    const nowMs = now()
-    this.#phases.head(nowMs, eventStream, lainSince(nowMs))
-    this.#hurry()
+  /** The head of the answer is here. */
+  head(headers: Parameters<typeof isEventStream>[0]): void {
+    this.#guarded(() => {
+      const nowMs = now()
+      this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))
+      this.#hurry()
+    })
   }
 
   chunk(bytes: number): void {
-    this.#phases.chunk(now(), bytes)
+    this.#guarded(() => this.#phases.chunk(now(), bytes))
   }
 
   paused(): void {
@@ -146,10 +152,16 @@ export class OutboundCall {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#timer?.cancel()
-    this.#timer = undefined
-    if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
-    if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
+    this.#guarded(() => {
+      this.#timer?.cancel()
+      this.#timer = undefined
+      if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
+      if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
+    })
+  }
+
+  #guarded(work: () => void): void {
+    this.#bounds.guarded(work)
   }
 
   /** A limit that falls due before the timer does moves it; one that is due later waits for it to fire. */

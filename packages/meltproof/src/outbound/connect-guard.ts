@@ -42,7 +42,7 @@ type Connecting = Socket & { connecting: boolean; _handle: Handle | null }
 /** Guards every connection that is opened until the returned function is called. */
 export function guardConnects(guarded: Guarded): () => void {
   const onSocket = (message: unknown): void => {
-    guarded(() => guard((message as { socket: Connecting }).socket, guarded), undefined)
+    guarded(() => guard((message as { socket: Connecting }).socket, guarded))
   }
   subscribe(CLIENT_SOCKET, onSocket)
   return () => unsubscribe(CLIENT_SOCKET, onSocket)
@@ -66,7 +66,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
           return connect.call(handle, request, ...address)
         }
       }
-    }, undefined)
+    })
   }
   const onTimeout = (): void => {
     guarded(() => {
@@ -95,7 +95,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
           }),
         )
       })
-    }, undefined)
+    })
   }
   const done = (): void => {
     socket.removeListener('connectionAttempt', onAttempt)

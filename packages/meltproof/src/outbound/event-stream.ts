@@ -1,18 +1,20 @@
-/** Whether a response is an event stream, which is meant to stay open. Pure. */
+/** Whether an answer is an event stream, which is meant to stay open. Pure. */
 
-export const EVENT_STREAM = 'text/event-stream'
-export const CONTENT_TYPE = 'content-type'
+const CONTENT_TYPE = 'content-type'
 
 /**
- * Of raw headers: name, value, name, value; Buffers from undici, strings from node:http. Not of parsed ones: Node parses
- * them when they are first asked for, and most callers never ask.
+ * Of parsed headers, or of raw ones (name, value, name, value; Buffers from undici, strings from node:http): Node
+ * parses those only when they are asked for, and most callers never ask.
  */
-export function isRawEventStream(headers: readonly unknown[]): boolean {
+export function isEventStream(headers: Readonly<Record<string, unknown>> | readonly unknown[]): boolean {
+  return String(contentType(headers) ?? '').startsWith('text/event-stream')
+}
+
+function contentType(headers: Readonly<Record<string, unknown>> | readonly unknown[]): unknown {
+  if (!Array.isArray(headers)) return (headers as Readonly<Record<string, unknown>>)[CONTENT_TYPE]
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as { readonly length: number }
-    if (name.length === CONTENT_TYPE.length && String(name).toLowerCase() === CONTENT_TYPE) {
-      return String(headers[i + 1]).startsWith(EVENT_STREAM)
-    }
+    if (name.length === CONTENT_TYPE.length && String(name).toLowerCase() === CONTENT_TYPE) return headers[i + 1]
   }
-  return false
+  return undefined
 }

@@ -1,15 +1,11 @@
-/**
- * What happens when something inside the outbound bounds throws: the calls go on as they would without us, and it is
- * said once. Errors of the app or of its client never come here.
- */
+/** Runs work of ours inside somebody else's call: what it throws fails no call, and is told once. */
 
-/** Runs `work` of ours; what it throws is told to `onFailure` and `otherwise` is returned. */
-export type Guarded = <R>(work: () => R, otherwise: R) => R
+export type Guarded = <R>(work: () => R) => R | undefined
 
-/** The first failure calls `onFailure`; the further ones are the same news. */
+/** The first failure calls `onFailure`. */
 export function failOpen(onFailure: (error: unknown) => void): Guarded {
   let failed = false
-  return (work, otherwise) => {
+  return work => {
     try {
       return work()
     } catch (error) {
@@ -17,7 +13,7 @@ export function failOpen(onFailure: (error: unknown) => void): Guarded {
         failed = true
         onFailure(error)
       }
-      return otherwise
+      return undefined
     }
   }
 }

@@ -89,7 +89,7 @@ function wrap(base: DispatcherBase, around: Around, active: () => boolean): () =
       (o, h) => Reflect.apply(original, this, [o, h]),
       options,
       handler,
-      () => originOf(this),
+      () => originOfDispatcher(this),
     )
   }
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
@@ -99,8 +99,8 @@ function wrap(base: DispatcherBase, around: Around, active: () => boolean): () =
   }
 }
 
-/** A Pool or Client keeps its URL under a symbol of its own. */
-function originOf(dispatcher: object): string | undefined {
+/** Of a Pool or Client, which keeps its URL under a symbol. */
+export function originOfDispatcher(dispatcher: object): string | undefined {
   for (const symbol of Object.getOwnPropertySymbols(dispatcher)) {
     if (symbol.description !== 'url') continue
     const url = (dispatcher as Record<symbol, unknown>)[symbol]

@@ -1,9 +1,9 @@
 /**
  * The limits of outbound calls: defaults, per-origin overrides, and which of them one call gets. Pure.
  */
-import { allowedOrigins, type OriginTest } from '../deadline/allowed-origins.ts'
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
-import { checkNumber, invalidOption, rejectUnknown, show } from '../options.ts'
+import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
 export interface CallLimits {
@@ -89,65 +89,40 @@ const LONGEST_MS = 2 ** 31 - 1
 const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'eventStreamIdleMs'] as const
 const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight']
 
-/** Limits resolved per origin are remembered for this many origins, then the memory starts anew. */
-const REMEMBERED_ORIGINS = 1_000
-
-interface Wildcard {
-  readonly scheme: string
-  /** With its leading dot: `.amazonaws.com`. */
-  readonly suffix: string
-  readonly port: string
-  readonly limits: CallLimits | false
-}
+const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
 /** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
-  readonly #exact: Map<string, CallLimits | false> = new Map()
-  readonly #wildcards: Wildcard[] = []
-  readonly #resolved: Map<string, CallLimits | false> = new Map()
-  readonly #isTold: OriginTest | undefined
+  readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
+  readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
   /** Throws for an unknown option, a value out of range or a malformed origin. */
   constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      invalidOption('the limits of install()', 'an object such as { totalMs: 5000 }', options)
+      invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
     rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellDeadlineTo', 'deadlineHeaders'])
-    const { origins = {}, tellDeadlineTo, deadlineHeaders, ...everywhere } = options
-    this.#isTold = tellDeadlineTo === undefined ? undefined : allowedOrigins('tellDeadlineTo', tellDeadlineTo)
-    this.#deadlineHeaders =
-      deadlineHeaders === undefined
-        ? DEADLINE_HEADERS.slice(0, 1)
-        : checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
+    const { origins = {}, tellDeadlineTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
     for (const [origin, given] of Object.entries(origins)) {
-      const limits = given === false ? false : this.#override(origin, given)
-      const wildcard = /^(https?):\/\/\*(\.[^/:*]+)(?::(\d+))?\/?$/i.exec(origin)
-      if (wildcard !== null) {
-        const [, scheme = '', suffix = '', port = ''] = wildcard
-        this.#wildcards.push({ scheme: `${scheme.toLowerCase()}:`, suffix: suffix.toLowerCase(), port, limits })
-      } else this.#exact.set(exactOrigin(origin), limits)
+      this.#limits.set('a key of origins', origin, given === false ? false : this.#override(origin, given))
     }
-    this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
+    if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
+    for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
+    this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
-  /** The limits of a normalised origin (`https://host[:port]`, or `unix:/path`); false when it is left alone. */
+  /** The limits of a normalised origin (origin.ts); false when it is left alone. */
   of(origin: string): CallLimits | false {
-    let limits = this.#resolved.get(origin)
-    if (limits === undefined) {
-      limits = this.#exact.get(origin) ?? this.#wild(origin) ?? this.everywhere
-      if (this.#resolved.size >= REMEMBERED_ORIGINS) this.#resolved.clear()
-      this.#resolved.set(origin, limits)
-    }
-    return limits
+    return this.#limits.of(origin) ?? this.everywhere
   }
 
   /** What an origin is told of the time it has; nothing unless the operator said so. */
   deadlineFields(origin: string, leftMs: number): Fields {
-    if (this.#isTold?.(origin) !== true) return []
+    if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
       const value = formatDeadline(leftMs, format)
       return value === undefined ? [] : [[name, value] as const]
@@ -159,15 +134,6 @@ export class LimitTable {
       invalidOption(`origins['${origin}']`, 'an object of limits, or false', given)
     rejectUnknown(`origins['${origin}']`, given, NAMES)
     return checkLimits(`origins['${origin}'].`, given, this.everywhere)
-  }
-
-  #wild(origin: string): CallLimits | false | undefined {
-    if (this.#wildcards.length === 0) return undefined
-    const url = URL.parse(origin)
-    if (url === null) return undefined
-    return this.#wildcards.find(
-      ({ scheme, suffix, port }) => url.protocol === scheme && url.port === port && url.hostname.endsWith(suffix),
-    )?.limits
   }
 }
 
@@ -183,17 +149,4 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
     } else limits[name] = checkNumber(prefix + name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
   }
   return limits as unknown as CallLimits
-}
-
-function exactOrigin(text: string): string {
-  if (text.startsWith('unix:/')) return text
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    invalidOption(
-      'a key of origins',
-      "an origin such as 'https://api.example.com', 'https://*.example.com' or 'unix:/path'",
-      show(text).slice(1, -1),
-    )
-  }
-  return url.origin
 }

@@ -11,11 +11,10 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
+import { originOf } from '../origin.ts'
 import { missing } from './add-fields.ts'
 import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
-import { isRawEventStream } from './event-stream.ts'
-import type { Guarded } from './fail-open.ts'
 
 const CREATED = 'http.client.request.created'
 const RESPONSE = 'http.client.response.finish'
@@ -29,24 +28,24 @@ type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 /** Bounds requests until the returned function is called; those in flight by then go on without bounds. */
-export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
+export function boundNodeHttp(bounds: Bounds): () => void {
   const onCreated = (message: unknown): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const { request } = message as { request: Request }
-      const carrier = new RequestCarrier(request, guarded)
+      const carrier = new RequestCarrier(request, bounds)
       const begun = bounds.begin(originOf(request), carrier)
       if (begun instanceof Error) carrier.refuse(begun)
       else if (begun !== undefined) carrier.follow(begun)
-    }, undefined)
+    })
   }
   const onResponse = (message: unknown): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const { request, response } = message as { request: Request; response: Response }
       request[CARRIER]?.responded(response)
-    }, undefined)
+    })
   }
   const onFailed = (message: unknown): void => {
-    ;(message as { request: Request }).request[CARRIER]?.end()
+    ;(message as { request: Request }).request[CARRIER]?.call?.end()
   }
   subscribe(CREATED, onCreated)
   subscribe(RESPONSE, onResponse)
@@ -64,22 +63,22 @@ function onSocket(this: Request, socket: Socket): void {
 }
 
 function onFinish(this: Request): void {
-  this[CARRIER]?.sent()
+  this[CARRIER]?.call?.sent()
 }
 
 function onClose(this: Request): void {
-  this[CARRIER]?.end()
+  this[CARRIER]?.call?.end()
 }
 
 const { push: originalPush } = Readable.prototype
 
 /** The parser hands every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
 function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const carrier = this[CARRIER]
-  if (chunk === null) carrier?.end()
-  else carrier?.chunk((chunk as Uint8Array).length)
+  const call = this[CARRIER]?.call
+  if (chunk === null) call?.end()
+  else call?.chunk((chunk as Uint8Array).length)
   const flows = originalPush.call(this, chunk, encoding)
-  if (!flows && chunk !== null) carrier?.paused()
+  if (!flows && chunk !== null) call?.paused()
   return flows
 }
 
@@ -87,19 +86,19 @@ const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: tr
 
 class RequestCarrier implements Carrier {
   readonly #request: Request
-  readonly #guarded: Guarded
-  #call: OutboundCall | undefined
+  readonly #bounds: Bounds
+  call: OutboundCall | undefined
   #response: IncomingMessage | undefined
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
 
-  constructor(request: Request, guarded: Guarded) {
+  constructor(request: Request, bounds: Bounds) {
     this.#request = request
-    this.#guarded = guarded
+    this.#bounds = bounds
   }
 
   follow(call: OutboundCall): void {
-    this.#call = call
+    this.call = call
     const request = this.#request
     request[CARRIER] = this
     const fields = call.deadlineFields()
@@ -114,7 +113,7 @@ class RequestCarrier implements Carrier {
   }
 
   responded(response: Response): void {
-    const call = this.#call
+    const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
     // Somebody else's push() is somebody else's business: then a body is bounded in total only.
@@ -122,41 +121,13 @@ class RequestCarrier implements Carrier {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
     }
-    call.head(isRawEventStream(response.rawHeaders))
-  }
-
-  sent(): void {
-    try {
-      this.#call?.sent()
-    } catch (error) {
-      this.#failed(error)
-    }
-  }
-
-  chunk(bytes: number): void {
-    try {
-      this.#call?.chunk(bytes)
-    } catch (error) {
-      this.#failed(error)
-    }
-  }
-
-  paused(): void {
-    this.#call?.paused()
-  }
-
-  end(): void {
-    try {
-      this.#call?.end()
-    } catch (error) {
-      this.#failed(error)
-    }
+    call.head(response.rawHeaders)
   }
 
   /** Ends a request that must not start, while its connection is not taken yet. */
   refuse(error: Error): void {
     this.#request.destroy(error)
-    nextTick(() => this.#guarded(() => tellQueued(this.#request, error), undefined))
+    nextTick(() => this.#bounds.guarded(() => tellQueued(this.#request, error)))
   }
 
   fail(error: Error): void {
@@ -192,28 +163,22 @@ class RequestCarrier implements Carrier {
   }
 
   gotSocket(socket: Socket): void {
-    this.#guarded(() => {
+    this.#bounds.guarded(() => {
       if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
         this.#connected(socket)
         return
       }
       // A TLSSocket that connects says 'secureConnect' once it can be used.
       const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
-      const ready = (): void => this.#guarded(() => this.#connected(socket), undefined)
+      const ready = (): void => this.#bounds.guarded(() => this.#connected(socket))
       socket.once(event, ready)
       this.#request.once('close', () => socket.removeListener(event, ready))
-    }, undefined)
-  }
-
-  #failed(error: unknown): void {
-    this.#guarded(() => {
-      throw error
-    }, undefined)
+    })
   }
 
   #connected(socket: Socket): void {
     this.#sentBefore = socket.bytesWritten - socket.writableLength
-    this.#call?.connected()
+    this.call?.connected()
   }
 }
 
@@ -235,27 +200,4 @@ function tellQueued(request: ClientRequest, error: Error): void {
     })
     return
   }
-}
-
-/** What the request is for: the Host header says it with its port; a socket path stands for itself. */
-function originOf(request: ClientRequest): string {
-  const { protocol, host, socketPath } = request as ClientRequest & { socketPath?: string }
-  if (typeof socketPath === 'string') return `unix:${socketPath}`
-  const header = request.getHeader('host')
-  const authority = typeof header === 'string' && header !== '' ? header : host
-  for (const known of lately) if (known.authority === authority && known.protocol === protocol) return known.origin
-  const origin = originFor(protocol, authority)
-  lately[latelyAt++ % MOST_LATELY] = { protocol, authority, origin }
-  return origin
-}
-
-/** Two strings to compare cost less than one to make, and to look up four times. Services call few origins. */
-const MOST_LATELY = 8
-const lately: { readonly protocol: string; readonly authority: string; readonly origin: string }[] = []
-let latelyAt = 0
-
-function originFor(protocol: string, authority: string): string {
-  const defaultPort = protocol === 'https:' ? ':443' : ':80'
-  const bare = authority.endsWith(defaultPort) ? authority.slice(0, -defaultPort.length) : authority
-  return `${protocol}//${bare.toLowerCase()}`
 }

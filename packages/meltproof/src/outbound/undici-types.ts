@@ -45,4 +45,4 @@ export interface Controller {
   abort(reason: Error): void
 }
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>

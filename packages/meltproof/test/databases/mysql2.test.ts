@@ -265,6 +265,17 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
   }),
 )
 
+test('a connection that comes when nobody waits any more goes back to the pool', { skip }, () =>
+  withPool({ connectionLimit: 1, queueLimit: 10 }, async pool => {
+    bound(pool, { acquireMs: 100 })
+    const held = await pool.getConnection()
+    assert.ok((await rejection(pool.getConnection())) instanceof DeadlineExceededError)
+    held.release()
+    await sleep(20) // it comes now
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+  }),
+)
+
 test('anything else is refused with a sentence', () => {
   for (const other of [{}, { query() {} }, []]) {
     assert.throws(() => bound(other), /needs a pool or connection of the package mysql2 \(version 3\); got/)
