@@ -3,9 +3,9 @@
  * when its pool gets it back.
  */
 import { Budget } from '../deadline/budget.ts'
+import { openBudget } from '../deadline/open-budget.ts'
 import { MeltproofError } from '../errors.ts'
 import type { BoundPool } from './bound-pool.ts'
-import { openCallBudget } from './call-budget.ts'
 import { type Cancellation, loneCancellations } from './cancellations.ts'
 import { Recovery } from './recovery.ts'
 
@@ -22,7 +22,7 @@ export abstract class BoundConnection<Connection> {
   readonly #database: string
   readonly #queryMs: number
   #giveBack: ((error?: unknown) => void) | undefined
-  #stopReplacing: (() => void) | undefined
+  #stopReplacing: (() => boolean) | undefined
 
   constructor(database: string, queryMs: number) {
     this.#database = database
@@ -42,7 +42,7 @@ export abstract class BoundConnection<Connection> {
   /** The budget of a query, or what the query is refused with. */
   protected openBudget(): Budget | Error {
     if (this.discarded !== undefined) return this.discardedError(this.discarded)
-    const budget = openCallBudget(this.#queryMs, 'query', `a ${this.#database} query`)
+    const budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${this.#database} query` })
     if (!(budget instanceof Budget)) this.reason = budget
     return budget
   }

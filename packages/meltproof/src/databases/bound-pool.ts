@@ -1,7 +1,7 @@
 /** What a pool under bound() and the connections it gives out share. */
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
-import { openCallBudget } from './call-budget.ts'
+import { openBudget } from '../deadline/open-budget.ts'
 import { Cancellations } from './cancellations.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { Replacements } from './replacements.ts'
@@ -32,7 +32,7 @@ export class BoundPool<Connection> {
 
   /** Calls once: with a connection, or with why there is none. */
   acquire(called: (error: Error | undefined, connection?: Connection) => void): void {
-    const budget = openCallBudget(this.#acquireMs, 'acquire', `a ${this.#database} connection`)
+    const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (budget instanceof Budget) this.line.wait(budget, called)
     else nextTick(called, budget)
   }

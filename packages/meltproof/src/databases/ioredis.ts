@@ -6,9 +6,9 @@
  */
 import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
+import { openBudget } from '../deadline/open-budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { checkCommandOptions } from './bound-options.ts'
-import { openCallBudget } from './call-budget.ts'
 import { recordCall } from './record-call.ts'
 
 export interface BoundRedisOptions {
@@ -41,10 +41,10 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
     seen.add(command)
     const limitMs = waitsOnPurpose(command) ? Number.POSITIVE_INFINITY : commandMs
     // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
-    const parent = redis.options.enableAutoPipelining === true ? null : (currentBudget() ?? null)
-    if (limitMs === Number.POSITIVE_INFINITY && parent === null) return original.call(redis, command, stream)
+    const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
+    if (limitMs === Number.POSITIVE_INFINITY && parent === undefined) return original.call(redis, command, stream)
     const name = command.name.toUpperCase()
-    const budget = openCallBudget(limitMs, 'command', `the Redis command ${name}`, parent)
+    const budget = openBudget(limitMs, { phase: 'command', what: `the Redis command ${name}`, parent })
     if (!(budget instanceof Budget)) {
       // One of a transaction has to be sent with the others, or their answers would be taken for one another's.
       const sent = stream === undefined ? command.promise : original.call(redis, command, stream)

@@ -7,9 +7,9 @@
 import { nextTick } from 'node:process'
 import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
+import { openBudget } from '../deadline/open-budget.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
-import { openCallBudget } from './call-budget.ts'
 import { BoundClient, callbackOrPromise } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
 
@@ -84,7 +84,7 @@ function boundConnect(client: PgClient, options: CheckedDatabaseOptions): void {
   if (!markBound(client)) return
   const original = client.connect.bind(client)
   const connect = (done: Callback): void => {
-    const budget = openCallBudget(options.acquireMs, 'connect', 'a PostgreSQL connection')
+    const budget = openBudget(options.acquireMs, { phase: 'connect', what: 'a PostgreSQL connection' })
     if (!(budget instanceof Budget)) {
       nextTick(done, budget)
       return

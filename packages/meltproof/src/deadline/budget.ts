@@ -20,7 +20,7 @@ export interface BudgetOptions {
   readonly hard?: boolean
   /** For the error: what the work is, as {@link DeadlineFacts}. */
   readonly phase?: DeadlineFacts['phase']
-  readonly what?: string
+  readonly what?: string | undefined
   /**
    * Asked when the time is up, before anything aborts. False lifts the limit: what it was for has come about in time,
    * and goes on at a pace of its own (an answer that is being streamed, say).
@@ -196,7 +196,7 @@ export class Budget {
       limitMs: this.limitMs,
       waitedMs: nowMs - this.startMs,
       ownStallMs: stalledBetween(this.startMs, nowMs),
-      ...(this.#what === undefined ? {} : { what: this.#what }),
+      what: this.#what,
     }
     return new DeadlineExceededError(facts, options)
   }

@@ -1,6 +1,6 @@
 /** The error of a deadline that has passed, in words a person on call understands. */
 import { MeltproofError } from '../errors.ts'
-import type { Verdict } from './fair-timer.ts'
+import type { Expiry } from './fair-timer.ts'
 
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
@@ -24,7 +24,7 @@ export type DeadlinePhase =
   | 'query'
   | 'command'
 
-export interface DeadlineFacts extends Verdict {
+export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
@@ -36,7 +36,7 @@ export interface DeadlineFacts extends Verdict {
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number
   /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
-  readonly what?: string
+  readonly what?: string | undefined
 }
 
 /** A deadline passed. `instanceof` holds across duplicate installs of meltproof. */

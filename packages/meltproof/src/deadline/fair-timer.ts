@@ -15,7 +15,7 @@ import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
 /** What is known when a fair timer gives up. */
-export interface Verdict {
+export interface Expiry {
   /** Wall time from the start to the verdict. */
   readonly waitedMs: number
   /** How much of that our own event loop was stalled. */
@@ -43,7 +43,7 @@ export interface FairTimer {
  */
 export function startFairTimer(
   ms: number,
-  onExpired: (verdict: Verdict) => void,
+  onExpired: (verdict: Expiry) => void,
   options?: FairTimerOptions,
 ): FairTimer {
   const timer = new PendingTimer(now(), ms > 0 ? ms : 0, onExpired, options?.creditCapMs)
@@ -68,14 +68,9 @@ class PendingTimer implements FairTimer, HeapEntry {
   /** Undefined rather than a number until there is something: a number with a fraction is an object of its own. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
-  onExpired: ((verdict: Verdict) => void) | undefined
+  onExpired: ((verdict: Expiry) => void) | undefined
 
-  constructor(
-    startMs: number,
-    limitMs: number,
-    onExpired: (verdict: Verdict) => void,
-    creditCapMs: number | undefined,
-  ) {
+  constructor(startMs: number, limitMs: number, onExpired: (verdict: Expiry) => void, creditCapMs: number | undefined) {
     this.startMs = startMs
     this.limitMs = limitMs
     this.dueMs = startMs + limitMs

@@ -6,7 +6,7 @@
 import { invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, runWithBudget } from './context.ts'
-import { DeadlineExceededError } from './deadline-error.ts'
+import { openBudget } from './open-budget.ts'
 
 /** All optional. */
 export interface WithinOptions {
@@ -26,7 +26,6 @@ export interface WithinOptions {
 }
 
 const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOptions)[]
-const DEFAULT_NEEDS_MS = 1
 
 /**
  * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed without the stalls
@@ -47,21 +46,10 @@ export function within<T>(
   options: WithinOptions = {},
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const { what, needsMs, signal: outer } = checked(ms, fn, options)
+    const { signal: outer, ...rest } = checked(ms, fn, options)
     if (outer?.aborted) throw outer.reason
-    const parent = currentBudget()
-    if (parent?.reason !== undefined) throw parent.reason
-    const budget = new Budget(ms, { parent, ...(what === undefined ? {} : { what }) })
-    const leftMs = budget.limitMs
-    if (leftMs < needsMs) {
-      throw new DeadlineExceededError({
-        phase: 'refused',
-        limitMs: leftMs,
-        waitedMs: 0,
-        ownStallMs: 0,
-        ...(what === undefined ? {} : { what }),
-      })
-    }
+    const budget = openBudget(ms, rest)
+    if (!(budget instanceof Budget)) throw budget
     const outerAborted = outer === undefined ? undefined : () => budget.cancel(outer.reason)
     if (outerAborted !== undefined) outer!.addEventListener('abort', outerAborted, { once: true })
     const done = (): void => {
@@ -105,11 +93,7 @@ export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY
 }
 
-function checked(
-  ms: unknown,
-  fn: unknown,
-  options: WithinOptions,
-): { what: string | undefined; needsMs: number; signal: AbortSignal | undefined } {
+function checked(ms: unknown, fn: unknown, options: WithinOptions): WithinOptions {
   if (typeof ms !== 'number' || Number.isNaN(ms)) {
     invalidOption('within(ms, fn): ms', 'a number of milliseconds; 0 or less means the time is up', ms)
   }
@@ -117,13 +101,13 @@ function checked(
   if (typeof options !== 'object' || options === null)
     invalidOption('within(ms, fn, options): options', 'an object', options)
   rejectUnknown('within(ms, fn, options)', options, KNOWN)
-  const { what, needsMs = DEFAULT_NEEDS_MS, signal } = options
+  const { what, needsMs = 0, signal } = options
   if (what !== undefined && typeof what !== 'string') invalidOption('what', 'a string', what)
   if (typeof needsMs !== 'number' || !(needsMs >= 0)) {
     invalidOption('needsMs', 'a number of milliseconds from 0', needsMs)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', show(signal))
-  return { what, needsMs, signal }
+  return options
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

@@ -56,15 +56,14 @@ export class Bounds {
         { cause: budget.reason },
       )
     }
-    const place = this.bulkhead.enter(origin, limits.maxInFlight)
-    if (place === 'refused') {
+    if (!this.bulkhead.enter(origin, limits.maxInFlight)) {
       return new MeltproofError(
         'MELTPROOF_OUTBOUND_FULL',
         `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
           '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
       )
     }
-    return new OutboundCall(this, origin, limits, carrier, place === 'counted', budget)
+    return new OutboundCall(this, origin, limits, carrier, budget)
   }
 }
 
@@ -72,7 +71,6 @@ export class OutboundCall {
   readonly #bounds: Bounds
   readonly #origin: string
   readonly #carrier: Carrier
-  readonly #counted: boolean
   readonly #budget: Budget | undefined
   readonly #limits: CallLimits
   readonly #startMs: number
@@ -83,19 +81,11 @@ export class OutboundCall {
   #onBudgetEnd: EndListener | undefined
   #ended = false
 
-  constructor(
-    bounds: Bounds,
-    origin: string,
-    limits: CallLimits,
-    carrier: Carrier,
-    counted: boolean,
-    budget: Budget | undefined,
-  ) {
+  constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier, budget: Budget | undefined) {
     this.#bounds = bounds
     this.#origin = origin
     this.#limits = limits
     this.#carrier = carrier
-    this.#counted = counted
     this.#budget = budget
     const startMs = now()
     this.#startMs = startMs
@@ -156,7 +146,7 @@ export class OutboundCall {
       this.#timer?.cancel()
       this.#timer = undefined
       if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
-      if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
+      this.#bounds.bulkhead.leave(this.#origin)
     })
   }
 

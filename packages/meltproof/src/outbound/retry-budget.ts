@@ -46,7 +46,7 @@ export class RetryBudget {
     this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
   }
 
-  /** One retry, if the budget has it. `nowMs` in fair time: a stall of ours earns nothing. */
+  /** One retry, if the budget has it. */
   take(nowMs: number): boolean {
     if (this.#atMs !== undefined && nowMs > this.#atMs) {
       this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#minPerSecond)

@@ -30,9 +30,6 @@ const OUR_SHARE = 0.5
 /** A failure that came sooner than this has nothing to do with a stall, ms. */
 const LEAST_STALL_MS = 10
 
-/** A retry whose wait leaves less of the deadline than this is not worth starting, ms. */
-const LEAST_LEFT_MS = 1
-
 /**
  * Calls `fn` until it succeeds, at most `attempts` times, and only while `budget` has a retry left; then throws what
  * `fn` threw last. One budget is shared by all calls to one dependency:
@@ -43,8 +40,7 @@ const LEAST_LEFT_MS = 1
  * ```
  *
  * An attempt during which our own loop was stalled for half of the time or more says nothing about the dependency: it
- * is tried again once without charge, and what the budget earns with time, it does not earn during stalls. Within a
- * deadline no attempt starts that its wait would carry past it.
+ * is tried again once without charge. Within a deadline no attempt starts that its wait would carry past it.
  */
 export async function retry<R>(
   fn: (attempt: number) => Promise<R> | R,
@@ -66,9 +62,9 @@ export async function retry<R>(
         const stalledMs = stalledBetween(startMs, endMs)
         const ours = stalledMs >= Math.max(LEAST_STALL_MS, OUR_SHARE * (endMs - startMs)) && free > 0
         if (ours) free--
-        else if (!budget.take(fairNow())) throw error
+        else if (!budget.take(endMs)) throw error
         const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))
-        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs + LEAST_LEFT_MS) throw error
+        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs) throw error
         // Not unref'd: it is the app's own work that waits here, and the process must not end in the middle of it.
         await new Promise<void>(resolve => setTimeout(resolve, waitMs))
         if (currentBudget()?.reason !== undefined) throw error
@@ -77,17 +73,6 @@ export async function retry<R>(
   } finally {
     release()
   }
-}
-
-/** A clock that stands still during our stalls, as far back as the ledger remembers. */
-let fairMs = 0
-let lastMs: number | undefined
-
-function fairNow(): number {
-  const nowMs = now()
-  if (lastMs !== undefined) fairMs += nowMs - lastMs - Math.min(nowMs - lastMs, stalledBetween(lastMs, nowMs))
-  lastMs = nowMs
-  return fairMs
 }
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Required<RetryOptions> {

@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { now } from '../../src/clock.ts'
-import { type FairTimer, pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
+import { type FairTimer, pendingFairTimers, startFairTimer, type Expiry } from '../../src/deadline/fair-timer.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { kept } from './kept.ts'
 
-function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Verdict> {
-  const { promise, resolve } = Promise.withResolvers<Verdict>()
+function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Expiry> {
+  const { promise, resolve } = Promise.withResolvers<Expiry>()
   startFairTimer(ms, resolve, options)
   return promise
 }
