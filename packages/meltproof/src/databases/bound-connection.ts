@@ -1,7 +1,4 @@
-/**
- * A connection under bound(), of whichever database: what happens to it after a query whose deadline has passed, and
- * when its pool gets it back.
- */
+/** A connection under bound(): what happens after a query whose deadline has passed, and when its pool gets it back. */
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/open-budget.ts'
 import { MeltproofError } from '../errors.ts'

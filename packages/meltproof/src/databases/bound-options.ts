@@ -1,21 +1,15 @@
 /** The options of every bound(): declared, defaulted and checked in one place. Pure. */
 import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 
-/** Options of `bound()` for a database. All optional; a budget that has less left always shrinks them. */
+/** Options of `bound()` for a database. A budget that has less left shrinks them. */
 export interface BoundDatabaseOptions {
-  /**
-   * How long a query may take, ms.
-   * @default 10_000
-   */
+  /** How long a query may take, ms. @default 10_000 */
   readonly queryMs?: number
-  /**
-   * How long to wait for a connection of the pool, ms.
-   * @default 10_000
-   */
+  /** How long to wait for a connection of the pool, ms. @default 10_000 */
   readonly acquireMs?: number
 }
 
-/** What a call between systems may take in total when nobody says otherwise (docs/deadline.md), ms. */
+/** As the total of an outbound call (outbound/limits.ts), ms. */
 const DEFAULT_MS = 10_000
 /** A day. */
 const MOST_MS = 86_400_000

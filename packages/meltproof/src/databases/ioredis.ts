@@ -1,9 +1,4 @@
-/**
- * meltproof/ioredis: bound() for clients of ioredis (5 and later). A command whose deadline has passed rejects on time;
- * the connection stays as it is, and the late answer is read and dropped in its turn.
- *
- * Patches the instance it is given.
- */
+/** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
 import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/open-budget.ts'
@@ -14,8 +9,7 @@ import { recordCall } from './record-call.ts'
 export interface BoundRedisOptions {
   /**
    * How long a command may take, ms; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
-   * XREAD with BLOCK, WAIT) have the budget alone.
-   * @default 10_000
+   * XREAD with BLOCK, WAIT) have the budget alone. @default 10_000
    */
   readonly commandMs?: number
 }
@@ -23,8 +17,8 @@ export interface BoundRedisOptions {
 /**
  * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
  * client is not connected, gets a deadline: `commandMs`, or what is left of the budget it runs in, whichever is less.
- * When it passes, its promise rejects with a DeadlineExceededError. Redis has no way to take a command back: one that
- * was sent may still be executed.
+ * When it passes, its promise rejects with a DeadlineExceededError; the late answer is read and dropped in its turn.
+ * Redis cannot take a command back: one that was sent may still be executed.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */

@@ -1,10 +1,4 @@
-/**
- * meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. A query whose deadline
- * has passed calls back on time and is ended at the server by KILL QUERY; its connection is used again once the server
- * is done with it.
- *
- * Patches the instance it is given, so that whoever holds it already (an ORM, say) is bounded too.
- */
+/** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { markBound, unknownClient } from '../bound-client.ts'
 import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
@@ -38,7 +32,7 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
   if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
-  // Who has said how long the line may be means mysql2's own.
+  // With these options mysql2's own line does what the app asked for.
   const ownLine = waitForConnections === false || queueLimit > 0
   // What the connection inherits: its own is that of whoever had it before.
   const giveBack = (connection: PooledConnection): void => {
@@ -55,13 +49,13 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
   })
   const out = new Set<PooledConnection>()
   const releaseConnection = pool.releaseConnection.bind(pool)
-  // Whoever comes back passes here, and whoever is taken out of the pool for good.
+  // A connection passes here when it comes back, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
     releaseConnection(connection)
     if (out.delete(connection)) ours.line.free()
   }
   pool.getConnection = callback => {
-    // The pool calls back from whoever released a connection: without this the query would run in their budget.
+    // The pool calls back in the context of whoever released a connection; the query would run in their budget.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection) => {
       if (error || connection === undefined) {

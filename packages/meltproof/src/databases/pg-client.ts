@@ -20,7 +20,7 @@ interface Entry {
   readonly budget?: Budget
   readonly done: Callback
   readonly record?: RecordedCall | undefined
-  /** It is pg's now; before that a round trip of ours may be under way for it. */
+  /** Given to pg; before that a round trip of ours may be under way for it. */
   submitted: boolean
   /** The caller has been told. */
   told: boolean
@@ -29,9 +29,9 @@ interface Entry {
 export class BoundClient extends BoundConnection<PgClient> {
   readonly #client: PgClient
   readonly #query: Query
-  /** Ours rather than pg's: what has not been sent can be taken out again without touching anybody's query. */
+  /** Not sent yet, and not in pg's own queue, from which nothing can be taken out again. */
   #line: Entry[] = []
-  /** Until the server has said that they are over, whether or not somebody still waits for them. */
+  /** Until the server is done with them, whether or not somebody still waits. */
   readonly #sent = new Set<Entry>()
   /** The session's statement_timeout as far as we set it, ms. */
   #serverMs: number
@@ -50,7 +50,7 @@ export class BoundClient extends BoundConnection<PgClient> {
   // Queries -------------------------------------------------------------------------------------------------------
 
   query(config: unknown, values: unknown, callback: unknown): unknown {
-    // pg says what is wrong with it.
+    // pg says what is wrong.
     if (config === null || config === undefined) return this.#query(config, values, callback)
     if (isOwnQuery(config)) return this.#startOwn(config, values, callback)
     const inConfig = (config as { callback?: unknown }).callback
@@ -100,7 +100,7 @@ export class BoundClient extends BoundConnection<PgClient> {
       this.#send(entry).then(
         result => this.#ended(entry, undefined, result),
         error => {
-          // While our own loop is stalled the server's clock may come first. It is the same deadline.
+          // The server's clock may come first when our loop is stalled. It is the same deadline.
           if (this.#serverMs !== this.#ownServerMs && isStatementTimeout(error)) {
             this.#sent.delete(entry)
             entry.budget?.expire(error)
@@ -156,7 +156,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     return false
   }
 
-  /** Only all: a cancel hits whichever of a pipeline is running. */
+  /** Only when all of a pipeline are late: a cancel hits whichever is running. */
   #recoverIfAllLate(): void {
     if (this.recovery !== undefined || this.discarded !== undefined || this.#sent.size === 0) return
     for (const entry of this.#sent) if (!entry.told) return
@@ -164,7 +164,7 @@ export class BoundClient extends BoundConnection<PgClient> {
   }
 
   protected cancellation(): Cancellation | undefined {
-    // A round trip of ours that is still under way for a query ends by itself.
+    // A round trip of ours ends by itself.
     for (const entry of this.#sent) if (entry.submitted) return pgCancellation(this.#client)
     return undefined
   }
@@ -187,7 +187,7 @@ export class BoundClient extends BoundConnection<PgClient> {
   // Of a pool -----------------------------------------------------------------------------------------------------
 
   protected override release(error?: unknown): void {
-    // pg's pool, and many a `catch`, hand on what the query said: a passed deadline is no fault of the connection.
+    // pg's pool and many apps release with the query's error: a passed deadline is no fault of the connection.
     const fault = error && error !== this.reason && !(error instanceof DeadlineExceededError)
     if (fault && this.discarded === undefined) {
       this.giveBack(error)
@@ -242,12 +242,12 @@ function isCancelled(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '57014'
 }
 
-/** PostgreSQL's `query_canceled` says by its words alone whether somebody cancelled or time was up. */
+/** Only its words tell whether time was up or somebody cancelled: both have the code `query_canceled`. */
 function isStatementTimeout(error: unknown): error is Error {
   return isCancelled(error) && /statement timeout/.test(String(error))
 }
 
-/** When pg is done with a query that takes its answer apart by itself; at once where that can not be told. */
+/** When pg is done with a query of its own kind; at once where we cannot see that. */
 function endOf(query: OwnQuery): Promise<void> {
   return new Promise(resolve => {
     for (const name of ['handleReadyForQuery', 'handleError'] as const) {

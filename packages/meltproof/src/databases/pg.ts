@@ -1,9 +1,4 @@
-/**
- * meltproof/pg: bound() for clients and pools of pg (node-postgres 8, the JavaScript one). A query whose deadline has
- * passed rejects on time and is cancelled at the server; its connection is used again once the server is done with it.
- *
- * Patches the instance it is given, so that whoever holds it already (an ORM, say) is bounded too.
- */
+/** meltproof/pg: bound() for clients and pools of pg (node-postgres 8, not pg-native). */
 import { nextTick } from 'node:process'
 import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
@@ -15,11 +10,9 @@ import { type Callback, isClient, isPool, type PgClient, type PgPool } from './p
 
 export interface BoundPgOptions extends BoundDatabaseOptions {
   /**
-   * Have the server know the deadline as well, as `statement_timeout` of the session: the next power of two above
-   * what is left, set anew (one round trip) only when that changes, never above one that the client was configured
-   * with. Set false behind a proxy that shares sessions between clients (pgbouncer in transaction mode), and when
-   * the app sets `statement_timeout` itself.
-   * @default true
+   * Tell the server the deadline as well, as `statement_timeout` of the session (docs/databases.md). Set false behind a
+   * proxy that shares sessions between clients (pgbouncer in transaction mode), and when the app sets
+   * `statement_timeout` itself. @default true
    */
   readonly serverTimeout?: boolean
 }
@@ -46,7 +39,7 @@ export function bound<T extends object>(client: T, options: BoundPgOptions = {})
   return client
 }
 
-/** pg's own connection timeout, where none is set, is this many times ours: it only clears away what we gave up. */
+/** pg's own connection timeout, where none is set, is this many times ours: it clears away what we gave up. */
 const BACKSTOP = 2
 
 function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
@@ -75,7 +68,7 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
       done(undefined, client, client.release)
     })
   }
-  // The pool calls back from whoever released a connection: in their context the query would run in their budget.
+  // The pool calls back in the context of whoever released a connection; the query would run in their budget.
   pool.connect = callback => callbackOrPromise(callback, acquire)
 }
 

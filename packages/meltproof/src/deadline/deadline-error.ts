@@ -1,4 +1,4 @@
-/** The error of a deadline that has passed, in words a person on call understands. */
+/** The error of a deadline that has passed: what was waited for, and who was slow. */
 import { MeltproofError } from '../errors.ts'
 import type { Expiry } from './fair-timer.ts'
 
@@ -28,10 +28,7 @@ export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
-  /**
-   * How much of `ownStallMs` can have held it up, where that is known to be less: a stall in which the other side alone
-   * had work to do cost nothing.
-   */
+  /** How much of `ownStallMs` can have held it up, where that is known to be less. */
   readonly heldUpMs?: number
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number
@@ -45,7 +42,7 @@ export class DeadlineExceededError extends MeltproofError {
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
   /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. What of it held up the work is given back where nobody outside waits. */
+  /** How much of `waitedMs` this process's own event loop was stalled, ms. */
   readonly ownStallMs: number
   /** The limit that passed, ms. */
   readonly limitMs: number
@@ -99,7 +96,6 @@ function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: Deadlin
   }
   const stalled = `Our own event loop was stalled for ${ms(ownStallMs)} of that`
   if (heldUpMs < WORTH_TELLING_MS) return `${stalled}, while only the other side had work to do: it is not the reason.`
-  // Not given back where somebody outside keeps the same deadline, or where it stalled for longer than the limit.
   const awakeMs = waitedMs - heldUpMs
   return awakeMs >= limitMs - WORTH_TELLING_MS
     ? `${stalled}, which was given back: it is not the reason.`

@@ -1,8 +1,4 @@
-/**
- * within(): a time limit on any piece of asynchronous work. Fair to the work (own stalls are given back, and an answer
- * that already lies in a socket wins), strict with everybody else: it never takes longer than what it runs within has
- * left.
- */
+/** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
 import { invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, runWithBudget } from './context.ts'
@@ -10,16 +6,9 @@ import { openBudget } from './open-budget.ts'
 
 /** All optional. */
 export interface WithinOptions {
-  /**
-   * What the work is, in a word or two, for the error: `'the price service'`. No secrets: it is logged.
-   * @default 'the work'
-   */
+  /** What the work is, for the error: `'the price service'`. No secrets: it is logged. @default 'the work' */
   readonly what?: string
-  /**
-   * Do not even start with less than this left, ms: a call that takes 50 ms at its best only wastes the other side's
-   * time with 20 ms left.
-   * @default 1
-   */
+  /** Do not start with less than this left, ms: a call that never takes less than 50 has no use for 20. @default 1 */
   readonly needsMs?: number
   /** Another signal that ends the work early; the promise rejects with its reason. */
   readonly signal?: AbortSignal

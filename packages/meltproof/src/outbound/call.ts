@@ -1,6 +1,6 @@
 /**
- * One outbound call while it runs: its place in the bulkhead, its one fair timer, the budget of the request it is made
- * for. Knows no client; whoever carries the call reports what happens to it and is told when to give up.
+ * One bounded call while it runs: its place in the bulkhead, its timer, the budget of the request it is made for. It
+ * knows no client; its carrier reports what happens, and ends it when a limit passes.
  */
 import { now } from '../clock.ts'
 import type { Budget, EndListener } from '../deadline/budget.ts'
@@ -17,7 +17,6 @@ import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
 const NO_CREDIT = { creditCapMs: 0 } as const
 
-/** What carries a call: it can end it, and say how it gets on. */
 export interface Carrier {
   /** Ends the call with this error, as its client expects errors. Called once at most. */
   fail(error: Error): void
@@ -29,7 +28,7 @@ export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
   readonly guarded: Guarded
-  /** False once the bounds are taken off: nobody reports how the calls in flight get on any more. */
+  /** False once the bounds are taken off: the calls in flight go on without them. */
   active = true
   /** Called at the first call that is bounded. */
   #onFirst: (() => void) | undefined
@@ -40,10 +39,7 @@ export class Bounds {
     this.#onFirst = onFirst
   }
 
-  /**
-   * Starts to bound a call. Undefined when its origin is left alone; an error when it must not start, because its
-   * budget has run out or its origin has as many calls in flight as it may.
-   */
+  /** Undefined when its origin is left alone; an error when the call must not start. */
   begin(origin: string, carrier: Carrier): OutboundCall | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false) return undefined
@@ -105,7 +101,6 @@ export class OutboundCall {
     return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
   }
 
-  /** True once it has come to an end, by itself or by us. */
   get ended(): boolean {
     return this.#ended
   }
@@ -121,7 +116,6 @@ export class OutboundCall {
     this.#guarded(() => this.#phases.sent(now()))
   }
 
-  /** The head of the answer is here. */
   head(headers: Parameters<typeof isEventStream>[0]): void {
     this.#guarded(() => {
       const nowMs = now()
@@ -138,7 +132,7 @@ export class OutboundCall {
     this.#phases.paused()
   }
 
-  /** The call is over, well or badly; nothing is held from here on. Any number of times. */
+  /** The call is over, well or badly. Any number of times. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -154,7 +148,7 @@ export class OutboundCall {
     this.#bounds.guarded(work)
   }
 
-  /** A limit that falls due before the timer does moves it; one that is due later waits for it to fire. */
+  /** Moves the timer when a limit falls due before it fires. */
   #hurry(): void {
     const nextMs = this.#phases.nextMs()
     if (this.#ended || nextMs >= this.#dueMs) return
@@ -167,7 +161,7 @@ export class OutboundCall {
     this.#timer = this.#startTimer(ms)
   }
 
-  /** What is given back for stalls is for the phases to say; the timer only polls twice before it asks them. */
+  /** Without credit for stalls, which is for the phases to give; it polls twice before it asks them. */
   #startTimer(ms: number): FairTimer {
     return startFairTimer(ms, () => this.#due(), NO_CREDIT)
   }

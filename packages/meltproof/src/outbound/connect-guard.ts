@@ -1,13 +1,11 @@
 /**
- * A guard for Node's Happy Eyeballs. When a name has several addresses, Node gives each attempt 250 ms
+ * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node gives each attempt 250 ms
  * (`autoSelectFamilyAttemptTimeout`) and then closes it. A loop that is blocked just after the SYN wakes up with that
- * timer due, and closes a connection the kernel has established meanwhile; when the other address does not answer,
- * all that is left is an `AggregateError` of ETIMEDOUT.
+ * timer due, and closes a connection that the kernel has established meanwhile.
  *
- * We give such an attempt what a fair timer gives: two turns of the loop, each of which polls, before the verdict.
- * Node says 'connectionAttemptTimeout' in the middle of its verdict; until that listener returns we make the verdict
- * void, and after two turns we deliver it ourselves unless the connection has come. If any of what we rely on is not as
- * we know it, Node's verdict stands.
+ * So an attempt gets two more turns of the loop, each of which polls. Node emits 'connectionAttemptTimeout' while it
+ * gives up; within that listener we make its steps void, and two turns later we take them ourselves unless the
+ * connection has come. Where Node is not as we know it, it gives up as before.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
@@ -59,7 +57,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
       for (const name of ['connect', 'connect6'] as const) {
         const connect = handle[name]
         if (typeof connect !== 'function') continue
-        // For this one call, which follows at once: it is the only place where the pending request can be seen.
+        // For the one call that follows at once: nowhere else can the pending request be seen.
         handle[name] = (request, ...address) => {
           restore(handle)
           attempt = { handle, request }
@@ -110,7 +108,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
   socket.once('close', done)
 }
 
-/** What we put on the handle hides its prototype's methods. */
+/** What we put on the handle hid its prototype's methods. */
 function restore(handle: Handle): void {
   delete (handle as Partial<Handle>).connect
   delete (handle as Partial<Handle>).connect6

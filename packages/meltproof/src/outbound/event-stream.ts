@@ -2,10 +2,7 @@
 
 const CONTENT_TYPE = 'content-type'
 
-/**
- * Of parsed headers, or of raw ones (name, value, name, value; Buffers from undici, strings from node:http): Node
- * parses those only when they are asked for, and most callers never ask.
- */
+/** Of parsed headers, or of raw ones (name, value, name, value), which cost less: Node parses only when asked. */
 export function isEventStream(headers: Readonly<Record<string, unknown>> | readonly unknown[]): boolean {
   return String(contentType(headers) ?? '').startsWith('text/event-stream')
 }

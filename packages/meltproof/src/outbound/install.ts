@@ -48,7 +48,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundOptions =
   return dispatcher
 }
 
-/** Where the latest install of the process is kept, also for another copy of meltproof: calls are bounded once. */
+/** The latest install of the process, by whichever copy of meltproof: calls are bounded once. */
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 

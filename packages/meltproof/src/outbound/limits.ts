@@ -1,6 +1,4 @@
-/**
- * The limits of outbound calls: defaults, per-origin overrides, and which of them one call gets. Pure.
- */
+/** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import { OriginTable } from './origin-table.ts'
@@ -9,29 +7,17 @@ import { OriginTable } from './origin-table.ts'
 export interface CallLimits {
   /** From the call to a usable connection: waiting for a free one, DNS, TCP and TLS. Milliseconds. @default 3000 */
   readonly connectMs: number | false
-  /**
-   * From the request sent (or its last chunk accepted) to the head of the response. Milliseconds.
-   * @default 10000
-   */
+  /** From the request sent to the head of the answer. Milliseconds. @default 10000 */
   readonly firstByteMs: number | false
   /** Between two chunks of the response's body, while we are ready to read. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /**
-   * What a body must bring, in bytes per second, over any 5 s in which we are ready to read. Catches the peer that
-   * sends a byte now and then, which no idle limit sees. @default 64
-   */
+  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default 64 */
   readonly minBytesPerSecond: number | false
   /** The whole call, to the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
-  /**
-   * `text/event-stream` bodies are meant to stay open: once their head is there, this is the only limit, the longest
-   * silence between two chunks. Milliseconds. @default 120000
-   */
+  /** The same for `text/event-stream`, and once it has begun its only limit. Milliseconds. @default 120000 */
   readonly eventStreamIdleMs: number | false
-  /**
-   * Calls in flight to one origin, each counted until its body has ended; more are refused at once with
-   * `MELTPROOF_OUTBOUND_FULL`. @default 1000
-   */
+  /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
   readonly maxInFlight: number | false
 }
 
@@ -43,9 +29,8 @@ export interface OutboundOptions extends Partial<CallLimits> {
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told, in a header field, how many milliseconds we wait for them, so that they need not work on
-   * what nobody waits for: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for everywhere. It is
-   * information about the inside of your system. @default none
+   * Origins that are told, in a header field, how many milliseconds we wait for them: `['http://prices:8080',
+   * 'http://*.svc.cluster.local']`, `['*']` for all. It tells them about the inside of your system. @default none
    */
   readonly tellDeadlineTo?: readonly string[]
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
@@ -56,8 +41,8 @@ export interface OutboundOptions extends Partial<CallLimits> {
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 /**
- * Between systems 10 s in total are reasonable (the published timeouts experiment says 10 to 20 s); the rest follows
- * from that. connectMs leaves room for two lost SYNs (retransmitted after 1 s and 2 s more).
+ * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
+ * SYNs, which are sent again after 1 s and 2 s more.
  */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
@@ -80,7 +65,7 @@ export const GENEROUS_LIMITS: CallLimits = {
   maxInFlight: 10_000,
 }
 
-/** The window of minBytesPerSecond: long enough that a burst-and-pause sender is judged by its average. */
+/** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
 export const RATE_WINDOW_MS = 5_000
 
 /** Node's timers take at most 2^31 - 1 ms, 24.8 days. */

@@ -1,10 +1,9 @@
 /**
- * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, request, ws and all else that
- * is built on them. Nothing is patched: Node publishes each new ClientRequest and each response on diagnostics
- * channels, whoever made them and however early `http.request` was imported.
+ * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
+ * on them. Node publishes each request and each response on diagnostics channels, however early `http.request` was
+ * imported.
  *
- * No listener is added whose presence Node reads as a decision of the app: 'response' (none: the body is discarded),
- * 'error' (none: the process ends), 'upgrade', 'connect', 'information'.
+ * It adds no listener whose presence changes what Node does: 'response', 'error', 'upgrade', 'connect', 'information'.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
@@ -18,10 +17,10 @@ import type { CallProgress } from './call-phases.ts'
 
 const CREATED = 'http.client.request.created'
 const RESPONSE = 'http.client.response.finish'
-/** Just before 'error' is emitted: 'close' comes a turn of the loop later, and a retry may come between. */
+/** Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between. */
 const FAILED = 'http.client.request.error'
 
-/** Where a request and its response keep their carrier: a WeakMap would cost the garbage collector more than the call. */
+/** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
@@ -57,7 +56,7 @@ export function boundNodeHttp(bounds: Bounds): () => void {
   }
 }
 
-/** One function for all requests rather than a closure each: it finds its carrier on the request it is called for. */
+// One listener for all requests rather than a closure each.
 function onSocket(this: Request, socket: Socket): void {
   this[CARRIER]?.gotSocket(socket)
 }
@@ -72,7 +71,7 @@ function onClose(this: Request): void {
 
 const { push: originalPush } = Readable.prototype
 
-/** The parser hands every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
+/** The parser gives every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
 function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
   const call = this[CARRIER]?.call
   if (chunk === null) call?.end()
@@ -116,7 +115,7 @@ class RequestCarrier implements Carrier {
     const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // Somebody else's push() is somebody else's business: then a body is bounded in total only.
+    // Where somebody else has replaced push(), the body is bounded in total only.
     if (response.push === originalPush) {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
@@ -134,8 +133,7 @@ class RequestCarrier implements Carrier {
     const request = this.#request
     const response = this.#response
     if (response !== undefined) {
-      // As for a connection that broke: first the request's 'error', then the response's 'aborted' and 'error'. Node
-      // destroys the response with an ECONNRESET of its own; ours says why.
+      // As for a connection that broke, but Node's own ECONNRESET would not say why.
       const { destroy } = response
       const destroyed = function (this: IncomingMessage): IncomingMessage {
         return destroy.call(this, error)
@@ -183,8 +181,8 @@ class RequestCarrier implements Carrier {
 }
 
 /**
- * A request that waits for a free connection of its agent, and is destroyed, is told only once it gets one, which may
- * be never. It leaves the agent's queue and is told now.
+ * Node tells a destroyed request that waits in its agent's queue only once it gets a connection, which may be never.
+ * It leaves the queue and is told now.
  */
 function tellQueued(request: ClientRequest, error: Error): void {
   const { agent } = request as { agent?: Agent }

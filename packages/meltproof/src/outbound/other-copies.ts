@@ -1,10 +1,7 @@
 /**
- * Bounds what a copy of undici sends that has never served as the global dispatcher: an Agent of the npm package, made
- * while `fetch` already uses Node's own copy, is known to nobody. undici publishes every request it makes, whichever
- * copy it is; we put our handler into the request, where undici keeps the one it was given.
- *
- * Requests of the global dispatcher's copy are bounded before, and better (global-dispatcher.ts): here the time a
- * request waits in a Pool for a Client is not seen.
+ * Bounds what a copy of undici sends that has never served as the global dispatcher, such as an Agent of the npm
+ * package while `fetch` uses Node's own copy. undici publishes every request it makes, and our handler takes the place
+ * of the one it was given. The time a request waits in a Pool is not seen here; global-dispatcher.ts sees it.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { normalOrigin } from '../origin.ts'

@@ -1,7 +1,4 @@
-/**
- * Tries again what may be tried again: with a shared budget, so that retries cannot multiply the load on a dependency
- * that is down; with jittered waits, so that they do not come in step; and without blaming a dependency for our stalls.
- */
+/** Tries again within a shared budget, after random waits, and without blaming a dependency for our own stalls. */
 import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
@@ -18,13 +15,13 @@ export interface RetryOptions {
   /** No wait is longer. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
   /**
-   * Whether this error may be tried again. @default every error but an abort, a cancelled budget, a refused call, and
-   * a programmer's TypeError, RangeError, ReferenceError or SyntaxError (the TypeErrors of `fetch` have a cause)
+   * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call, and a
+   * programmer's mistake (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
    */
   readonly retryIf?: (error: unknown) => boolean
 }
 
-/** This share of an attempt must have been our own stall for its failure to be ours. */
+/** An attempt failed by our fault when our own loop was stalled for this share of it. */
 const OUR_SHARE = 0.5
 
 /** A failure that came sooner than this has nothing to do with a stall, ms. */
@@ -65,7 +62,7 @@ export async function retry<R>(
         else if (!budget.take(endMs)) throw error
         const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))
         if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs) throw error
-        // Not unref'd: it is the app's own work that waits here, and the process must not end in the middle of it.
+        // Not unref'd: the app's own work waits here.
         await new Promise<void>(resolve => setTimeout(resolve, waitMs))
         if (currentBudget()?.reason !== undefined) throw error
       }
