@@ -15,6 +15,7 @@ const VOCABULARY = [
   'handler-end',
   'options',
   'origin',
+  'raw-headers',
   'record',
   'recorded-call',
   'route',
@@ -42,6 +43,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       'handler-end': [],
       channels: ['record'],
       origin: [],
+      'raw-headers': [],
       'recorded-call': ['channels', 'clock', 'record', 'scope'],
       'bound-client': ['errors', 'options'],
       signals: VOCABULARY,
@@ -61,7 +63,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
-    pure: ['admission', 'errors', 'options', 'record', 'register-options'],
+    pure: ['admission', 'errors', 'options', 'raw-headers', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {

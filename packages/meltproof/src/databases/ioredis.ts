@@ -3,7 +3,7 @@ import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/open-budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { checkCommandOptions } from './bound-options.ts'
+import { checkOptions } from './bound-options.ts'
 import { recordCall } from './record-call.ts'
 
 export interface BoundRedisOptions {
@@ -23,7 +23,7 @@ export interface BoundRedisOptions {
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
-  const { commandMs } = checkCommandOptions('bound(client, options)', options)
+  const { commandMs } = checkOptions(options, ['commandMs'])
   if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
   if (!markBound(client)) return client
   const original = client.sendCommand

@@ -1,7 +1,7 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { markBound, unknownClient } from '../bound-client.ts'
-import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
+import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
 import { BoundPool } from './bound-pool.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
@@ -18,7 +18,7 @@ import { type Connection, isConnection, isPool, type Pool, type PooledConnection
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const checked = checkDatabaseOptions('bound(client, options)', options)
+  const checked = checkOptions(options, ['queryMs', 'acquireMs'])
   // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
@@ -28,7 +28,7 @@ export function bound<T extends object>(client: T, options: BoundDatabaseOptions
   return client
 }
 
-function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
+function boundPool(pool: Pool, options: CheckedOptions): void {
   if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
@@ -72,7 +72,7 @@ function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnection(connection: Connection, options: CheckedDatabaseOptions): MysqlConnection {
+function boundConnection(connection: Connection, options: CheckedOptions): MysqlConnection {
   const known = connections.get(connection)
   if (known !== undefined) return known
   const made = new MysqlConnection(connection, options.queryMs)

@@ -5,7 +5,7 @@ import { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import type { RecordedCall } from '../recorded-call.ts'
 import { BoundConnection } from './bound-connection.ts'
-import type { CheckedDatabaseOptions } from './bound-options.ts'
+import type { CheckedOptions } from './bound-options.ts'
 import type { Cancellation } from './cancellations.ts'
 import { pgCancellation } from './pg-cancel.ts'
 import { type Callback, isOwnQuery, type OwnQuery, type PgClient, type Query } from './pg-shapes.ts'
@@ -38,7 +38,7 @@ export class BoundClient extends BoundConnection<PgClient> {
   readonly #ownServerMs: number
   #setsServerTimeout: boolean
 
-  constructor(client: PgClient, options: CheckedDatabaseOptions) {
+  constructor(client: PgClient, options: CheckedOptions) {
     super('PostgreSQL', options.queryMs)
     this.#client = client
     this.#query = client.query.bind(client)

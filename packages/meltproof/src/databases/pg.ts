@@ -3,7 +3,7 @@ import { nextTick } from 'node:process'
 import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/open-budget.ts'
-import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
+import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
 import { BoundClient, callbackOrPromise } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
@@ -17,8 +17,6 @@ export interface BoundPgOptions extends BoundDatabaseOptions {
   readonly serverTimeout?: boolean
 }
 
-const KNOWN = ['queryMs', 'acquireMs', 'serverTimeout'] as const satisfies (keyof BoundPgOptions)[]
-
 /**
  * Bounds a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
  * deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs in, whichever is less. When it passes, the
@@ -30,7 +28,7 @@ const KNOWN = ['queryMs', 'acquireMs', 'serverTimeout'] as const satisfies (keyo
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundPgOptions = {}): T {
-  const checked = checkDatabaseOptions('bound(client, options)', options, KNOWN)
+  const checked = checkOptions(options, ['queryMs', 'acquireMs', 'serverTimeout'])
   if (isPool(client)) boundPool(client, checked)
   else if (isClient(client)) {
     boundClient(client, checked)
@@ -42,7 +40,7 @@ export function bound<T extends object>(client: T, options: BoundPgOptions = {})
 /** pg's own connection timeout, where none is set, is this many times ours: it clears away what we gave up. */
 const BACKSTOP = 2
 
-function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
+function boundPool(pool: PgPool, options: CheckedOptions): void {
   if (!markBound(pool)) return
   pool.options.connectionTimeoutMillis ||= BACKSTOP * options.acquireMs
   const size = (): number => pool.options.max ?? Number.POSITIVE_INFINITY
@@ -73,7 +71,7 @@ function boundPool(pool: PgPool, options: CheckedDatabaseOptions): void {
 }
 
 /** Of a client that is in no pool: one that can not connect in time rejects, and its socket is given up. */
-function boundConnect(client: PgClient, options: CheckedDatabaseOptions): void {
+function boundConnect(client: PgClient, options: CheckedOptions): void {
   if (!markBound(client)) return
   const original = client.connect.bind(client)
   const connect = (done: Callback): void => {
@@ -100,7 +98,7 @@ function boundConnect(client: PgClient, options: CheckedDatabaseOptions): void {
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-function boundClient(client: PgClient, options: CheckedDatabaseOptions): BoundClient {
+function boundClient(client: PgClient, options: CheckedOptions): BoundClient {
   const known = clients.get(client)
   if (known !== undefined) return known
   const made = new BoundClient(client, options)

@@ -4,25 +4,25 @@ import type { Expiry } from './fair-timer.ts'
 
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
-/**
- * What was being waited for.
- * - `refused`: nothing was started, the budget was already too small;
- * - `work`: a callback of `within()`; `handler`: the answer of a request handler;
- * - `connect` (name lookup and TLS included), `first-byte`, `idle`, `drip` (bytes came, too slowly), `total`: an HTTP call;
- * - `acquire`: a connection of a pool; `query`: a database's answer; `command`: a cache's answer.
- */
-export type DeadlinePhase =
-  | 'refused'
-  | 'work'
-  | 'handler'
-  | 'connect'
-  | 'first-byte'
-  | 'idle'
-  | 'drip'
-  | 'total'
-  | 'acquire'
-  | 'query'
-  | 'command'
+const WAITED_FOR = {
+  /** Nothing was started: too little was left. */
+  refused: 'nothing',
+  /** A callback of within(). */
+  work: 'it to finish',
+  handler: 'the handler to answer',
+  /** Of an HTTP call: name lookup and TLS included. */
+  connect: 'a connection',
+  'first-byte': 'the first byte of the answer',
+  idle: 'the next byte of the answer',
+  drip: 'an answer that only trickled in',
+  total: 'the whole answer',
+  acquire: 'a free connection of the pool',
+  query: 'the result of the query',
+  command: 'the answer to the command',
+} as const
+
+/** What was being waited for. */
+export type DeadlinePhase = keyof typeof WAITED_FOR
 
 export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
@@ -63,19 +63,6 @@ export class DeadlineExceededError extends MeltproofError {
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && BRAND in value
   }
-}
-
-const WAITED_FOR: Readonly<Record<Exclude<DeadlinePhase, 'refused'>, string>> = {
-  work: 'it to finish',
-  handler: 'the handler to answer',
-  connect: 'a connection',
-  'first-byte': 'the first byte of the answer',
-  idle: 'the next byte of the answer',
-  drip: 'an answer that only trickled in',
-  total: 'the whole answer',
-  acquire: 'a free connection of the pool',
-  query: 'the result of the query',
-  command: 'the answer to the command',
 }
 
 function describe(facts: DeadlineFacts): string {

@@ -53,15 +53,9 @@ export function within<T>(
     try {
       result = runWithBudget(budget, () => fn(budget.signal))
     } catch (error) {
-      done()
-      throw error
+      result = Promise.reject(error)
     }
-    if (!isThenable(result)) {
-      done()
-      resolve(result)
-      return
-    }
-    result.then(
+    Promise.resolve(result).then(
       value => {
         done()
         resolve(value)
@@ -97,8 +91,4 @@ function checked(ms: unknown, fn: unknown, options: WithinOptions): WithinOption
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', show(signal))
   return options
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
 }

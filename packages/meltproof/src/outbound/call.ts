@@ -11,8 +11,7 @@ import { MeltproofError } from '../errors.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
-import { isEventStream } from './event-stream.ts'
-import { failOpen, type Guarded } from './fail-open.ts'
+import { type Headers, isEventStream } from './event-stream.ts'
 import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
 const NO_CREDIT = { creditCapMs: 0 } as const
@@ -27,16 +26,28 @@ export interface Carrier {
 export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
-  readonly guarded: Guarded
   /** False once the bounds are taken off: the calls in flight go on without them. */
   active = true
-  /** Called at the first call that is bounded. */
+  #failed = false
+  readonly #onFailure: (error: unknown) => void
   #onFirst: (() => void) | undefined
 
+  /** `onFirst` is called at the first call that is bounded. */
   constructor(limits: LimitTable, onFailure: (error: unknown) => void, onFirst?: () => void) {
     this.limits = limits
-    this.guarded = failOpen(onFailure)
+    this.#onFailure = onFailure
     this.#onFirst = onFirst
+  }
+
+  /** Runs work of ours inside somebody else's call: what it throws fails no call, and is told once. */
+  guarded<R>(work: () => R): R | undefined {
+    try {
+      return work()
+    } catch (error) {
+      if (!this.#failed) this.#onFailure(error)
+      this.#failed = true
+      return undefined
+    }
   }
 
   /** Undefined when its origin is left alone; an error when the call must not start. */
@@ -116,7 +127,7 @@ export class OutboundCall {
     this.#guarded(() => this.#phases.sent(now()))
   }
 
-  head(headers: Parameters<typeof isEventStream>[0]): void {
+  head(headers: Headers): void {
     this.#guarded(() => {
       const nowMs = now()
       this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))

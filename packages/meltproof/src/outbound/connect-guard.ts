@@ -12,7 +12,7 @@ import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { nextTick } from 'node:process'
 import { setImmediate } from 'node:timers'
-import type { Guarded } from './fail-open.ts'
+import type { Bounds } from './call.ts'
 
 /** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
 const CLIENT_SOCKET = 'net.client.socket'
@@ -38,19 +38,19 @@ interface Handle {
 type Connecting = Socket & { connecting: boolean; _handle: Handle | null }
 
 /** Guards every connection that is opened until the returned function is called. */
-export function guardConnects(guarded: Guarded): () => void {
+export function guardConnects(bounds: Bounds): () => void {
   const onSocket = (message: unknown): void => {
-    guarded(() => guard((message as { socket: Connecting }).socket, guarded))
+    bounds.guarded(() => guard((message as { socket: Connecting }).socket, bounds))
   }
   subscribe(CLIENT_SOCKET, onSocket)
   return () => unsubscribe(CLIENT_SOCKET, onSocket)
 }
 
-function guard(socket: Connecting, guarded: Guarded): void {
+function guard(socket: Connecting, bounds: Bounds): void {
   let attempt: { readonly handle: Handle; readonly request: ConnectRequest } | undefined
 
   const onAttempt = (): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       attempt = undefined
       const handle = socket._handle
       if (handle === null) return
@@ -67,7 +67,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
     })
   }
   const onTimeout = (): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const pending = attempt
       attempt = undefined
       if (pending === undefined || socket._handle !== pending.handle || !socket.connecting) return

@@ -73,7 +73,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
     ),
     boundOtherCopies(bounds),
     boundNodeHttp(bounds),
-    guardConnects(bounds.guarded),
+    guardConnects(bounds),
   )
   shared[CURRENT] = uninstall
   return uninstall

@@ -6,6 +6,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { normalOrigin, originOf } from '../origin.ts'
+import { rawHeader } from '../raw-headers.ts'
 import { RecordedCall } from '../recorded-call.ts'
 
 const underWay = new WeakMap<object, RecordedCall>()
@@ -65,7 +66,7 @@ function onUndiciBodySent({ request }: UndiciMessage): void {
 
 function onUndiciHeaders({ request, response }: UndiciMessage & { readonly response: UndiciResponse }): void {
   if (response.statusCode < 200) return
-  underWay.get(request)?.answered(response.statusCode, serverTimingOf(response.headers))
+  underWay.get(request)?.answered(response.statusCode, rawHeader(response.headers, 'server-timing'))
 }
 
 function onUndiciTrailers({ request }: UndiciMessage): void {
@@ -74,19 +75,6 @@ function onUndiciTrailers({ request }: UndiciMessage): void {
 
 function onUndiciError({ request, error }: UndiciMessage & { readonly error: unknown }): void {
   underWay.get(request)?.end(error ?? new Error('failed'))
-}
-
-const SERVER_TIMING = 'server-timing'
-
-/** Of raw headers: name, value, name, value; Buffers, or strings in some versions. */
-function serverTimingOf(headers: readonly unknown[]): string | undefined {
-  let found: string | undefined
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] as { readonly length: number }
-    if (name.length !== SERVER_TIMING.length || String(name).toLowerCase() !== SERVER_TIMING) continue
-    found = found === undefined ? String(headers[i + 1]) : `${found}, ${String(headers[i + 1])}`
-  }
-  return found
 }
 
 // node:http ---------------------------------------------------------------------------------------------------------
