@@ -108,7 +108,7 @@ export abstract class BoundConnection<Connection> {
   }
 
   /**
-   * The pool gives it out. `giveBack` is the pool's own; the release that is returned, for whoever gets it, is false from
+   * The pool gives it out; `giveBack` is the pool's own release. Returns the release for the caller, which is false from
    * the second time on.
    */
   checkOut(

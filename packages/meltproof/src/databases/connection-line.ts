@@ -1,6 +1,6 @@
 /**
  * The line in front of a pool, for those who have a deadline. A pool serves first come, first served: once its line is
- * longer than the deadlines allow, each connection goes to whoever has the least time left, and no query ends in time.
+ * longer than the deadlines allow, each connection goes to the one with the least time left, and no query ends in time.
  * So once a deadline has passed, the newest goes first until the line is empty. Who gets a connection is decided when
  * it comes.
  */

@@ -34,7 +34,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
   // With these options mysql2's own line does what the app asked for.
   const ownLine = waitForConnections === false || queueLimit > 0
-  // What the connection inherits: its own is that of whoever had it before.
+  // The inherited one: the connection's own belongs to its last user.
   const giveBack = (connection: PooledConnection): void => {
     const { release } = Object.getPrototypeOf(connection) as PooledConnection
     release.call(connection)
@@ -55,7 +55,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
     if (out.delete(connection)) ours.line.free()
   }
   pool.getConnection = callback => {
-    // The pool calls back in the context of whoever released a connection; the query would run in their budget.
+    // The pool calls back in the context of the caller that released a connection, and so under its budget.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection) => {
       if (error || connection === undefined) {

@@ -66,11 +66,11 @@ function boundPool(pool: PgPool, options: CheckedOptions): void {
       done(undefined, client, client.release)
     })
   }
-  // The pool calls back in the context of whoever released a connection; the query would run in their budget.
+  // The pool calls back in the context of the caller that released a connection, and so under its budget.
   pool.connect = callback => callbackOrPromise(callback, acquire)
 }
 
-/** Of a client that is in no pool: one that can not connect in time rejects, and its socket is given up. */
+/** For a client in no pool: when it cannot connect in time, its socket is closed. */
 function boundConnect(client: PgClient, options: CheckedOptions): void {
   if (!markBound(client)) return
   const original = client.connect.bind(client)

@@ -1,4 +1,4 @@
-/** Records a query or command for whoever observes calls (docs/observe.md). */
+/** Records a query or command, while somebody observes calls (docs/observe.md). */
 import { calls } from '../channels.ts'
 import type { OutboundRecord } from '../record.ts'
 import { RecordedCall } from '../recorded-call.ts'

@@ -30,13 +30,11 @@ export class Budget {
   readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
-  readonly #phase: DeadlineFacts['phase']
-  readonly #what: string | undefined
+  readonly #options: BudgetOptions
   #timer: FairTimer | undefined
   #watching = false
   #settled = false
   #lifted = false
-  readonly #onExpired: ((reason: Error) => boolean) | undefined
   #reason: Error | undefined
   #controller: AbortController | undefined
   /** Usually one; the second makes a set. */
@@ -44,7 +42,8 @@ export class Budget {
   #parentEnded: EndListener | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
-    const { parent, hard = false, phase = 'work', what, onExpired } = options
+    const { parent, hard = false } = options
+    this.#options = options
     this.startMs = now()
     this.#parent = parent
     const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : parent.remainingMs()
@@ -52,9 +51,6 @@ export class Budget {
     this.#inherits = aroundMs <= limitMs
     const ownHardMs = hard ? this.startMs + this.limitMs : Number.POSITIVE_INFINITY
     this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
-    this.#phase = phase
-    this.#what = what
-    this.#onExpired = onExpired
   }
 
   /** Milliseconds left; 0 when it has run out or was cancelled, Infinity without a limit. Own stalls are given back. */
@@ -173,19 +169,15 @@ export class Budget {
 
   #expire(): void {
     const reason = this.#exceeded()
-    if (this.#onExpired?.(reason) === false) this.#lifted = true
+    if (this.#options.onExpired?.(reason) === false) this.#lifted = true
     else this.cancel(reason)
   }
 
   #exceeded(options?: ErrorOptions): DeadlineExceededError {
     const nowMs = now()
-    const facts: DeadlineFacts = {
-      phase: this.#phase,
-      limitMs: this.limitMs,
-      waitedMs: nowMs - this.startMs,
-      ownStallMs: stalledBetween(this.startMs, nowMs),
-      what: this.#what,
-    }
+    const { phase = 'work', what } = this.#options
+    const ownStallMs = stalledBetween(this.startMs, nowMs)
+    const facts = { phase, limitMs: this.limitMs, waitedMs: nowMs - this.startMs, ownStallMs, what }
     return new DeadlineExceededError(facts, options)
   }
 }

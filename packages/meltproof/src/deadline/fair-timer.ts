@@ -85,7 +85,7 @@ const heap = new TimerHeap<PendingTimer>()
 let expiring = 0
 let wakeTimer: NodeJS.Timeout | undefined
 let wakeAtMs = Number.POSITIVE_INFINITY
-/** The shared Node timer must not hold the async context of whoever armed it. */
+/** The shared Node timer must not hold the async context of the code that armed it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 /** Node runs a longer timeout at once. */
 const LONGEST_NODE_TIMEOUT_MS = 2 ** 31 - 1

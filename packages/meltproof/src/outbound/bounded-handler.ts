@@ -1,6 +1,5 @@
 /**
- * Stands between undici and whoever asked it for something: tells the call how it gets on, and ends it when a limit
- * passes. Two classes for undici's two generations of handlers; what they share is the base.
+ * Stands between undici and its caller: tells the call how it gets on, and ends it when a limit passes. Two classes for undici's two generations of handlers; what they share is the base.
  */
 import type { Bounds, Carrier, OutboundCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
