@@ -42,7 +42,7 @@ function sent(options: http.RequestOptions, end = true): Promise<{ error?: Error
 describe('upgrades', () => {
   const headers = { connection: 'upgrade', upgrade: 'echo' }
 
-  test('node:http: what was upgraded is no call any more', async () => {
+  test('node:http: an upgraded connection has no limits', async () => {
     withLimits({ idleMs: 50, totalMs: 200, maxInFlight: 1 })
     const request = http.request({ host: '127.0.0.1', port: dependency.port, headers }).end()
     const [, socket] = (await once(request, 'upgrade')) as [unknown, Socket]
@@ -54,7 +54,7 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('node:http: a tunnel by CONNECT likewise', async () => {
+  test('node:http: so has a tunnel by CONNECT', async () => {
     withLimits({ idleMs: 50, totalMs: 200 })
     const request = http.request({ host: '127.0.0.1', port: dependency.port, method: 'CONNECT', path: 'a:1' }).end()
     const [, socket] = (await once(request, 'connect')) as [unknown, Socket]
@@ -65,7 +65,7 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('undici likewise', async () => {
+  test('undici: an upgraded connection has no limits', async () => {
     withLimits({ idleMs: 50, totalMs: 200 })
     const { socket } = await undiciUpgrade(`${dependency.url}/`, { protocol: 'echo' })
     assert.equal(pendingFairTimers(), 0)
@@ -75,7 +75,7 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('one that nobody answers has the limit of the first byte', async () => {
+  test('an upgrade that is not answered has the limit of the first byte', async () => {
     withLimits({ firstByteMs: 100 })
     const { error } = await sent({ path: '/silent', headers })
     assert.equal(deadlineIn(error)?.phase, 'first-byte')
@@ -150,7 +150,7 @@ describe('agents of node:http', () => {
 })
 
 describe('bodies', () => {
-  test('one that is not read is over when it has come, and holds no timer', async () => {
+  test('a body that is not read is over when it has come, and holds no timer', async () => {
     withLimits({ idleMs: 100 })
     const { response } = await sent({ path: '/hello' })
     await sleep(20)
@@ -160,7 +160,7 @@ describe('bodies', () => {
     assert.equal(String((await once(response!, 'data'))[0]), 'hello')
   })
 
-  test('a reader that takes its time is not a sender that is silent', async () => {
+  test('a slow reader is not taken for a silent sender', async () => {
     withLimits({ idleMs: 100, minBytesPerSecond: 1_000_000, totalMs: 20_000 })
     const bytes = 8_000_000
     const slowly = async (body: AsyncIterable<Uint8Array>): Promise<number> => {
@@ -200,14 +200,14 @@ describe('bodies', () => {
     }
   })
 
-  test('a head that drips is a first byte that does not come', async () => {
+  test('a head that drips counts as no first byte', async () => {
     withLimits({ firstByteMs: 200 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!]) {
       assert.match((await exceeded(client(`${dependency.url}/head-drip?ms=30`))).message, /for the first byte/)
     }
   })
 
-  test('a request body that is produced slowly is not a first byte that does not come', async () => {
+  test('a request body that is produced slowly does not count against the first byte', async () => {
     withLimits({ firstByteMs: 100 })
     const produce = async function* (): AsyncGenerator<Buffer> {
       for (let i = 0; i < 5; i++) {
@@ -238,7 +238,7 @@ describe('bodies', () => {
     assert.deepEqual(answers, ['500', '500', '500'])
   })
 
-  test('an upload that its peer does not take', async () => {
+  test('an upload that its peer does not read times out', async () => {
     withLimits({ firstByteMs: 100 })
     const request = http.request(`${dependency.url}/deaf`, { method: 'POST' })
     request.end(Buffer.alloc(50_000_000))
@@ -259,7 +259,7 @@ describe('budgets', () => {
       budget.settle()
     })
 
-    test(`${name}: ends when nobody waits for it any more`, async () => {
+    test(`${name}: ends when its budget is cancelled`, async () => {
       withLimits({})
       const budget = new Budget(10_000)
       const call = runWithBudget(budget, () => client(`${dependency.url}/silent`))
@@ -269,7 +269,7 @@ describe('budgets', () => {
     })
   }
 
-  test('one that has been settled ends nothing', async () => {
+  test('a settled budget ends nothing', async () => {
     withLimits({})
     const budget = new Budget(100)
     const call = runWithBudget(budget, () => overHttp(`${dependency.url}/hello?ms=300`))
@@ -378,7 +378,7 @@ describe('install and uninstall', () => {
     for (const client of Object.values(CLIENTS)) assert.equal(await client(`${dependency.url}/hello?ms=150`), 'hello')
   })
 
-  test('a failure of ours takes the bounds off, says so once, and fails no call', async t => {
+  test('a failure of ours takes the bounds off, warns once, and fails no call', async t => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
@@ -401,7 +401,7 @@ describe('install and uninstall', () => {
     )
   })
 
-  test('plain sockets are nobody else’s business', async () => {
+  test('plain sockets are left alone', async () => {
     withLimits({ connectMs: 1, totalMs: 1 })
     const socket = connect(dependency.port, '127.0.0.1')
     await once(socket, 'connect')

@@ -127,7 +127,7 @@ test('over TLS: handshake within the connect limit, and all the rest', async () 
   assert.match((await exceeded(overHttp(`${dependency.secureUrl}/silent`))).message, /first byte/)
 })
 
-test('a TLS handshake that nobody answers is a connection that does not come', async () => {
+test('a TLS handshake that is not answered counts as no connection', async () => {
   withLimits({ connectMs: 200 })
   // Plain HTTP on the other side: the ClientHello is never answered by a deaf listener.
   const { createServer } = await import('node:net')

@@ -31,7 +31,7 @@ test('exactly these origins', () => {
   }
 })
 
-test('everything below a host, and not what merely ends alike', () => {
+test('all hosts below one, and none that only ends alike', () => {
   const table = tableOf('https://*.internal.example')
   assert.ok(table.of('https://a.internal.example'))
   assert.ok(table.of('https://a.b.internal.example'))
@@ -54,7 +54,7 @@ test('an exact origin beats a wildcard, a longer wildcard a shorter one, each of
   assert.equal(table.of('https://anything'), '*')
 })
 
-test('what is no origin is an error', () => {
+test('anything but an origin is an error', () => {
   for (const bad of [
     'prices',
     'ftp://prices',

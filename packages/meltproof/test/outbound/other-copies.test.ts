@@ -109,7 +109,7 @@ for (const [name, copy] of Object.entries(copies)) {
   })
 }
 
-test('bound() refuses what is no dispatcher', () => {
+test('bound() refuses anything but a dispatcher', () => {
   for (const other of [{}, null, 'http://prices'] as object[]) {
     assert.throws(() => bound(other), {
       code: 'MELTPROOF_CLIENT_INVALID',
