@@ -1,7 +1,7 @@
 /**
  * Stands between undici and its caller: tells the call how it gets on, and ends it when a limit passes. Two classes for undici's two generations of handlers; what they share is the base.
  */
-import type { Bounds, Carrier, OutboundCall } from './call.ts'
+import type { Bounds, Carrier, BoundedCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
 import type { Fields } from './limits.ts'
 import type {
@@ -30,7 +30,7 @@ export function boundHandler(
 /** What both generations have in common. */
 export abstract class BoundedHandler implements Carrier {
   protected readonly inner: Handler
-  protected call: OutboundCall | undefined
+  protected call: BoundedCall | undefined
   /** Why we gave up before there was a connection; it is told, and what undici says later is not. */
   protected gaveUp: Error | undefined
   /** A body of unknown length, which its producer may give at its own pace. */

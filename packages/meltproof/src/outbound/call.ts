@@ -44,18 +44,20 @@ export class Bounds {
     try {
       return work()
     } catch (error) {
-      if (!this.#failed) this.#onFailure(error)
+      const first = !this.#failed
       this.#failed = true
+      if (first) this.#onFailure(error)
       return undefined
     }
   }
 
   /** Undefined when its origin is left alone; an error when the call must not start. */
-  begin(origin: string, carrier: Carrier): OutboundCall | Error | undefined {
+  begin(origin: string, carrier: Carrier): BoundedCall | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false) return undefined
-    this.#onFirst?.()
+    const tell = this.#onFirst
     this.#onFirst = undefined
+    tell?.()
     const budget = currentBudget()
     if (budget !== undefined && budget.remainingMs() <= 0) {
       return new DeadlineExceededError(
@@ -70,11 +72,11 @@ export class Bounds {
           '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
       )
     }
-    return new OutboundCall(this, origin, limits, carrier, budget)
+    return new BoundedCall(this, origin, limits, carrier, budget)
   }
 }
 
-export class OutboundCall {
+export class BoundedCall {
   readonly #bounds: Bounds
   readonly #origin: string
   readonly #carrier: Carrier

@@ -12,7 +12,7 @@ import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { originOf } from '../origin.ts'
 import { missing } from './add-fields.ts'
-import type { Bounds, Carrier, OutboundCall } from './call.ts'
+import type { Bounds, Carrier, BoundedCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
 
 const CREATED = 'http.client.request.created'
@@ -86,7 +86,7 @@ const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: tr
 class RequestCarrier implements Carrier {
   readonly #request: Request
   readonly #bounds: Bounds
-  call: OutboundCall | undefined
+  call: BoundedCall | undefined
   #response: IncomingMessage | undefined
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
@@ -96,7 +96,7 @@ class RequestCarrier implements Carrier {
     this.#bounds = bounds
   }
 
-  follow(call: OutboundCall): void {
+  follow(call: BoundedCall): void {
     this.call = call
     const request = this.#request
     request[CARRIER] = this
