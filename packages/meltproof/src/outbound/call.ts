@@ -119,46 +119,43 @@ export class BoundedCall {
   }
 
   connected(): void {
-    this.#guarded(() => {
+    this.#bounds.guarded(() => {
       this.#phases.connected(now())
       this.#hurry()
     })
   }
 
+  // These only assign, and are not guarded.
   sent(): void {
-    this.#guarded(() => this.#phases.sent(now()))
-  }
-
-  head(headers: Headers): void {
-    this.#guarded(() => {
-      const nowMs = now()
-      this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))
-      this.#hurry()
-    })
+    this.#phases.sent(now())
   }
 
   chunk(bytes: number): void {
-    this.#guarded(() => this.#phases.chunk(now(), bytes))
+    this.#phases.chunk(now(), bytes)
   }
 
   paused(): void {
     this.#phases.paused()
   }
 
+  head(headers: Headers): void {
+    this.#bounds.guarded(() => {
+      const nowMs = now()
+      this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))
+      this.#hurry()
+    })
+  }
+
   /** The call is over, well or badly. Any number of times. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#guarded(() => {
+    this.#bounds.guarded(() => {
       this.#timer?.cancel()
       this.#timer = undefined
       if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
       this.#bounds.bulkhead.leave(this.#origin)
     })
-  }
-
-  #guarded(work: () => void): void {
-    this.#bounds.guarded(work)
   }
 
   /** Moves the timer when a limit falls due before it fires. */
