@@ -7,7 +7,19 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['clock', 'errors', 'options', 'record', 'channels', 'scope', 'route']
+const VOCABULARY = [
+  'bound-client',
+  'channels',
+  'clock',
+  'errors',
+  'options',
+  'origin',
+  'raw-headers',
+  'record',
+  'recorded-call',
+  'route',
+  'scope',
+]
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -28,6 +40,10 @@ const RULES: Readonly<Record<string, Rules>> = {
       scope: [],
       route: [],
       channels: ['record'],
+      origin: [],
+      'raw-headers': [],
+      'recorded-call': ['channels', 'clock', 'record', 'scope'],
+      'bound-client': ['errors', 'options'],
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals'],
       adapters: VOCABULARY,
@@ -45,7 +61,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
-    pure: ['admission', 'errors', 'options', 'record', 'register-options'],
+    pure: ['admission', 'errors', 'options', 'raw-headers', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {

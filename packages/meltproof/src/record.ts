@@ -85,9 +85,8 @@ export type OutboundOutcome =
   | 'aborted'
 
 /**
- * What is noted of one call to somebody else, once it is over. Of HTTP calls by timing/http-calls.ts, from what the
- * clients publish themselves (so `outbound` need not); of others by the adapters of database and cache clients.
- * Everything else about the call is derived from this and the stall ledger.
+ * One call to somebody else, once it is over; written by recorded-call.ts. Everything else about the call is derived
+ * from this and the stall ledger.
  */
 export interface OutboundRecord {
   /** What was called. */
@@ -123,13 +122,6 @@ export interface OutboundRecord {
   readonly endedAtMs: number
   /** The answer's `Server-Timing` header exactly as received (joined with `, ` if several); undefined when absent. */
   readonly serverTiming: string | undefined
-  /**
-   * Whether the event loop had found the answer already waiting when it came to look, from the `eventsWaiting`
-   * certificate (timing/events-waiting.ts); undefined when not asked.
-   */
-  readonly answerLay: boolean | undefined
-  /** Attempts before this one on behalf of the same caller. */
-  readonly retries: number
   /** `currentScope()` of scope.ts when the call was made: ties the call to its request. */
   readonly scope: object | undefined
 }

@@ -1,8 +1,9 @@
 /**
  * The cancellations of one pool. Each is a connection of its own to a server that may be in trouble already, so only
- * some go at once. The others wait for their turn, and one whose query ends meanwhile is never made.
+ * some go at once. One whose query ends while it waits for its turn is never made.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
+import { Turns } from './turns.ts'
 
 /** PostgreSQL starts a process for each. */
 const MOST_AT_ONCE = 8
@@ -21,53 +22,32 @@ export type CancellationOutcome = 'processed' | 'unsent' | 'unknown'
  */
 export type Cancellation = (done: (outcome: CancellationOutcome) => void) => () => void
 
-interface Waiting {
-  readonly cancellation: Cancellation
-  readonly over: (outcome: CancellationOutcome) => void
-}
-
 export class Cancellations {
-  #underWay = 0
-  readonly #waiting = new Set<Waiting>()
+  readonly #turns: Turns = new Turns(() => MOST_AT_ONCE)
 
   /**
-   * Runs it now or when others are done, and calls `over` then. Returns a function that takes it back: true if it had
-   * not begun, and `over` is not called. Never throws.
+   * Runs it now or in its turn, and calls `over` then. Returns a function that takes it back: true if it had not begun,
+   * and `over` is not called. Never throws.
    */
   run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
-    const entry: Waiting = { cancellation, over }
-    this.#waiting.add(entry)
-    this.#next()
-    return () => this.#waiting.delete(entry)
-  }
-
-  #next(): void {
-    for (const entry of this.#waiting) {
-      if (this.#underWay >= MOST_AT_ONCE) return
-      this.#waiting.delete(entry)
-      this.#begin(entry)
-    }
-  }
-
-  #begin({ cancellation, over }: Waiting): void {
-    this.#underWay++
-    let timer: FairTimer | undefined
-    let ended = false
-    const done = (outcome: CancellationOutcome): void => {
-      if (ended) return
-      ended = true
-      timer?.cancel()
-      this.#underWay--
-      over(outcome)
-      this.#next()
-    }
-    try {
-      const giveUp = cancellation(done)
-      if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
-    } catch {
-      // Nobody to tell: the call it belongs to has been answered already.
-      done('unsent')
-    }
+    return this.#turns.take(next => {
+      let timer: FairTimer | undefined
+      let ended = false
+      const done = (outcome: CancellationOutcome): void => {
+        if (ended) return
+        ended = true
+        timer?.cancel()
+        over(outcome)
+        next()
+      }
+      try {
+        const giveUp = cancellation(done)
+        if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
+      } catch {
+        // Nobody to tell: the call it belongs to has been answered already.
+        done('unsent')
+      }
+    })
   }
 }
 

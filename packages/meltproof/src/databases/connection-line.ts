@@ -1,9 +1,8 @@
 /**
- * The line in front of a pool, for those who have a deadline. A pool's own line is first come, first served: once it is
- * longer than the deadlines allow, every connection goes to whoever has the least time left, and no query ends in time.
- * So once a deadline has passed the newest goes first, until the line is empty.
- *
- * A connection is not asked for on behalf of anybody: who gets it is decided when it comes.
+ * The line in front of a pool, for those who have a deadline. A pool serves first come, first served: once its line is
+ * longer than the deadlines allow, each connection goes to the one with the least time left, and no query ends in time.
+ * So once a deadline has passed, the newest goes first until the line is empty. Who gets a connection is decided when
+ * it comes.
  */
 import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
@@ -42,7 +41,7 @@ export class ConnectionLine<Connection> {
     this.#source = source
   }
 
-  /** How many wait for whom no connection has been asked for. */
+  /** How many wait beyond those for whom the pool was asked. */
   get waiting(): number {
     return Math.max(0, this.#length - this.#asked)
   }
@@ -65,7 +64,7 @@ export class ConnectionLine<Connection> {
   /** One that was out has been given back to the pool, or is gone. */
   free(): void {
     this.#out--
-    // Also when enough have been asked for: those may still be connecting, and this one is there.
+    // Also when enough have been asked for: they may still be connecting, and this one is there.
     if (this.#length > 0 && this.#asked + this.#out < this.#source.limit()) this.#askOne()
   }
 

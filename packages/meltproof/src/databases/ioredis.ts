@@ -1,22 +1,15 @@
-/**
- * meltproof/ioredis: bound() for clients of ioredis (5 and later). A command whose deadline has passed rejects on time;
- * the connection stays as it is, and the late answer is read and dropped in its turn.
- *
- * Patches the instance it is given.
- */
-import type { Budget } from '../deadline/budget.ts'
+/** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
+import { markBound, unknownClient } from '../bound-client.ts'
+import { Budget } from '../deadline/budget.ts'
+import { openBudget } from '../deadline/open-budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { show } from '../options.ts'
-import { checkCommandOptions } from './bound-options.ts'
-import { openCallBudget } from './call-budget.ts'
-import { notRecognised } from './discarded.ts'
-import { noteCall } from './note-call.ts'
+import { checkOptions } from './bound-options.ts'
+import { recordCall } from './record-call.ts'
 
 export interface BoundRedisOptions {
   /**
    * How long a command may take, ms; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
-   * XREAD with BLOCK, WAIT) have the budget alone.
-   * @default 10_000
+   * XREAD with BLOCK, WAIT) have the budget alone. @default 10_000
    */
   readonly commandMs?: number
 }
@@ -24,16 +17,15 @@ export interface BoundRedisOptions {
 /**
  * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
  * client is not connected, gets a deadline: `commandMs`, or what is left of the budget it runs in, whichever is less.
- * When it passes, its promise rejects with a DeadlineExceededError. Redis has no way to take a command back: one that
- * was sent may still be executed.
+ * When it passes, its promise rejects with a DeadlineExceededError; the late answer is read and dropped in its turn.
+ * Redis cannot take a command back: one that was sent may still be executed.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
-  const { commandMs } = checkCommandOptions('bound(client, options)', options)
-  if (!isRedis(client)) throw notRecognised('ioredis', 'a client of the package ioredis (5 or later)', show(client))
-  if (BOUND in client) return client
-  Object.defineProperty(client, BOUND, { value: true })
+  const { commandMs } = checkOptions(options, ['commandMs'])
+  if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
+  if (!markBound(client)) return client
   const original = client.sendCommand
   const seen = new WeakSet<Command>()
   const redis: Redis = client
@@ -43,27 +35,22 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
     seen.add(command)
     const limitMs = waitsOnPurpose(command) ? Number.POSITIVE_INFINITY : commandMs
     // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
-    const parent = redis.options.enableAutoPipelining === true ? null : (currentBudget() ?? null)
-    if (limitMs === Number.POSITIVE_INFINITY && parent === null) return original.call(redis, command, stream)
-    let budget: Budget
-    try {
-      budget = openCallBudget(limitMs, 'command', `the Redis command ${command.name.toUpperCase()}`, parent)
-    } catch (error) {
+    const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
+    if (limitMs === Number.POSITIVE_INFINITY && parent === undefined) return original.call(redis, command, stream)
+    const name = command.name.toUpperCase()
+    const budget = openBudget(limitMs, { phase: 'command', what: `the Redis command ${name}`, parent })
+    if (!(budget instanceof Budget)) {
       // One of a transaction has to be sent with the others, or their answers would be taken for one another's.
-      if (stream === undefined) {
-        command.reject(error)
-        return command.promise
-      }
-      const sent = original.call(redis, command, stream)
-      command.reject(error)
+      const sent = stream === undefined ? command.promise : original.call(redis, command, stream)
+      command.reject(budget)
       return sent
     }
     budget.onEnd(reason => command.reject(reason))
     const { host, port, db } = redis.options
-    const noted = noteCall('redis', { host, port, database: db }, command.name.toUpperCase())
+    const record = recordCall('redis', { host, port, database: db }, name)
     const over = (error?: unknown): void => {
       budget.settle()
-      noted?.end(error)
+      record?.end(error)
     }
     command.promise.then(() => over(), over)
     return original.call(redis, command, stream)
@@ -90,8 +77,6 @@ function isRedis(value: object): value is Redis {
   const { sendCommand, status, options } = value as Partial<Redis>
   return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
 }
-
-const BOUND = Symbol.for('meltproof.bound')
 
 /** What ioredis sends by itself until a connection is ready; failing one would break the connection. */
 const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])

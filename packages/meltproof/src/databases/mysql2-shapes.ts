@@ -19,7 +19,7 @@ export interface Connection {
 }
 
 export interface PooledConnection extends Connection {
-  release: () => void
+  release: () => unknown
 }
 
 export type GetConnection = (callback: (error: Error | null, connection?: PooledConnection) => void) => void

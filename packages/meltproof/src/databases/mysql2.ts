@@ -1,21 +1,10 @@
-/**
- * meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. A query whose deadline
- * has passed calls back on time and is ended at the server by KILL QUERY; its connection is used again once the server
- * is done with it.
- *
- * Patches the instance it is given, so that whoever holds it already (an ORM, say) is bounded too.
- */
+/** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Budget } from '../deadline/budget.ts'
-import { show } from '../options.ts'
-import { type BoundDatabaseOptions, type CheckedDatabaseOptions, checkDatabaseOptions } from './bound-options.ts'
-import { openCallBudget } from './call-budget.ts'
-import { Cancellations } from './cancellations.ts'
-import { ConnectionLine } from './connection-line.ts'
-import { notRecognised } from './discarded.ts'
-import { BoundConnection, type Lender } from './mysql2-connection.ts'
+import { markBound, unknownClient } from '../bound-client.ts'
+import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
+import { BoundPool } from './bound-pool.ts'
+import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
-import { Replacements } from './replacements.ts'
 
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
@@ -29,74 +18,64 @@ import { Replacements } from './replacements.ts'
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const checked = checkDatabaseOptions('bound(client, options)', options)
+  const checked = checkOptions(options, ['queryMs', 'acquireMs'])
   // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
   if (isPool(core)) boundPool(core, checked)
   else if (isConnection(core)) boundConnection(core, checked)
-  else throw notRecognised('mysql2', 'a pool or connection of the package mysql2 (version 3)', show(client))
+  else throw unknownClient('mysql2', 'a pool or connection of the package mysql2 (version 3)', client)
   return client
 }
 
-const BOUND = Symbol.for('meltproof.bound')
-
-function boundPool(pool: Pool, options: CheckedDatabaseOptions): void {
-  if (BOUND in pool) return
-  Object.defineProperty(pool, BOUND, { value: true })
-  const original = pool.getConnection.bind(pool)
+function boundPool(pool: Pool, options: CheckedOptions): void {
+  if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
-  // Who has said how long the line may be means mysql2's own.
+  // With these options mysql2's own line does what the app asked for.
   const ownLine = waitForConnections === false || queueLimit > 0
-  const line = new ConnectionLine<PooledConnection>({
+  // The inherited one: the connection's own belongs to its last user.
+  const giveBack = (connection: PooledConnection): void => {
+    const { release } = Object.getPrototypeOf(connection) as PooledConnection
+    release.call(connection)
+  }
+  const ours = new BoundPool<PooledConnection>(pool, options.acquireMs, {
+    database: 'MySQL',
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
-    connect: original,
-    giveBack: connection => connection.release(),
+    size: () => size,
+    waiting: () => pool._connectionQueue?.length ?? 0,
+    connect: pool.getConnection.bind(pool),
+    giveBack,
   })
-  const lender: Lender = { line, replacements: new Replacements(() => size), cancellations: new Cancellations() }
   const out = new Set<PooledConnection>()
   const releaseConnection = pool.releaseConnection.bind(pool)
-  // Whoever comes back passes here, and whoever is taken out of the pool for good.
+  // A connection passes here when it comes back, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
     releaseConnection(connection)
-    if (out.delete(connection)) line.free()
+    if (out.delete(connection)) ours.line.free()
   }
-  Object.defineProperty(pool, 'waitingCount', {
-    configurable: true,
-    get: () => line.waiting + (pool._connectionQueue?.length ?? 0),
-  })
   pool.getConnection = callback => {
-    // The pool calls back from whoever released a connection: without this the query would run in their budget.
+    // The pool calls back in the context of the caller that released a connection, and so under its budget.
     const inContext = AsyncLocalStorage.bind(callback)
-    let budget: Budget
-    try {
-      budget = openCallBudget(options.acquireMs, 'acquire', 'a MySQL connection')
-    } catch (error) {
-      process.nextTick(inContext, error)
-      return
-    }
-    line.wait(budget, (error, connection) => {
+    ours.acquire((error, connection) => {
       if (error || connection === undefined) {
         inContext(error ?? null)
         return
       }
       out.add(connection)
       const given = boundConnection(connection, options)
-      // What it inherits: its own is that of whoever had it before.
-      const { release } = Object.getPrototypeOf(connection) as PooledConnection
-      connection.release = given.checkOut(lender, () => release.call(connection))
+      connection.release = given.checkOut(ours, () => giveBack(connection))
       inContext(null, connection)
     })
   }
 }
 
-const connections = new WeakMap<Connection, BoundConnection>()
+const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnection(connection: Connection, options: CheckedDatabaseOptions): BoundConnection {
+function boundConnection(connection: Connection, options: CheckedOptions): MysqlConnection {
   const known = connections.get(connection)
   if (known !== undefined) return known
-  const made = new BoundConnection(connection, options)
+  const made = new MysqlConnection(connection, options.queryMs)
   connections.set(connection, made)
   return made
 }

@@ -1,13 +1,12 @@
 /**
- * PostgreSQL's cancel request: a connection of its own that carries the backend's process and its secret, nothing
- * else, and that the server closes without an answer ("Canceling Requests in Progress", PostgreSQL documentation,
- * chapter Frontend/Backend Protocol). Encrypted when the client's connection is, since the secret travels in it.
+ * PostgreSQL's cancel request: a connection of its own that carries the backend's process and its secret, and that the
+ * server closes without an answer (PostgreSQL documentation, chapter Frontend/Backend Protocol). It is encrypted when
+ * the client's connection is, since the secret travels in it.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { Cancellation } from './cancellations.ts'
 
-/** What of a client of pg a cancel request needs. */
 export interface CancelTarget {
   readonly host?: string
   readonly port?: number

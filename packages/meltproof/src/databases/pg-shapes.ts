@@ -1,5 +1,5 @@
 /** What is used of pg, by shape: it is an optional peer, and several copies of it may be installed. */
-import type { Whereabouts } from './note-call.ts'
+import type { Whereabouts } from './record-call.ts'
 import type { CancelTarget } from './pg-cancel.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void

@@ -1,32 +1,26 @@
 /**
- * The way of a connection from a query whose deadline has passed back into use. A cancel is tied to a connection, not
- * to a query: one that arrives late hits whatever runs next. So the connection stays occupied until
+ * Brings a connection back into use after a query whose deadline has passed. A cancel is tied to a connection, not to a
+ * query: one that arrives late hits whatever runs next. So the connection stays occupied until
  * 1. the server has said that the query is over, cancelled or not, and
- * 2. the server has taken the cancel (or it was never sent), and
- * 3. an empty round trip has come back, which is what a cancel hits that was taken but had not struck yet.
- * Where that does not come the connection is lost.
+ * 2. the server has taken the cancel, or it was never sent, and
+ * 3. an empty round trip has come back: a cancel that was taken but had not struck yet hits that.
+ * A connection for which one of these does not come is lost.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import type { CancellationOutcome } from './cancellations.ts'
 
-/**
- * How long to wait for each answer, ms. A database looks for interrupts every few milliseconds; what takes longer than
- * this is stuck where it does not look, or the cancel went to nobody.
- */
-export const PATIENCE_MS = 2000
+/** How long to wait for each answer, ms. A database looks for interrupts every few milliseconds. */
+const PATIENCE_MS = 2000
 
 export interface RecoveryHooks {
-  /**
-   * Cancels the query now or in its turn, and calls `over` then. Returns a function that takes that back, true if it had
-   * not begun; undefined when there is nothing to cancel with.
-   */
+  /** As Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
-  /** One round trip. Settles when the server has answered, with whatever, or the connection is gone. */
+  /** One round trip. Settles when the server has answered or the connection is gone. */
   probe(): Promise<unknown>
   /** It may be used again. */
   recovered(): void
-  /** The answer is overdue. It can still recover until {@link Recovery.stop}, unless `final`. */
-  lost(final: boolean): void
+  /** The answer is overdue. It may still recover until {@link Recovery.stop}. */
+  lost(): void
 }
 
 export class Recovery {
@@ -75,7 +69,7 @@ export class Recovery {
     this.#mayStrike = outcome !== 'unsent'
     if (outcome === 'unknown') {
       this.stop()
-      this.#hooks.lost(true)
+      this.#hooks.lost()
     } else if (this.#running) this.#watch()
     else this.#advance()
   }
@@ -101,6 +95,6 @@ export class Recovery {
 
   #watch(): void {
     this.#timer?.cancel()
-    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost(false))
+    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost())
   }
 }

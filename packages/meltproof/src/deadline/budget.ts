@@ -1,8 +1,6 @@
 /**
- * A budget: how much time is left for a piece of work, and the signal that ends it. Budgets nest and only shrink: none
- * outlives the one it was opened in, and ending the outer one ends all within.
- *
- * The signal is made when somebody first asks for it; most work never does.
+ * A budget: how much time is left for a piece of work, and the signal that ends it. Budgets nest and only shrink: when
+ * one ends, all that were opened in it end.
  */
 import { now } from '../clock.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
@@ -12,19 +10,12 @@ import { type FairTimer, startFairTimer } from './fair-timer.ts'
 export interface BudgetOptions {
   /** The budget this one is opened in. */
   readonly parent?: Budget | undefined
-  /**
-   * True for a deadline that somebody outside keeps too (a client waits so long and no longer): own stalls are not
-   * given back.
-   * @default false
-   */
+  /** Somebody outside keeps the deadline too (a client stops waiting): own stalls are not given back. @default false */
   readonly hard?: boolean
-  /** For the error: what the work is, as {@link DeadlineFacts}. */
+  /** For the error, as in {@link DeadlineFacts}. */
   readonly phase?: DeadlineFacts['phase']
-  readonly what?: string
-  /**
-   * Asked when the time is up, before anything aborts. False lifts the limit: what it was for has come about in time,
-   * and goes on at a pace of its own (an answer that is being streamed, say).
-   */
+  readonly what?: string | undefined
+  /** Asked when the time is up, before anything aborts. False lifts the limit: the answer has begun, and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
 }
 
@@ -33,27 +24,26 @@ export type EndListener = (reason: Error) => void
 
 export class Budget {
   readonly startMs: number
-  /** What it was given at the start, ms; never more than its parent had left. Infinity: only its parents' limits. */
+  /** What it was given at the start, ms; never more than its parent had left. Infinity for no limit. */
   readonly limitMs: number
-  /** The limit is that of the parent, who watches it: one timer, and no race about who tells. */
+  /** The limit is the parent's, which watches it: one timer, and one that tells. */
   readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
-  readonly #phase: DeadlineFacts['phase']
-  readonly #what: string | undefined
+  readonly #options: BudgetOptions
   #timer: FairTimer | undefined
   #watching = false
   #settled = false
   #lifted = false
-  readonly #onExpired: ((reason: Error) => boolean) | undefined
   #reason: Error | undefined
   #controller: AbortController | undefined
-  /** One listener is the rule; a set is made for the second. */
+  /** Usually one; the second makes a set. */
   #listeners: EndListener | Set<EndListener> | undefined
   #parentEnded: EndListener | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
-    const { parent, hard = false, phase = 'work', what, onExpired } = options
+    const { parent, hard = false } = options
+    this.#options = options
     this.startMs = now()
     this.#parent = parent
     const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : parent.remainingMs()
@@ -61,9 +51,6 @@ export class Budget {
     this.#inherits = aroundMs <= limitMs
     const ownHardMs = hard ? this.startMs + this.limitMs : Number.POSITIVE_INFINITY
     this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
-    this.#phase = phase
-    this.#what = what
-    this.#onExpired = onExpired
   }
 
   /** Milliseconds left; 0 when it has run out or was cancelled, Infinity without a limit. Own stalls are given back. */
@@ -81,8 +68,8 @@ export class Budget {
   }
 
   /**
-   * Aborts with the reason when the budget runs out or is cancelled. Made when first asked for. Its listeners run in no
-   * async context: to remember one costs more than all the rest of a budget (1.4 KB), and whoever awaits has it anyway.
+   * Aborts with the reason when the budget runs out or is cancelled. Made when first asked for; most work never does. Its
+   * listeners run in no async context: to keep one costs more than the rest of a budget (1.4 KB).
    */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -98,7 +85,7 @@ export class Budget {
     return this.#reason
   }
 
-  /** How late after its limit a fair timer within this budget may give its verdict at the most, ms. */
+  /** How late after its limit a fair timer within this budget may expire, ms. */
   creditCapMs(limitMs: number): number {
     return Math.max(0, this.#hardUntilMs - now() - limitMs)
   }
@@ -109,7 +96,7 @@ export class Budget {
     return this.#parent === undefined ? Number.POSITIVE_INFINITY : this.#parent.#hardUntilMs
   }
 
-  /** Has the clock watched, and the parent, so that the budget ends by itself. Any number of times. */
+  /** Starts the timer, so that the budget ends by itself. Any number of times. */
   watch(): void {
     if (this.#watching || this.#settled || this.#reason !== undefined) return
     this.#watching = true
@@ -159,10 +146,7 @@ export class Budget {
     else for (const listener of listeners ?? []) listener(reason)
   }
 
-  /**
-   * The work is done: nothing aborts any more, nothing is held. What it has left running in the background is no
-   * longer limited by it. Any number of times.
-   */
+  /** The work is done: nothing aborts any more, and what it left running is no longer limited. Any number of times. */
   settle(): void {
     if (this.#settled) return
     this.#settled = true
@@ -185,19 +169,15 @@ export class Budget {
 
   #expire(): void {
     const reason = this.#exceeded()
-    if (this.#onExpired?.(reason) === false) this.#lifted = true
+    if (this.#options.onExpired?.(reason) === false) this.#lifted = true
     else this.cancel(reason)
   }
 
   #exceeded(options?: ErrorOptions): DeadlineExceededError {
     const nowMs = now()
-    const facts: DeadlineFacts = {
-      phase: this.#phase,
-      limitMs: this.limitMs,
-      waitedMs: nowMs - this.startMs,
-      ownStallMs: stalledBetween(this.startMs, nowMs),
-      ...(this.#what === undefined ? {} : { what: this.#what }),
-    }
+    const { phase = 'work', what } = this.#options
+    const ownStallMs = stalledBetween(this.startMs, nowMs)
+    const facts = { phase, limitMs: this.limitMs, waitedMs: nowMs - this.startMs, ownStallMs, what }
     return new DeadlineExceededError(facts, options)
   }
 }

@@ -1,44 +1,39 @@
-/** The error of a deadline that has passed, in words a person on call understands. */
+/** The error of a deadline that has passed: what was waited for, and who was slow. */
 import { MeltproofError } from '../errors.ts'
-import type { Verdict } from './fair-timer.ts'
+import type { Expiry } from './fair-timer.ts'
 
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
-/**
- * What was being waited for.
- * - `refused`: nothing was started, the budget was already too small;
- * - `work`: a callback of `within()`; `handler`: the answer of a request handler;
- * - `connect` (name lookup and TLS included), `first-byte`, `idle`, `drip` (bytes came, too slowly), `total`: an HTTP call;
- * - `slot`: a place among the calls one dependency may have at once;
- * - `acquire`: a connection of a pool; `query`: a database's answer; `command`: a cache's answer.
- */
-export type DeadlinePhase =
-  | 'refused'
-  | 'work'
-  | 'handler'
-  | 'connect'
-  | 'first-byte'
-  | 'idle'
-  | 'drip'
-  | 'total'
-  | 'slot'
-  | 'acquire'
-  | 'query'
-  | 'command'
+const WAITED_FOR = {
+  /** Nothing was started: too little was left. */
+  refused: 'nothing',
+  /** A callback of within(). */
+  work: 'it to finish',
+  handler: 'the handler to answer',
+  /** Of an HTTP call: name lookup and TLS included. */
+  connect: 'a connection',
+  'first-byte': 'the first byte of the answer',
+  idle: 'the next byte of the answer',
+  drip: 'an answer that only trickled in',
+  total: 'the whole answer',
+  acquire: 'a free connection of the pool',
+  query: 'the result of the query',
+  command: 'the answer to the command',
+} as const
 
-export interface DeadlineFacts extends Verdict {
+/** What was being waited for. */
+export type DeadlinePhase = keyof typeof WAITED_FOR
+
+export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
-  /**
-   * How much of `ownStallMs` can have held it up, where that is known to be less: a stall in which the other side alone
-   * had work to do cost nothing.
-   */
+  /** How much of `ownStallMs` can have held it up, where that is known to be less. */
   readonly heldUpMs?: number
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number
   /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
-  readonly what?: string
+  readonly what?: string | undefined
 }
 
 /** A deadline passed. `instanceof` holds across duplicate installs of meltproof. */
@@ -47,7 +42,7 @@ export class DeadlineExceededError extends MeltproofError {
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
   /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. What of it held up the work is given back where nobody outside waits. */
+  /** How much of `waitedMs` this process's own event loop was stalled, ms. */
   readonly ownStallMs: number
   /** The limit that passed, ms. */
   readonly limitMs: number
@@ -70,20 +65,6 @@ export class DeadlineExceededError extends MeltproofError {
   }
 }
 
-const WAITED_FOR: Readonly<Record<Exclude<DeadlinePhase, 'refused'>, string>> = {
-  work: 'it to finish',
-  handler: 'the handler to answer',
-  connect: 'a connection',
-  'first-byte': 'the first byte of the answer',
-  idle: 'the next byte of the answer',
-  drip: 'an answer that only trickled in',
-  total: 'the whole answer',
-  slot: 'a place among its calls in flight',
-  acquire: 'a free connection of the pool',
-  query: 'the result of the query',
-  command: 'the answer to the command',
-}
-
 function describe(facts: DeadlineFacts): string {
   const { phase, limitMs, waitedMs, bytesSeen, what = 'the work' } = facts
   if (phase === 'refused') {
@@ -102,7 +83,6 @@ function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: Deadlin
   }
   const stalled = `Our own event loop was stalled for ${ms(ownStallMs)} of that`
   if (heldUpMs < WORTH_TELLING_MS) return `${stalled}, while only the other side had work to do: it is not the reason.`
-  // Not given back where somebody outside keeps the same deadline, or where it stalled for longer than the limit.
   const awakeMs = waitedMs - heldUpMs
   return awakeMs >= limitMs - WORTH_TELLING_MS
     ? `${stalled}, which was given back: it is not the reason.`

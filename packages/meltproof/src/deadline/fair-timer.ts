@@ -1,11 +1,9 @@
 /**
- * Fair timers: a timeout that is never our own fault. When the limit has passed, the stalls of our own loop meanwhile
- * are given back (fair-rule.ts); then the loop polls twice more before the verdict, so that an answer that already
- * lies in the socket wins.
+ * Fair timers: timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given
+ * back (fair-rule.ts); then the loop polls twice more, so that an answer that already lies in the socket wins.
  *
- * All fair timers of a process share one Node timer, set for whichever is due first, and one heap. A Node timer each
- * would cost about twice as much to arm and clear (bench/deadline.ts), and every one that is pending would hold more.
- * Nothing here keeps the process alive.
+ * All share one Node timer, set for whichever is due first: a Node timer each would cost about twice as much to arm and
+ * clear (bench/deadline.ts). Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
@@ -14,36 +12,31 @@ import { holdCounted, releaseCounted, stalledBetween } from '../signals/loop-sta
 import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
-/** What is known when a fair timer gives up. */
-export interface Verdict {
-  /** Wall time from the start to the verdict. */
+export interface Expiry {
+  /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of that our own event loop was stalled. */
+  /** How much of that our own event loop was stalled, ms. */
   readonly ownStallMs: number
 }
 
 export interface FairTimerOptions {
-  /**
-   * How long after `ms` the verdict may be at the latest because of stalls that are given back.
-   * @default no bound but that the credit is never more than `ms` itself
-   */
+  /** How long after `ms` it may expire because of stalls that are given back. @default `ms` */
   readonly creditCapMs?: number
 }
 
 /** A pending fair timer. */
 export interface FairTimer {
-  /** After this `onExpired` is not called. Any number of times, also after the verdict. */
+  /** After this `onExpired` is not called. Any number of times. */
   cancel(): void
 }
 
 /**
- * Calls `onExpired` once when `ms` of unstalled time have passed, unless it is cancelled before. `ms` below 0 counts as
- * 0, and Infinity never expires. `onExpired` runs in no async context; what it throws surfaces as uncaught, as with
- * setTimeout.
+ * Calls `onExpired` once when `ms` of unstalled time have passed, unless it is cancelled before. Infinity never expires.
+ * `onExpired` runs in no async context; what it throws is an uncaught exception, as with setTimeout.
  */
 export function startFairTimer(
   ms: number,
-  onExpired: (verdict: Verdict) => void,
+  onExpired: (verdict: Expiry) => void,
   options?: FairTimerOptions,
 ): FairTimer {
   const timer = new PendingTimer(now(), ms > 0 ? ms : 0, onExpired, options?.creditCapMs)
@@ -59,23 +52,18 @@ export function pendingFairTimers(): number {
   return heap.size + expiring
 }
 
-/** A class rather than a closure, and few fields: about 150 bytes each is all a pending deadline holds. */
+/** A class rather than a closure: about 150 bytes is all that a pending deadline holds. */
 class PendingTimer implements FairTimer, HeapEntry {
   slot = -1
   readonly startMs: number
   readonly limitMs: number
   dueMs: number
-  /** Undefined rather than a number until there is something: a number with a fraction is an object of its own. */
+  /** Not 0: a number with a fraction is an object of its own. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
-  onExpired: ((verdict: Verdict) => void) | undefined
+  onExpired: ((verdict: Expiry) => void) | undefined
 
-  constructor(
-    startMs: number,
-    limitMs: number,
-    onExpired: (verdict: Verdict) => void,
-    creditCapMs: number | undefined,
-  ) {
+  constructor(startMs: number, limitMs: number, onExpired: (verdict: Expiry) => void, creditCapMs: number | undefined) {
     this.startMs = startMs
     this.limitMs = limitMs
     this.dueMs = startMs + limitMs
@@ -87,21 +75,21 @@ class PendingTimer implements FairTimer, HeapEntry {
     this.onExpired = undefined
     if (this.slot < 0) return
     heap.remove(this)
-    // The Node timer stays: when it fires for nobody it costs less than clearing and setting it each time.
+    // The Node timer stays: to let it fire for nobody costs less than to clear and set it each time.
     if (heap.size === 0) releaseCounted()
   }
 }
 
 const heap = new TimerHeap<PendingTimer>()
-/** How many are past their limit and their credit; the loop polls twice more for them. */
+/** How many have passed their limit and wait for the two polls. */
 let expiring = 0
 let wakeTimer: NodeJS.Timeout | undefined
 let wakeAtMs = Number.POSITIVE_INFINITY
-/** The shared Node timer must not hold on to the async context of whoever armed it. */
+/** The shared Node timer must not hold the async context of the code that armed it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 /** Node runs a longer timeout at once. */
 const LONGEST_NODE_TIMEOUT_MS = 2 ** 31 - 1
-/** A Node timer may fire this much before what it was set for, since it rounds to milliseconds. */
+/** A Node timer may fire this much early, since it rounds to milliseconds. */
 const EARLY_MS = 0.5
 
 function wakeBy(dueMs: number, nowMs: number): void {
@@ -128,10 +116,10 @@ function wake(): void {
   }
   if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
   if (passed.length === 0) return
-  // They stay held, one for all, so that a stall during the last two turns is in the verdict too.
+  // Held until then, so that a stall during the last two turns is known too.
   if (heap.size > 0) holdCounted()
   expiring += passed.length
-  // Each of these turns polls once: what has arrived by now is read, and what that set off is read as well.
+  // Each of these turns polls once: what has arrived is read, and so is what that set off.
   setImmediate(() => setImmediate(judge, passed))
 }
 

@@ -1,9 +1,6 @@
 /**
- * Deadlines across processes, as header fields: what is left, relative, because clocks differ. Pure.
- *
- * What comes from outside is only ever a wish to be served sooner: it may shrink what this process allows, never
- * lengthen it. A field that is not exactly as specified is ignored, as if it were not there. When several say
- * something, by several names or one name repeated, the smallest counts.
+ * Deadlines across processes, as header fields: how much is left, because clocks differ. Pure. A field that is not
+ * exactly as specified is ignored; of several the smallest counts.
  */
 import { invalidOption } from '../options.ts'
 
@@ -54,14 +51,11 @@ export function parseDeadline(text: string, format: DeadlineFormat): number | un
   const match = PATTERN[format].exec(text)
   if (match === null) return undefined
   const ms = format === 'grpc' ? Number(match[1]) * GRPC_UNIT_MS[match[2]!]! : Number(match[1])
-  // 0 is not "nothing left": proxies write it for "no timeout", and a caller with nothing left does not call.
+  // Proxies write 0 for "no timeout"; a caller with nothing left does not call.
   return ms > 0 ? ms : undefined
 }
 
-/**
- * The value of a field that states `leftMs`; undefined when there is nothing to state: no limit, or nothing left.
- * Rounded down, so that the other side never has longer than we wait.
- */
+/** The value of a field; undefined without a limit, and with nothing left. Rounded down: nobody has longer than we wait. */
 export function formatDeadline(leftMs: number, format: DeadlineFormat): string | undefined {
   if (!Number.isFinite(leftMs) || leftMs < 1) return undefined
   const ms = Math.floor(leftMs)
@@ -93,13 +87,13 @@ const PATTERN: Readonly<Record<DeadlineFormat, RegExp>> = {
 const GRPC_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
 const MOST_GRPC_VALUE = 99_999_999
 const MOST_MS = 9_999_999_999_999
-/** Longer than any value that is right, with some space around it. */
+/** Longer than any right value with some space around it. */
 const LONGEST = 32
-/** A client that repeats a field more often is not asking for anything; only so many are looked at. */
+/** Only so many values of a repeated field are read. */
 const MOST_REPEATED = 16
 /** A field name (RFC 9110 section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
-/** Writing one of these would change what the request is. */
+/** Fields that mean something else. */
 const TAKEN = new Set(
   'authorization connection content-encoding content-length content-type cookie expect host keep-alive set-cookie te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
     ' ',

@@ -1,12 +1,9 @@
-/**
- * Pending timers in the order they are due: a binary heap whose entries know their slot, so that clearing one takes
- * log n steps and leaves nothing behind. Pure. Equal durations, the usual case, go in without a single swap.
- */
+/** Pending timers by when they are due: a binary heap whose entries know their slot, so that any can be taken out. Pure. */
 
 /** What the heap needs of an entry. */
 export interface HeapEntry {
   dueMs: number
-  /** Its place in the heap; -1 while it is in none. Owned by the heap. */
+  /** Its place, which the heap sets; -1 while it is in none. */
   slot: number
 }
 

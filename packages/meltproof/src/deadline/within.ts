@@ -1,32 +1,20 @@
-/**
- * within(): a time limit on any piece of asynchronous work. Fair to the work (own stalls are given back, and an answer
- * that already lies in a socket wins), strict with everybody else: it never takes longer than what it runs within has
- * left.
- */
+/** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
 import { invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, runWithBudget } from './context.ts'
-import { DeadlineExceededError } from './deadline-error.ts'
+import { openBudget } from './open-budget.ts'
 
 /** All optional. */
 export interface WithinOptions {
-  /**
-   * What the work is, in a word or two, for the error: `'the price service'`. No secrets: it is logged.
-   * @default 'the work'
-   */
+  /** What the work is, for the error: `'the price service'`. No secrets: it is logged. @default 'the work' */
   readonly what?: string
-  /**
-   * Do not even start with less than this left, ms: a call that takes 50 ms at its best only wastes the other side's
-   * time with 20 ms left.
-   * @default 1
-   */
+  /** Do not start with less than this left, ms: a call that never takes less than 50 has no use for 20. @default 1 */
   readonly needsMs?: number
   /** Another signal that ends the work early; the promise rejects with its reason. */
   readonly signal?: AbortSignal
 }
 
 const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOptions)[]
-const DEFAULT_NEEDS_MS = 1
 
 /**
  * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed without the stalls
@@ -47,21 +35,10 @@ export function within<T>(
   options: WithinOptions = {},
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const { what, needsMs, signal: outer } = checked(ms, fn, options)
+    const { signal: outer, ...rest } = checked(ms, fn, options)
     if (outer?.aborted) throw outer.reason
-    const parent = currentBudget()
-    if (parent?.reason !== undefined) throw parent.reason
-    const budget = new Budget(ms, { parent, ...(what === undefined ? {} : { what }) })
-    const leftMs = budget.limitMs
-    if (leftMs < needsMs) {
-      throw new DeadlineExceededError({
-        phase: 'refused',
-        limitMs: leftMs,
-        waitedMs: 0,
-        ownStallMs: 0,
-        ...(what === undefined ? {} : { what }),
-      })
-    }
+    const budget = openBudget(ms, rest)
+    if (!(budget instanceof Budget)) throw budget
     const outerAborted = outer === undefined ? undefined : () => budget.cancel(outer.reason)
     if (outerAborted !== undefined) outer!.addEventListener('abort', outerAborted, { once: true })
     const done = (): void => {
@@ -76,15 +53,9 @@ export function within<T>(
     try {
       result = runWithBudget(budget, () => fn(budget.signal))
     } catch (error) {
-      done()
-      throw error
+      result = Promise.reject(error)
     }
-    if (!isThenable(result)) {
-      done()
-      resolve(result)
-      return
-    }
-    result.then(
+    Promise.resolve(result).then(
       value => {
         done()
         resolve(value)
@@ -105,11 +76,7 @@ export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY
 }
 
-function checked(
-  ms: unknown,
-  fn: unknown,
-  options: WithinOptions,
-): { what: string | undefined; needsMs: number; signal: AbortSignal | undefined } {
+function checked(ms: unknown, fn: unknown, options: WithinOptions): WithinOptions {
   if (typeof ms !== 'number' || Number.isNaN(ms)) {
     invalidOption('within(ms, fn): ms', 'a number of milliseconds; 0 or less means the time is up', ms)
   }
@@ -117,15 +84,11 @@ function checked(
   if (typeof options !== 'object' || options === null)
     invalidOption('within(ms, fn, options): options', 'an object', options)
   rejectUnknown('within(ms, fn, options)', options, KNOWN)
-  const { what, needsMs = DEFAULT_NEEDS_MS, signal } = options
+  const { what, needsMs = 0, signal } = options
   if (what !== undefined && typeof what !== 'string') invalidOption('what', 'a string', what)
   if (typeof needsMs !== 'number' || !(needsMs >= 0)) {
     invalidOption('needsMs', 'a number of milliseconds from 0', needsMs)
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', show(signal))
-  return { what, needsMs, signal }
-}
-
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
+  return options
 }

@@ -1,10 +1,7 @@
-/**
- * Adds header fields to those an app gives undici, in whichever of the forms undici takes: an object, a flat list of
- * names and values, or an iterable of pairs. A field the app set itself stays as it is. Pure.
- */
+/** Adds header fields to those an app gives undici, in any form undici takes. The app's own fields stay. Pure. */
 import type { Fields } from './limits.ts'
 
-/** A new value of `headers`; the app's is not touched. */
+/** `headers`: an object, a flat list of names and values, or an iterable of pairs. It is not changed. */
 export function addFields(headers: unknown, fields: Fields): unknown {
   if (fields.length === 0) return headers
   if (headers === undefined || headers === null) return Object.fromEntries(fields)

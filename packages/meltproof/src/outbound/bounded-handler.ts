@@ -1,30 +1,47 @@
 /**
- * Stands between undici and whoever asked it for something: tells the call how it gets on, and ends it when a limit
- * passes. Two classes for undici's two generations of handlers; what they share is the base.
+ * Stands between undici and its caller: tells the call how it gets on, and ends it when a limit passes. Two classes for undici's two generations of handlers; what they share is the base.
  */
-import type { Bounds, Carrier, OutboundCall } from './call.ts'
+import type { Bounds, Carrier, BoundedCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
-import { CONTENT_TYPE, EVENT_STREAM, isRawEventStream } from './event-stream.ts'
-import type { Guarded } from './fail-open.ts'
 import type { Fields } from './limits.ts'
-import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions } from './undici-types.ts'
+import type {
+  CallbackHandler,
+  Controller,
+  ControllerHandler,
+  DispatchOptions,
+  Handler,
+  Headers,
+} from './undici-types.ts'
 
-/** What both have in common; its instances are handlers that are bounded. */
-export abstract class Carrying implements Carrier {
-  protected call: OutboundCall | undefined
-  protected readonly guarded: Guarded
+type Body = Pick<DispatchOptions, 'body'>
+
+/** Starts a call and makes the handler that bounds it; `refusal` when it must not start. */
+export function boundHandler(
+  bounds: Bounds,
+  origin: string,
+  handler: Handler,
+  options: Body,
+  withController: boolean,
+): { readonly bounded: BoundedHandler; readonly refusal: Error | undefined } {
+  const bounded = withController ? new BoundedController(handler, options) : new BoundedCallbacks(handler, options)
+  return { bounded, refusal: bounded.begin(bounds, origin) }
+}
+
+/** What both generations have in common. */
+export abstract class BoundedHandler implements Carrier {
+  protected readonly inner: Handler
+  protected call: BoundedCall | undefined
   /** Why we gave up before there was a connection; it is told, and what undici says later is not. */
   protected gaveUp: Error | undefined
   /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
 
-  constructor(options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
-    this.#streams = isStream(options.body)
-    this.guarded = guarded
+  constructor(inner: Handler, { body }: Body) {
+    this.inner = inner
+    this.#streams = typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
   }
 
-  /** Starts the call; an error when it must not start. */
   begin(bounds: Bounds, origin: string): Error | undefined {
     const begun = bounds.begin(origin, this)
     if (begun instanceof Error) return begun
@@ -41,9 +58,9 @@ export abstract class Carrying implements Carrier {
     return { paused: this.paused(), awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
-  /** undici threw instead of taking it: nothing was started. */
-  abandon(): void {
-    this.ended()
+  /** The call is over. */
+  end(): void {
+    this.call?.end()
   }
 
   /** Ends a request that is made already and must not start. */
@@ -58,21 +75,24 @@ export abstract class Carrying implements Carrier {
     this.tell(error)
   }
 
+  onBodySent(chunk: unknown): void {
+    this.inner.onBodySent?.(chunk)
+  }
+
   onRequestSent(): void {
     this.#sent = true
-    this.guarded(() => this.call?.sent(), undefined)
+    this.call?.sent()
+    this.inner.onRequestSent?.()
+  }
+
+  onResponseStarted(): void {
+    this.inner.onResponseStarted?.()
   }
 
   /** The request goes out; whole, unless its body is produced on the way. */
   protected connected(): void {
-    this.guarded(() => {
-      this.call?.connected()
-      if (!this.#streams) this.call?.sent()
-    }, undefined)
-  }
-
-  protected ended(): void {
-    this.guarded(() => this.call?.end(), undefined)
+    this.call?.connected()
+    if (!this.#streams) this.call?.sent()
   }
 
   /** Ends what undici has started; false when it has not started. */
@@ -82,15 +102,9 @@ export abstract class Carrying implements Carrier {
 }
 
 /** For a handler of undici 5 to 7. */
-export class BoundedCallbacks extends Carrying implements CallbackHandler {
-  readonly #inner: CallbackHandler
+class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   #abort: ((reason?: Error) => void) | undefined
   #paused = false
-
-  constructor(inner: CallbackHandler, options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
-    super(options, guarded)
-    this.#inner = inner
-  }
 
   onConnect(abort: (reason?: Error) => void, context?: unknown): void {
     if (this.gaveUp !== undefined) {
@@ -99,21 +113,21 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
     }
     this.#abort = abort
     this.connected()
-    this.#inner.onConnect?.(abort, context)
+    this.inner.onConnect?.(abort, context)
   }
 
   onHeaders(status: number, headers: readonly unknown[], resume: () => void, text?: string): boolean | undefined {
-    if (status >= 200) this.guarded(() => this.call?.head(isRawEventStream(headers)), undefined)
+    if (status >= 200) this.call?.head(headers)
     const resumed = (): void => {
       this.#paused = false
       resume()
     }
-    return this.#note(this.#inner.onHeaders?.(status, headers, resumed, text))
+    return this.#note(this.inner.onHeaders?.(status, headers, resumed, text))
   }
 
   onData(chunk: Uint8Array): boolean | undefined {
-    this.guarded(() => this.call?.chunk(chunk.length), undefined)
-    return this.#note(this.#inner.onData?.(chunk))
+    this.call?.chunk(chunk.length)
+    return this.#note(this.inner.onData?.(chunk))
   }
 
   /** `false` asks undici to read no more until it is told to resume. */
@@ -126,41 +140,27 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
   }
 
   onComplete(trailers: unknown): void {
-    this.ended()
-    this.#inner.onComplete?.(trailers)
+    this.end()
+    this.inner.onComplete?.(trailers)
   }
 
   onError(error: Error): void {
-    this.ended()
-    if (this.gaveUp === undefined) this.#inner.onError?.(error)
+    this.end()
+    if (this.gaveUp === undefined) this.inner.onError?.(error)
   }
 
   onUpgrade(status: number, headers: unknown, socket: unknown): void {
-    this.ended()
-    this.#inner.onUpgrade?.(status, headers, socket)
-  }
-
-  onBodySent(chunk: unknown): void {
-    this.#inner.onBodySent?.(chunk)
-  }
-
-  override onRequestSent(): void {
-    super.onRequestSent()
-    this.#inner.onRequestSent?.()
-  }
-
-  onResponseStarted(): void {
-    this.#inner.onResponseStarted?.()
+    this.end()
+    this.inner.onUpgrade?.(status, headers, socket)
   }
 
   protected abort(error: Error): boolean {
-    if (this.#abort === undefined) return false
-    this.#abort(error)
-    return true
+    this.#abort?.(error)
+    return this.#abort !== undefined
   }
 
   protected tell(error: Error): void {
-    this.#inner.onError?.(error)
+    this.inner.onError?.(error)
   }
 
   protected paused(): boolean {
@@ -169,14 +169,8 @@ export class BoundedCallbacks extends Carrying implements CallbackHandler {
 }
 
 /** For a handler of undici 7 and later. */
-export class BoundedController extends Carrying implements ControllerHandler {
-  readonly #inner: ControllerHandler
+class BoundedController extends BoundedHandler implements ControllerHandler {
   #controller: Controller | undefined
-
-  constructor(inner: ControllerHandler, options: Pick<DispatchOptions, 'body'>, guarded: Guarded) {
-    super(options, guarded)
-    this.#inner = inner
-  }
 
   onRequestStart(controller: Controller, context?: unknown): void {
     if (this.gaveUp !== undefined) {
@@ -185,76 +179,46 @@ export class BoundedController extends Carrying implements ControllerHandler {
     }
     this.#controller = controller
     this.connected()
-    this.#inner.onRequestStart?.(controller, context)
+    this.inner.onRequestStart?.(controller, context)
   }
 
-  onResponseStart(
-    controller: Controller,
-    status: number,
-    headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-    text?: string,
-  ): void {
-    if (status >= 200) {
-      this.guarded(() => this.call?.head(String(headers[CONTENT_TYPE] ?? '').startsWith(EVENT_STREAM)), undefined)
-    }
-    this.#inner.onResponseStart?.(controller, status, headers, text)
+  onResponseStart(controller: Controller, status: number, headers: Headers, text?: string): void {
+    if (status >= 200) this.call?.head(headers)
+    this.inner.onResponseStart?.(controller, status, headers, text)
     if (controller.paused) this.call?.paused()
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
-    this.guarded(() => this.call?.chunk(chunk.length), undefined)
-    this.#inner.onResponseData?.(controller, chunk)
+    this.call?.chunk(chunk.length)
+    this.inner.onResponseData?.(controller, chunk)
     if (controller.paused) this.call?.paused()
   }
 
   onResponseEnd(controller: Controller, trailers: unknown): void {
-    this.ended()
-    this.#inner.onResponseEnd?.(controller, trailers)
+    this.end()
+    this.inner.onResponseEnd?.(controller, trailers)
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
-    this.ended()
-    if (this.gaveUp === undefined) this.#inner.onResponseError?.(controller, error)
+    this.end()
+    if (this.gaveUp === undefined) this.inner.onResponseError?.(controller, error)
   }
 
-  onRequestUpgrade(
-    controller: Controller,
-    status: number,
-    headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-    socket: unknown,
-  ): void {
-    this.ended()
-    this.#inner.onRequestUpgrade?.(controller, status, headers, socket)
-  }
-
-  onBodySent(chunk: unknown): void {
-    this.#inner.onBodySent?.(chunk)
-  }
-
-  override onRequestSent(): void {
-    super.onRequestSent()
-    this.#inner.onRequestSent?.()
-  }
-
-  onResponseStarted(): void {
-    this.#inner.onResponseStarted?.()
+  onRequestUpgrade(controller: Controller, status: number, headers: Headers, socket: unknown): void {
+    this.end()
+    this.inner.onRequestUpgrade?.(controller, status, headers, socket)
   }
 
   protected abort(error: Error): boolean {
-    if (this.#controller === undefined) return false
-    this.#controller.abort(error)
-    return true
+    this.#controller?.abort(error)
+    return this.#controller !== undefined
   }
 
   protected tell(error: Error): void {
-    this.#inner.onResponseError?.(null, error)
+    this.inner.onResponseError?.(null, error)
   }
 
   protected paused(): boolean {
     return this.#controller?.paused ?? false
   }
-}
-
-function isStream(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
 }

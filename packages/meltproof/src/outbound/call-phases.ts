@@ -1,32 +1,28 @@
 /**
- * Where one call is and when its next limit falls due: connect, then first byte, then the body. Pure: it is told the
- * time, and when it has to judge, in how much of a stretch of it our own event loop was stalled.
+ * Where one call is, and which limit falls due next: connect, then first byte, then the body. Pure.
  *
- * A limit is given back what a stall can have cost the call, and no more. Until the request is sent, and while a body
- * comes, each step waits for us, so every stall counts. In between the peer alone works: an answer that came during a
- * stall has been read right after it, and one that lay there when the limit passed is read in the two polls before the
- * verdict. Were each small stall of a busy loop counted there too, a limit of 3 s would be one of 3.7 s at 90 %
- * utilisation (`meltlab run timeouts`).
+ * A limit gets back the time that stalls of our own event loop can have cost the call, and no more. Until the request
+ * is sent, and while a body comes, each step waits for us, so every stall counts. In between only the peer works. If
+ * the small stalls of a busy loop counted there too, a limit of 3 s would be one of 3.7 s at 90 % utilisation
+ * (`meltlab run timeouts`).
  *
- * Nothing is armed here. Whoever holds it keeps one timer for `nextMs` and asks again when that fires, so a chunk of
- * a body costs two assignments.
+ * There is no timer here: the holder keeps one for `nextMs`, so that a chunk of a body costs a few assignments.
  */
 import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
 
 /** Which limit passed. */
 export type CallPhase = 'connect' | 'first-byte' | 'idle' | 'drip' | 'total'
 
-/** What the holder can see of the call when a limit falls due. */
 export interface CallProgress {
-  /** We asked the peer to wait, so its silence is our doing. */
+  /** We do not read, so the peer's silence is our doing. */
   readonly paused: boolean
-  /** The request is not sent completely, and it is our caller who has not given us more of it. */
+  /** The rest of the request is still to come from our caller. */
   readonly awaitingCaller: boolean
   /** Bytes of the request the connection has taken so far; a change is progress. */
   readonly sentBytes: number
 }
 
-/** In how much of the time between two points our own event loop was stalled, ms. */
+/** How long our own event loop was stalled between two points in time, ms. */
 export type StalledBetween = (fromMs: number, toMs: number) => number
 
 /** Either the limit that passed, or in how many fair milliseconds to ask again. */
@@ -40,7 +36,7 @@ export class CallPhases {
   readonly #limits: CallLimits
   #stage: Stage = 'connect'
   #eventStream = false
-  /** When the whole request was on its way, and since when the head of its response may have been here. */
+  /** When the request was sent, and since when the head of its answer may have been here. */
   #sentMs = Number.POSITIVE_INFINITY
   #headMs = Number.POSITIVE_INFINITY
   readonly #startMs: number
@@ -64,26 +60,20 @@ export class CallPhases {
     return this.#bytes
   }
 
-  /** How far it came, in words for an error. */
-  get stage(): Stage {
-    return this.#stage
-  }
-
-  /** A connection is ours and the request goes out. */
   connected(nowMs: number): void {
     if (this.#stage !== 'connect') return
     this.#stage = 'head'
     this.#lastMs = nowMs
   }
 
-  /** The last of the request went out: from here it is the peer's turn. */
+  /** The whole request went out: from here it is the peer's turn. */
   sent(nowMs: number): void {
     if (this.#stage !== 'head') return
     this.#sentMs = nowMs
     this.#lastMs = nowMs
   }
 
-  /** The head of the response is here, and may have lain unread since `sinceMs`: its body waited for us meanwhile. */
+  /** The head of the answer is here, and may have lain unread since `sinceMs`. */
   head(nowMs: number, eventStream: boolean, sinceMs: number = nowMs): void {
     this.#stage = 'body'
     this.#sentMs = Math.min(this.#sentMs, nowMs)
@@ -93,7 +83,6 @@ export class CallPhases {
     this.#windowStartMs = nowMs
   }
 
-  /** A chunk of the body is here. */
   chunk(nowMs: number, bytes: number): void {
     this.#bytes += bytes
     this.#windowBytes += bytes
@@ -107,12 +96,12 @@ export class CallPhases {
     this.#pausedInWindow = true
   }
 
-  /** The earliest time a limit can fall due: all of it fair, and no further sign of life. */
+  /** The earliest time a limit can fall due. */
   nextMs(): number {
     const limits = this.#limits
-    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + bound(limits.totalMs)
-    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + bound(limits.connectMs))
-    else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + bound(limits.firstByteMs))
+    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + orNever(limits.totalMs)
+    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + orNever(limits.connectMs))
+    else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + orNever(limits.firstByteMs))
     else {
       next = Math.min(next, this.#lastMs + this.#idleMs())
       if (this.#rated()) next = Math.min(next, this.#windowStartMs + RATE_WINDOW_MS)
@@ -120,7 +109,7 @@ export class CallPhases {
     return next
   }
 
-  /** Asked when `nextMs` has come: has a limit passed, or has there been progress, or a stall of ours, meanwhile? */
+  /** At `nextMs`: has a limit passed, or was there progress, or a stall of ours? */
   check(nowMs: number, stalled: StalledBetween, progress: CallProgress): CallVerdict {
     const { totalMs, connectMs, firstByteMs } = this.#limits
     let inMs = Number.POSITIVE_INFINITY
@@ -131,32 +120,32 @@ export class CallPhases {
       inMs = Math.min(inMs, leftMs)
       return false
     }
-    if (!this.#unlimited() && passed(this.#startMs, bound(totalMs))) return expiry('total', totalMs)
+    if (!this.#unlimited() && passed(this.#startMs, orNever(totalMs))) return expiry('total', totalMs)
     if (this.#stage === 'connect') {
-      if (passed(this.#startMs, bound(connectMs))) return expiry('connect', connectMs)
+      if (passed(this.#startMs, orNever(connectMs))) return expiry('connect', connectMs)
     } else if (this.#stage === 'head') {
-      if (passed(this.#lastMs, bound(firstByteMs))) {
+      if (passed(this.#lastMs, orNever(firstByteMs))) {
         const { awaitingCaller, sentBytes } = progress
         if (this.#sentMs < Number.POSITIVE_INFINITY || (!awaitingCaller && sentBytes === this.#sentBytes))
           return expiry('first-byte', firstByteMs)
-        // It is known only now that the request got on, so the peer gets a whole limit from here.
+        // We learn only now that the request got on: a whole limit from here.
         this.#sentBytes = sentBytes
         this.#lastMs = nowMs
-        passed(nowMs, bound(firstByteMs))
+        passed(nowMs, orNever(firstByteMs))
       }
     } else {
       if (progress.paused) this.paused()
       const idleMs = this.#idleMs()
       if (passed(this.#lastMs, idleMs)) {
         if (!this.#pausedSinceByte) return expiry('idle', idleMs)
-        // When reading went on is unknown: the peer gets a whole limit from here.
+        // Nobody knows when reading went on: a whole limit from here.
         this.#lastMs = nowMs
         this.#pausedSinceByte = progress.paused
         passed(nowMs, idleMs)
       }
       if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
         const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
-        const due = (bound(this.#limits.minBytesPerSecond) * fairMs) / 1000
+        const due = (orNever(this.#limits.minBytesPerSecond) * fairMs) / 1000
         if (!this.#pausedInWindow && this.#windowBytes < due) return expiry('drip', RATE_WINDOW_MS)
         this.#windowStartMs = nowMs
         this.#windowBytes = 0
@@ -167,16 +156,13 @@ export class CallPhases {
     return { expired: undefined, inMs }
   }
 
-  /**
-   * How much of a stretch the other side had. Never less than half: a loop that stalls for ever may double a limit and
-   * not lift it, the same bound a fair timer has.
-   */
+  /** How much of a stretch the peer had. At least half: as with a fair timer, stalls may double a limit and not lift it. */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
     return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
   }
 
-  /** In how much of the call so far stalls of ours can have held it up. */
+  /** For how long stalls of ours can have held the call up. */
   heldUpMs(nowMs: number, stalled: StalledBetween): number {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
@@ -188,7 +174,7 @@ export class CallPhases {
   }
 
   #idleMs(): number {
-    return bound(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
+    return orNever(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
   }
 
   /** An event stream may be as slow as it likes. */
@@ -196,16 +182,16 @@ export class CallPhases {
     return !this.#eventStream && this.#limits.minBytesPerSecond !== false
   }
 
-  /** An event stream that has begun ends when its peer or its reader wants it to. */
+  /** An event stream that has begun ends when its peer or its reader ends it. */
   #unlimited(): boolean {
     return this.#eventStream && this.#stage === 'body'
   }
 }
 
-function bound(limit: number | false): number {
+function orNever(limit: number | false): number {
   return limit === false ? Number.POSITIVE_INFINITY : limit
 }
 
 function expiry(expired: CallPhase, limit: number | false): CallVerdict {
-  return { expired, limitMs: bound(limit) }
+  return { expired, limitMs: orNever(limit) }
 }

@@ -1,6 +1,6 @@
 /**
- * One outbound call while it runs: its place in the bulkhead, its one fair timer, the budget of the request it is made
- * for. Knows no client; whoever carries the call reports what happens to it and is told when to give up.
+ * One bounded call while it runs: its place in the bulkhead, its timer, the budget of the request it is made for. It
+ * knows no client; its carrier reports what happens, and ends it when a limit passes.
  */
 import { now } from '../clock.ts'
 import type { Budget, EndListener } from '../deadline/budget.ts'
@@ -11,43 +11,53 @@ import { MeltproofError } from '../errors.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './call-phases.ts'
+import { type Headers, isEventStream } from './event-stream.ts'
 import type { CallLimits, Fields, LimitTable } from './limits.ts'
 
 const NO_CREDIT = { creditCapMs: 0 } as const
 
-/** What carries a call: it can end it, and say how it gets on. */
 export interface Carrier {
   /** Ends the call with this error, as its client expects errors. Called once at most. */
   fail(error: Error): void
   progress(): CallProgress
 }
 
-/** What all calls of one `install()` share. */
+/** What all calls of one `install()` or `bound()` share. */
 export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
-  /** False once the bounds are taken off: nobody reports how the calls in flight get on any more. */
+  /** False once the bounds are taken off: the calls in flight go on without them. */
   active = true
-  /** Tells the first call that is bounded. */
+  #failed = false
+  readonly #onFailure: (error: unknown) => void
   #onFirst: (() => void) | undefined
 
-  constructor(limits: LimitTable, onFirst?: () => void) {
+  /** `onFirst` is called at the first call that is bounded. */
+  constructor(limits: LimitTable, onFailure: (error: unknown) => void, onFirst?: () => void) {
     this.limits = limits
+    this.#onFailure = onFailure
     this.#onFirst = onFirst
   }
 
-  /**
-   * Starts to bound a call. Undefined when its origin is left alone; an error when it must not start, because its
-   * budget has run out or its origin has as many calls in flight as it may.
-   */
-  begin(origin: string, carrier: Carrier): OutboundCall | Error | undefined {
+  /** Runs work of ours inside somebody else's call: what it throws fails no call, and is told once. */
+  guarded<R>(work: () => R): R | undefined {
+    try {
+      return work()
+    } catch (error) {
+      const first = !this.#failed
+      this.#failed = true
+      if (first) this.#onFailure(error)
+      return undefined
+    }
+  }
+
+  /** Undefined when its origin is left alone; an error when the call must not start. */
+  begin(origin: string, carrier: Carrier): BoundedCall | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false) return undefined
-    if (this.#onFirst !== undefined) {
-      const tell = this.#onFirst
-      this.#onFirst = undefined
-      tell()
-    }
+    const tell = this.#onFirst
+    this.#onFirst = undefined
+    tell?.()
     const budget = currentBudget()
     if (budget !== undefined && budget.remainingMs() <= 0) {
       return new DeadlineExceededError(
@@ -55,23 +65,21 @@ export class Bounds {
         { cause: budget.reason },
       )
     }
-    const place = this.bulkhead.enter(origin, limits.maxInFlight)
-    if (place === 'refused') {
+    if (!this.bulkhead.enter(origin, limits.maxInFlight)) {
       return new MeltproofError(
         'MELTPROOF_OUTBOUND_FULL',
         `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
           '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
       )
     }
-    return new OutboundCall(this, origin, limits, carrier, place === 'counted', budget)
+    return new BoundedCall(this, origin, limits, carrier, budget)
   }
 }
 
-export class OutboundCall {
+export class BoundedCall {
   readonly #bounds: Bounds
   readonly #origin: string
   readonly #carrier: Carrier
-  readonly #counted: boolean
   readonly #budget: Budget | undefined
   readonly #limits: CallLimits
   readonly #startMs: number
@@ -82,19 +90,11 @@ export class OutboundCall {
   #onBudgetEnd: EndListener | undefined
   #ended = false
 
-  constructor(
-    bounds: Bounds,
-    origin: string,
-    limits: CallLimits,
-    carrier: Carrier,
-    counted: boolean,
-    budget: Budget | undefined,
-  ) {
+  constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier, budget: Budget | undefined) {
     this.#bounds = bounds
     this.#origin = origin
     this.#limits = limits
     this.#carrier = carrier
-    this.#counted = counted
     this.#budget = budget
     const startMs = now()
     this.#startMs = startMs
@@ -114,24 +114,20 @@ export class OutboundCall {
     return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
   }
 
-  /** True once it has come to an end, by itself or by us. */
   get ended(): boolean {
     return this.#ended
   }
 
   connected(): void {
-    this.#phases.connected(now())
-    this.#hurry()
+    this.#bounds.guarded(() => {
+      this.#phases.connected(now())
+      this.#hurry()
+    })
   }
 
+  // These only assign, and are not guarded.
   sent(): void {
     this.#phases.sent(now())
-  }
-
-  head(eventStream: boolean): void {
-    const nowMs = now()
-    this.#phases.head(nowMs, eventStream, lainSince(nowMs))
-    this.#hurry()
   }
 
   chunk(bytes: number): void {
@@ -142,17 +138,27 @@ export class OutboundCall {
     this.#phases.paused()
   }
 
-  /** The call is over, well or badly; nothing is held from here on. Any number of times. */
+  head(headers: Headers): void {
+    this.#bounds.guarded(() => {
+      const nowMs = now()
+      this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))
+      this.#hurry()
+    })
+  }
+
+  /** The call is over, well or badly. Any number of times. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#timer?.cancel()
-    this.#timer = undefined
-    if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
-    if (this.#counted) this.#bounds.bulkhead.leave(this.#origin)
+    this.#bounds.guarded(() => {
+      this.#timer?.cancel()
+      this.#timer = undefined
+      if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
+      this.#bounds.bulkhead.leave(this.#origin)
+    })
   }
 
-  /** A limit that falls due before the timer does moves it; one that is due later waits for it to fire. */
+  /** Moves the timer when a limit falls due before it fires. */
   #hurry(): void {
     const nextMs = this.#phases.nextMs()
     if (this.#ended || nextMs >= this.#dueMs) return
@@ -165,7 +171,7 @@ export class OutboundCall {
     this.#timer = this.#startTimer(ms)
   }
 
-  /** What is given back for stalls is for the phases to say; the timer only polls twice before it asks them. */
+  /** Without credit for stalls, which is for the phases to give; it polls twice before it asks them. */
   #startTimer(ms: number): FairTimer {
     return startFairTimer(ms, () => this.#due(), NO_CREDIT)
   }

@@ -1,20 +1,18 @@
 /**
- * A guard for Node's Happy Eyeballs. When a name has several addresses, Node gives each attempt 250 ms
+ * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node gives each attempt 250 ms
  * (`autoSelectFamilyAttemptTimeout`) and then closes it. A loop that is blocked just after the SYN wakes up with that
- * timer due, and closes a connection the kernel has established meanwhile; when the other address does not answer,
- * all that is left is an `AggregateError` of ETIMEDOUT.
+ * timer due, and closes a connection that the kernel has established meanwhile.
  *
- * We give such an attempt what a fair timer gives: two turns of the loop, each of which polls, before the verdict.
- * Node says 'connectionAttemptTimeout' in the middle of its verdict; until that listener returns we make the verdict
- * void, and after two turns we deliver it ourselves unless the connection has come. If any of what we rely on is not as
- * we know it, Node's verdict stands.
+ * So an attempt gets two more turns of the loop, each of which polls. Node emits 'connectionAttemptTimeout' while it
+ * gives up; within that listener we make its steps void, and two turns later we take them ourselves unless the
+ * connection has come. Where Node is not as we know it, it gives up as before.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { nextTick } from 'node:process'
 import { setImmediate } from 'node:timers'
-import type { Guarded } from './fail-open.ts'
+import type { Bounds } from './call.ts'
 
 /** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
 const CLIENT_SOCKET = 'net.client.socket'
@@ -40,36 +38,36 @@ interface Handle {
 type Connecting = Socket & { connecting: boolean; _handle: Handle | null }
 
 /** Guards every connection that is opened until the returned function is called. */
-export function guardConnects(guarded: Guarded): () => void {
+export function guardConnects(bounds: Bounds): () => void {
   const onSocket = (message: unknown): void => {
-    guarded(() => guard((message as { socket: Connecting }).socket, guarded), undefined)
+    bounds.guarded(() => guard((message as { socket: Connecting }).socket, bounds))
   }
   subscribe(CLIENT_SOCKET, onSocket)
   return () => unsubscribe(CLIENT_SOCKET, onSocket)
 }
 
-function guard(socket: Connecting, guarded: Guarded): void {
+function guard(socket: Connecting, bounds: Bounds): void {
   let attempt: { readonly handle: Handle; readonly request: ConnectRequest } | undefined
 
   const onAttempt = (): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       attempt = undefined
       const handle = socket._handle
       if (handle === null) return
       for (const name of ['connect', 'connect6'] as const) {
         const connect = handle[name]
         if (typeof connect !== 'function') continue
-        // For this one call, which follows at once: it is the only place where the pending request can be seen.
+        // For the one call that follows at once: nowhere else can the pending request be seen.
         handle[name] = (request, ...address) => {
           restore(handle)
           attempt = { handle, request }
           return connect.call(handle, request, ...address)
         }
       }
-    }, undefined)
+    })
   }
   const onTimeout = (): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const pending = attempt
       attempt = undefined
       if (pending === undefined || socket._handle !== pending.handle || !socket.connecting) return
@@ -95,7 +93,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
           }),
         )
       })
-    }, undefined)
+    })
   }
   const done = (): void => {
     socket.removeListener('connectionAttempt', onAttempt)
@@ -110,7 +108,7 @@ function guard(socket: Connecting, guarded: Guarded): void {
   socket.once('close', done)
 }
 
-/** What we put on the handle hides its prototype's methods. */
+/** What we put on the handle hid its prototype's methods. */
 function restore(handle: Handle): void {
   delete (handle as Partial<Handle>).connect
   delete (handle as Partial<Handle>).connect6

@@ -1,18 +1,12 @@
-/** Whether a response is an event stream, which is meant to stay open. Pure. */
+/** Whether an answer is an event stream, which is meant to stay open. Pure. */
+import { rawHeader } from '../raw-headers.ts'
 
-export const EVENT_STREAM = 'text/event-stream'
-export const CONTENT_TYPE = 'content-type'
+/** Parsed, or raw, which costs less: Node parses only when asked. */
+export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/**
- * Of raw headers: name, value, name, value; Buffers from undici, strings from node:http. Not of parsed ones: Node parses
- * them when they are first asked for, and most callers never ask.
- */
-export function isRawEventStream(headers: readonly unknown[]): boolean {
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] as { readonly length: number }
-    if (name.length === CONTENT_TYPE.length && String(name).toLowerCase() === CONTENT_TYPE) {
-      return String(headers[i + 1]).startsWith(EVENT_STREAM)
-    }
-  }
-  return false
+export function isEventStream(headers: Headers): boolean {
+  const type = Array.isArray(headers)
+    ? rawHeader(headers, 'content-type')
+    : (headers as Readonly<Record<string, unknown>>)['content-type']
+  return String(type ?? '').startsWith('text/event-stream')
 }

@@ -1,17 +1,17 @@
 /**
- * Bounds `fetch` and every dispatcher of an undici that serves, or has served, as the global one. We stand at the
- * `dispatch` their common base class defines, not in the global dispatcher itself: so an app's own Agent, Pool or
- * ProxyAgent of that undici is bounded too, and `setGlobalDispatcher` does not undo us.
+ * Stands around `fetch` and every dispatcher of an undici whose Agent serves, or has served, as the global one. It
+ * replaces the `dispatch` of their common base class: so an app's own Agent, Pool or ProxyAgent of that undici is
+ * bounded too, and `setGlobalDispatcher` undoes nothing.
  *
- * undici keeps its global dispatcher under two symbols: .1 since undici 5, .2 since 7.27 for its newer handlers. Each
- * copy of undici in the process, Node's own among them, uses what is there or puts its own Agent there when it loads.
+ * undici keeps its global dispatcher under two symbols: .1 since undici 5, .2 since 7.27. Each copy of undici in the
+ * process, Node's own among them, uses what is there, or puts its own Agent there when it loads.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 const SYMBOLS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
 
-/** undici publishes here before it opens a connection: a dispatcher that is new to us has to. */
+/** A dispatcher that is new to us opens a connection, and undici publishes that before. */
 const BEFORE_CONNECT = 'undici:client:beforeConnect'
 
 /** Sends with the original `dispatch`, or does not. `ownOrigin` is that of a Pool or Client, when it has one. */
@@ -48,8 +48,7 @@ export function aroundGlobalDispatchers(around: Around): () => void {
     restore.push(wrap(base, around, () => active))
   }
 
-  // No undici has loaded yet: the one that does looks here first, then puts its Agent here. An accessor that answers
-  // `undefined` as the missing property does notices it, and the definition of the Agent replaces it.
+  // Where no undici has loaded yet, the first one looks here before it puts its Agent here. This accessor notices.
   for (const symbol of SYMBOLS) {
     if (globals[symbol] !== undefined) continue
     const get = (): undefined => {
@@ -89,18 +88,18 @@ function wrap(base: DispatcherBase, around: Around, active: () => boolean): () =
       (o, h) => Reflect.apply(original, this, [o, h]),
       options,
       handler,
-      () => originOf(this),
+      () => originOfDispatcher(this),
     )
   }
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {
-    // Somebody stands around us: taking ourselves out would take them out. We hand through from now on.
+    // Where somebody has wrapped us since, we stay, and hand through.
     if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }
 
-/** A Pool or Client keeps its URL under a symbol of its own. */
-function originOf(dispatcher: object): string | undefined {
+/** Of a Pool or Client, which keeps its URL under a symbol. */
+export function originOfDispatcher(dispatcher: object): string | undefined {
   for (const symbol of Object.getOwnPropertySymbols(dispatcher)) {
     if (symbol.description !== 'url') continue
     const url = (dispatcher as Record<symbol, unknown>)[symbol]

@@ -1,14 +1,14 @@
-/** Turns the bounds on for the whole process, and off again. */
+/** Bounds the whole process, or one dispatcher. */
 import { emitWarning } from 'node:process'
+import { markBound, unknownClient } from '../bound-client.ts'
 import { Bounds } from './call.ts'
 import { guardConnects } from './connect-guard.ts'
-import { failOpen } from './fail-open.ts'
-import { aroundGlobalDispatchers } from './global-dispatcher.ts'
+import { aroundGlobalDispatchers, originOfDispatcher } from './global-dispatcher.ts'
 import { dispatchBounded } from './interceptor.ts'
-import { type CallLimits, LimitTable, type OutboundOptions } from './limits.ts'
+import { LimitTable, type OutboundOptions } from './limits.ts'
 import { boundNodeHttp } from './node-http.ts'
 import { boundOtherCopies } from './other-copies.ts'
-import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
+import type { Dispatch } from './undici-types.ts'
 
 /** Takes the bounds off again. Calls in flight go on without them. Any number of times. */
 export type Uninstall = () => void
@@ -22,63 +22,64 @@ export type Uninstall = () => void
  * ```
  *
  * Installing again replaces the limits; the latest `install` counts, and its uninstall takes everything off.
- * Throws a MeltproofError for an unknown option, a value out of range or a malformed origin.
+ *
+ * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
  */
 export function install(limits: OutboundOptions = {}): Uninstall {
-  return installBounds(new Bounds(new LimitTable(limits)))
-}
-
-/** For meltproof/register: limits for an app that did not ask, replaced by its own `install()`. */
-export function installQuietly(defaults: CallLimits, onFirst: () => void): Uninstall {
-  return installBounds(new Bounds(new LimitTable({}, defaults), onFirst))
+  return installLimits(new LimitTable(limits))
 }
 
 /**
- * An interceptor for an undici 7 or 8 dispatcher of your own, where you do not want the whole process bounded:
- * `new Agent().compose(bounded({ totalMs: 2000 }))`. Its calls and bulkhead are its own.
+ * Bounds one dispatcher of undici, in place, and returns it, where you do not want the whole process bounded, or this
+ * one otherwise: `bound(new Agent(), { totalMs: 2000 })`. It counts its calls in flight by itself.
+ *
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits as install() does.
  */
-export function bounded(limits: OutboundOptions = {}): (dispatch: Dispatch) => Dispatch {
-  const bounds = new Bounds(new LimitTable(limits))
-  const guarded = failOpen(warn)
-  return dispatch => (options, handler) => dispatchBounded(bounds, guarded, dispatch, options, handler)
+export function bound<T extends object>(dispatcher: T, limits: OutboundOptions = {}): T {
+  const bounds = new Bounds(new LimitTable(limits), warn)
+  const patched = dispatcher as { dispatch?: Dispatch }
+  const original = patched?.dispatch
+  if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
+  const dispatch: Dispatch = (options, handler) => original.call(dispatcher, options, handler)
+  const ownOrigin = (): string | undefined => originOfDispatcher(dispatcher)
+  if (markBound(dispatcher)) {
+    patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatch, options, handler, ownOrigin)
+  }
+  return dispatcher
 }
 
-/** Where the latest install of the process is kept, also for another copy of meltproof: calls are bounded once. */
+/** The latest install of the process, by whichever copy of meltproof: calls are bounded once. */
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
-function installBounds(bounds: Bounds): Uninstall {
+/** `onFirst` is called at the first call that is bounded. */
+export function installLimits(limits: LimitTable, onFirst?: () => void): Uninstall {
   shared[CURRENT]?.()
-  const parts: Uninstall[] = []
-  let installed = true
+  let parts: Uninstall[] = []
   const uninstall = (): void => {
-    if (!installed) return
-    installed = false
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
     bounds.active = false
     for (const part of parts) part()
+    parts = []
   }
-  const guarded = failOpen(error => {
+  const failed = (error: unknown): void => {
     uninstall()
     warn(error)
-  })
+  }
+  const bounds = new Bounds(limits, failed, onFirst)
   parts.push(
-    aroundGlobalDispatchers((dispatch: Dispatch, options: DispatchOptions, handler: Handler, ownOrigin) =>
-      dispatchBounded(bounds, guarded, dispatch, options, handler, ownOrigin),
+    aroundGlobalDispatchers((dispatch, options, handler, ownOrigin) =>
+      dispatchBounded(bounds, dispatch, options, handler, ownOrigin),
     ),
-    boundOtherCopies(bounds, guarded),
-    boundNodeHttp(bounds, guarded),
-    guardConnects(guarded),
+    boundOtherCopies(bounds),
+    boundNodeHttp(bounds),
+    guardConnects(bounds),
   )
   shared[CURRENT] = uninstall
   return uninstall
 }
 
 function warn(error: unknown): void {
-  emitWarning(
-    `meltproof/outbound failed and stepped aside; outbound calls have no bounds from here on. ${String(error)}`,
-    {
-      type: 'MeltproofWarning',
-    },
-  )
+  const text = `meltproof/outbound failed and stepped aside; outbound calls have no bounds from here on. ${String(error)}`
+  emitWarning(text, { type: 'MeltproofWarning' })
 }

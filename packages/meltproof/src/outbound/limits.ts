@@ -1,37 +1,23 @@
-/**
- * The limits of outbound calls: defaults, per-origin overrides, and which of them one call gets. Pure.
- */
-import { allowedOrigins, type OriginTest } from '../deadline/allowed-origins.ts'
+/** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
-import { checkNumber, invalidOption, rejectUnknown, show } from '../options.ts'
+import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
 export interface CallLimits {
   /** From the call to a usable connection: waiting for a free one, DNS, TCP and TLS. Milliseconds. @default 3000 */
   readonly connectMs: number | false
-  /**
-   * From the request sent (or its last chunk accepted) to the head of the response. Milliseconds.
-   * @default 10000
-   */
+  /** From the request sent to the head of the answer. Milliseconds. @default 10000 */
   readonly firstByteMs: number | false
   /** Between two chunks of the response's body, while we are ready to read. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /**
-   * What a body must bring, in bytes per second, over any 5 s in which we are ready to read. Catches the peer that
-   * sends a byte now and then, which no idle limit sees. @default 64
-   */
+  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default 64 */
   readonly minBytesPerSecond: number | false
   /** The whole call, to the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
-  /**
-   * `text/event-stream` bodies are meant to stay open: once their head is there, this is the only limit, the longest
-   * silence between two chunks. Milliseconds. @default 120000
-   */
+  /** The same for `text/event-stream`, and once it has begun its only limit. Milliseconds. @default 120000 */
   readonly eventStreamIdleMs: number | false
-  /**
-   * Calls in flight to one origin, each counted until its body has ended; more are refused at once with
-   * `MELTPROOF_OUTBOUND_FULL`. @default 1000
-   */
+  /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
   readonly maxInFlight: number | false
 }
 
@@ -43,9 +29,8 @@ export interface OutboundOptions extends Partial<CallLimits> {
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told, in a header field, how many milliseconds we wait for them, so that they need not work on
-   * what nobody waits for: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for everywhere. It is
-   * information about the inside of your system. @default none
+   * Origins that are told, in a header field, how many milliseconds we wait for them: `['http://prices:8080',
+   * 'http://*.svc.cluster.local']`, `['*']` for all. It tells them about the inside of your system. @default none
    */
   readonly tellDeadlineTo?: readonly string[]
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
@@ -56,8 +41,8 @@ export interface OutboundOptions extends Partial<CallLimits> {
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 /**
- * Between systems 10 s in total are reasonable (the published timeouts experiment says 10 to 20 s); the rest follows
- * from that. connectMs leaves room for two lost SYNs (retransmitted after 1 s and 2 s more).
+ * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
+ * SYNs, which are sent again after 1 s and 2 s more.
  */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
@@ -80,7 +65,7 @@ export const GENEROUS_LIMITS: CallLimits = {
   maxInFlight: 10_000,
 }
 
-/** The window of minBytesPerSecond: long enough that a burst-and-pause sender is judged by its average. */
+/** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
 export const RATE_WINDOW_MS = 5_000
 
 /** Node's timers take at most 2^31 - 1 ms, 24.8 days. */
@@ -89,65 +74,40 @@ const LONGEST_MS = 2 ** 31 - 1
 const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'eventStreamIdleMs'] as const
 const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight']
 
-/** Limits resolved per origin are remembered for this many origins, then the memory starts anew. */
-const REMEMBERED_ORIGINS = 1_000
-
-interface Wildcard {
-  readonly scheme: string
-  /** With its leading dot: `.amazonaws.com`. */
-  readonly suffix: string
-  readonly port: string
-  readonly limits: CallLimits | false
-}
+const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
 /** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
-  readonly #exact: Map<string, CallLimits | false> = new Map()
-  readonly #wildcards: Wildcard[] = []
-  readonly #resolved: Map<string, CallLimits | false> = new Map()
-  readonly #isTold: OriginTest | undefined
+  readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
+  readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
   /** Throws for an unknown option, a value out of range or a malformed origin. */
   constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      invalidOption('the limits of install()', 'an object such as { totalMs: 5000 }', options)
+      invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
     rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellDeadlineTo', 'deadlineHeaders'])
-    const { origins = {}, tellDeadlineTo, deadlineHeaders, ...everywhere } = options
-    this.#isTold = tellDeadlineTo === undefined ? undefined : allowedOrigins('tellDeadlineTo', tellDeadlineTo)
-    this.#deadlineHeaders =
-      deadlineHeaders === undefined
-        ? DEADLINE_HEADERS.slice(0, 1)
-        : checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
+    const { origins = {}, tellDeadlineTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
     for (const [origin, given] of Object.entries(origins)) {
-      const limits = given === false ? false : this.#override(origin, given)
-      const wildcard = /^(https?):\/\/\*(\.[^/:*]+)(?::(\d+))?\/?$/i.exec(origin)
-      if (wildcard !== null) {
-        const [, scheme = '', suffix = '', port = ''] = wildcard
-        this.#wildcards.push({ scheme: `${scheme.toLowerCase()}:`, suffix: suffix.toLowerCase(), port, limits })
-      } else this.#exact.set(exactOrigin(origin), limits)
+      this.#limits.set('a key of origins', origin, given === false ? false : this.#override(origin, given))
     }
-    this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
+    if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
+    for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
+    this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
-  /** The limits of a normalised origin (`https://host[:port]`, or `unix:/path`); false when it is left alone. */
+  /** The limits of a normalised origin (origin.ts); false when it is left alone. */
   of(origin: string): CallLimits | false {
-    let limits = this.#resolved.get(origin)
-    if (limits === undefined) {
-      limits = this.#exact.get(origin) ?? this.#wild(origin) ?? this.everywhere
-      if (this.#resolved.size >= REMEMBERED_ORIGINS) this.#resolved.clear()
-      this.#resolved.set(origin, limits)
-    }
-    return limits
+    return this.#limits.of(origin) ?? this.everywhere
   }
 
   /** What an origin is told of the time it has; nothing unless the operator said so. */
   deadlineFields(origin: string, leftMs: number): Fields {
-    if (this.#isTold?.(origin) !== true) return []
+    if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
       const value = formatDeadline(leftMs, format)
       return value === undefined ? [] : [[name, value] as const]
@@ -159,15 +119,6 @@ export class LimitTable {
       invalidOption(`origins['${origin}']`, 'an object of limits, or false', given)
     rejectUnknown(`origins['${origin}']`, given, NAMES)
     return checkLimits(`origins['${origin}'].`, given, this.everywhere)
-  }
-
-  #wild(origin: string): CallLimits | false | undefined {
-    if (this.#wildcards.length === 0) return undefined
-    const url = URL.parse(origin)
-    if (url === null) return undefined
-    return this.#wildcards.find(
-      ({ scheme, suffix, port }) => url.protocol === scheme && url.port === port && url.hostname.endsWith(suffix),
-    )?.limits
   }
 }
 
@@ -183,17 +134,4 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
     } else limits[name] = checkNumber(prefix + name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
   }
   return limits as unknown as CallLimits
-}
-
-function exactOrigin(text: string): string {
-  if (text.startsWith('unix:/')) return text
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    invalidOption(
-      'a key of origins',
-      "an origin such as 'https://api.example.com', 'https://*.example.com' or 'unix:/path'",
-      show(text).slice(1, -1),
-    )
-  }
-  return url.origin
 }

@@ -1,52 +1,50 @@
 /**
- * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, request, ws and all else that
- * is built on them. Nothing is patched: Node publishes each new ClientRequest and each response on diagnostics
- * channels, whoever made them and however early `http.request` was imported.
+ * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
+ * on them. Node publishes each request and each response on diagnostics channels, however early `http.request` was
+ * imported.
  *
- * No listener is added whose presence Node reads as a decision of the app: 'response' (none: the body is discarded),
- * 'error' (none: the process ends), 'upgrade', 'connect', 'information'.
+ * It adds no listener whose presence changes what Node does: 'response', 'error', 'upgrade', 'connect', 'information'.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
+import { originOf } from '../origin.ts'
 import { missing } from './add-fields.ts'
-import type { Bounds, Carrier, OutboundCall } from './call.ts'
+import type { Bounds, Carrier, BoundedCall } from './call.ts'
 import type { CallProgress } from './call-phases.ts'
-import { isRawEventStream } from './event-stream.ts'
-import type { Guarded } from './fail-open.ts'
 
 const CREATED = 'http.client.request.created'
 const RESPONSE = 'http.client.response.finish'
-/** Just before 'error' is emitted: 'close' comes a turn of the loop later, and a retry may come between. */
+/** Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between. */
 const FAILED = 'http.client.request.error'
 
-/** Where a request and its response keep their carrier: a WeakMap would cost the garbage collector more than the call. */
+/** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 /** Bounds requests until the returned function is called; those in flight by then go on without bounds. */
-export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
+export function boundNodeHttp(bounds: Bounds): () => void {
   const onCreated = (message: unknown): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const { request } = message as { request: Request }
-      const carrier = new RequestCarrier(request, guarded)
+      const carrier = new RequestCarrier(request, bounds)
       const begun = bounds.begin(originOf(request), carrier)
       if (begun instanceof Error) carrier.refuse(begun)
       else if (begun !== undefined) carrier.follow(begun)
-    }, undefined)
+    })
   }
   const onResponse = (message: unknown): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const { request, response } = message as { request: Request; response: Response }
       request[CARRIER]?.responded(response)
-    }, undefined)
+    })
   }
   const onFailed = (message: unknown): void => {
-    ;(message as { request: Request }).request[CARRIER]?.end()
+    ;(message as { request: Request }).request[CARRIER]?.call?.end()
   }
   subscribe(CREATED, onCreated)
   subscribe(RESPONSE, onResponse)
@@ -58,28 +56,28 @@ export function boundNodeHttp(bounds: Bounds, guarded: Guarded): () => void {
   }
 }
 
-/** One function for all requests rather than a closure each: it finds its carrier on the request it is called for. */
+// One listener for all requests rather than a closure each.
 function onSocket(this: Request, socket: Socket): void {
   this[CARRIER]?.gotSocket(socket)
 }
 
 function onFinish(this: Request): void {
-  this[CARRIER]?.sent()
+  this[CARRIER]?.call?.sent()
 }
 
 function onClose(this: Request): void {
-  this[CARRIER]?.end()
+  this[CARRIER]?.call?.end()
 }
 
 const { push: originalPush } = Readable.prototype
 
-/** The parser hands every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
+/** The parser gives every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
 function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const carrier = this[CARRIER]
-  if (chunk === null) carrier?.end()
-  else carrier?.chunk((chunk as Uint8Array).length)
+  const call = this[CARRIER]?.call
+  if (chunk === null) call?.end()
+  else call?.chunk((chunk as Uint8Array).length)
   const flows = originalPush.call(this, chunk, encoding)
-  if (!flows && chunk !== null) carrier?.paused()
+  if (!flows && chunk !== null) call?.paused()
   return flows
 }
 
@@ -87,19 +85,19 @@ const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: tr
 
 class RequestCarrier implements Carrier {
   readonly #request: Request
-  readonly #guarded: Guarded
-  #call: OutboundCall | undefined
+  readonly #bounds: Bounds
+  call: BoundedCall | undefined
   #response: IncomingMessage | undefined
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
 
-  constructor(request: Request, guarded: Guarded) {
+  constructor(request: Request, bounds: Bounds) {
     this.#request = request
-    this.#guarded = guarded
+    this.#bounds = bounds
   }
 
-  follow(call: OutboundCall): void {
-    this.#call = call
+  follow(call: BoundedCall): void {
+    this.call = call
     const request = this.#request
     request[CARRIER] = this
     const fields = call.deadlineFields()
@@ -114,57 +112,28 @@ class RequestCarrier implements Carrier {
   }
 
   responded(response: Response): void {
-    const call = this.#call
+    const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // Somebody else's push() is somebody else's business: then a body is bounded in total only.
+    // Where somebody else has replaced push(), the body is bounded in total only.
     if (response.push === originalPush) {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
     }
-    call.head(isRawEventStream(response.rawHeaders))
-  }
-
-  sent(): void {
-    try {
-      this.#call?.sent()
-    } catch (error) {
-      this.#failed(error)
-    }
-  }
-
-  chunk(bytes: number): void {
-    try {
-      this.#call?.chunk(bytes)
-    } catch (error) {
-      this.#failed(error)
-    }
-  }
-
-  paused(): void {
-    this.#call?.paused()
-  }
-
-  end(): void {
-    try {
-      this.#call?.end()
-    } catch (error) {
-      this.#failed(error)
-    }
+    call.head(response.rawHeaders)
   }
 
   /** Ends a request that must not start, while its connection is not taken yet. */
   refuse(error: Error): void {
     this.#request.destroy(error)
-    nextTick(() => this.#guarded(() => tellQueued(this.#request, error), undefined))
+    nextTick(() => this.#bounds.guarded(() => tellQueued(this.#request, error)))
   }
 
   fail(error: Error): void {
     const request = this.#request
     const response = this.#response
     if (response !== undefined) {
-      // As for a connection that broke: first the request's 'error', then the response's 'aborted' and 'error'. Node
-      // destroys the response with an ECONNRESET of its own; ours says why.
+      // As for a connection that broke, but Node's own ECONNRESET would not say why.
       const { destroy } = response
       const destroyed = function (this: IncomingMessage): IncomingMessage {
         return destroy.call(this, error)
@@ -192,34 +161,28 @@ class RequestCarrier implements Carrier {
   }
 
   gotSocket(socket: Socket): void {
-    this.#guarded(() => {
+    this.#bounds.guarded(() => {
       if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
         this.#connected(socket)
         return
       }
       // A TLSSocket that connects says 'secureConnect' once it can be used.
       const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
-      const ready = (): void => this.#guarded(() => this.#connected(socket), undefined)
+      const ready = (): void => this.#bounds.guarded(() => this.#connected(socket))
       socket.once(event, ready)
       this.#request.once('close', () => socket.removeListener(event, ready))
-    }, undefined)
-  }
-
-  #failed(error: unknown): void {
-    this.#guarded(() => {
-      throw error
-    }, undefined)
+    })
   }
 
   #connected(socket: Socket): void {
     this.#sentBefore = socket.bytesWritten - socket.writableLength
-    this.#call?.connected()
+    this.call?.connected()
   }
 }
 
 /**
- * A request that waits for a free connection of its agent, and is destroyed, is told only once it gets one, which may
- * be never. It leaves the agent's queue and is told now.
+ * Node tells a destroyed request that waits in its agent's queue only once it gets a connection, which may be never.
+ * It leaves the queue and is told now.
  */
 function tellQueued(request: ClientRequest, error: Error): void {
   const { agent } = request as { agent?: Agent }
@@ -235,27 +198,4 @@ function tellQueued(request: ClientRequest, error: Error): void {
     })
     return
   }
-}
-
-/** What the request is for: the Host header says it with its port; a socket path stands for itself. */
-function originOf(request: ClientRequest): string {
-  const { protocol, host, socketPath } = request as ClientRequest & { socketPath?: string }
-  if (typeof socketPath === 'string') return `unix:${socketPath}`
-  const header = request.getHeader('host')
-  const authority = typeof header === 'string' && header !== '' ? header : host
-  for (const known of lately) if (known.authority === authority && known.protocol === protocol) return known.origin
-  const origin = originFor(protocol, authority)
-  lately[latelyAt++ % MOST_LATELY] = { protocol, authority, origin }
-  return origin
-}
-
-/** Two strings to compare cost less than one to make, and to look up four times. Services call few origins. */
-const MOST_LATELY = 8
-const lately: { readonly protocol: string; readonly authority: string; readonly origin: string }[] = []
-let latelyAt = 0
-
-function originFor(protocol: string, authority: string): string {
-  const defaultPort = protocol === 'https:' ? ':443' : ':80'
-  const bare = authority.endsWith(defaultPort) ? authority.slice(0, -defaultPort.length) : authority
-  return `${protocol}//${bare.toLowerCase()}`
 }

@@ -1,18 +1,15 @@
 /**
- * Bounds what a copy of undici sends that has never served as the global dispatcher: an Agent of the npm package, made
- * while `fetch` already uses Node's own copy, is known to nobody. undici publishes every request it makes, whichever
- * copy it is; we put our handler into the request, where undici keeps the one it was given.
- *
- * Those of the global dispatcher's copy are bounded before, and better (global-dispatcher.ts): here the time a request
- * waits in a Pool for a Client is not seen.
+ * Bounds what a copy of undici sends that has never served as the global dispatcher, such as an Agent of the npm
+ * package while `fetch` uses Node's own copy. undici publishes every request it makes, and our handler takes the place
+ * of the one it was given. The time a request waits in a Pool is not seen here; global-dispatcher.ts sees it.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { normalOrigin } from '../origin.ts'
 import { missing } from './add-fields.ts'
-import { BoundedCallbacks, BoundedController, Carrying } from './bounded-handler.ts'
+import { boundHandler, BoundedHandler } from './bounded-handler.ts'
 import type { Bounds } from './call.ts'
-import type { Guarded } from './fail-open.ts'
-import { isSendingBounded, normalOrigin } from './interceptor.ts'
-import type { CallbackHandler, ControllerHandler } from './undici-types.ts'
+import { isSendingBounded } from './interceptor.ts'
+import type { Handler } from './undici-types.ts'
 
 const CREATED = 'undici:request:create'
 
@@ -29,12 +26,12 @@ interface UndiciRequest {
 }
 
 /** Bounds requests until the returned function is called. */
-export function boundOtherCopies(bounds: Bounds, guarded: Guarded): () => void {
+export function boundOtherCopies(bounds: Bounds): () => void {
   /** Classes whose requests have been seen to be bounded where they are dispatched, also those that wait in a Pool. */
   const known = new WeakSet<object>()
 
   const onCreated = (message: unknown): void => {
-    guarded(() => {
+    bounds.guarded(() => {
       const { request } = message as { request: UndiciRequest }
       const copy = request.constructor
       if (isSendingBounded()) {
@@ -45,19 +42,16 @@ export function boundOtherCopies(bounds: Bounds, guarded: Guarded): () => void {
       const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
       const origin = normalOrigin(request.origin)
       if (symbol === undefined || origin === undefined) return
-      const handler = request[symbol]
-      if (typeof handler !== 'object' || handler === null || handler instanceof Carrying) return
-      const bounded =
-        typeof request.onRequestStart === 'function'
-          ? new BoundedController(handler as ControllerHandler, request, guarded)
-          : new BoundedCallbacks(handler as CallbackHandler, request, guarded)
-      const refusal = bounded.begin(bounds, origin)
+      const handler = request[symbol] as Handler | null
+      if (typeof handler !== 'object' || handler === null || handler instanceof BoundedHandler) return
+      const withController = typeof request.onRequestStart === 'function'
+      const { bounded, refusal } = boundHandler(bounds, origin, handler, request, withController)
       request[symbol] = bounded
       if (refusal !== undefined) bounded.refuse(refusal)
       else if (typeof request.addHeader === 'function' && Array.isArray(request.headers)) {
         for (const field of missing(request.headers, bounded.deadlineFields())) request.addHeader(...field)
       }
-    }, undefined)
+    })
   }
   subscribe(CREATED, onCreated)
   return () => unsubscribe(CREATED, onCreated)

@@ -1,7 +1,6 @@
 /**
- * How much retrying a process may do, as a share of its first attempts. Pure. When a dependency is down every call
- * fails, and retrying each would double its load: with a shared budget the retries stay a tenth of the calls, however
- * many callers there are.
+ * How much a process may retry, as a share of its first attempts. Pure. When a dependency is down, retrying every call
+ * would double its load; with a shared budget retries stay a tenth of the calls, however many callers there are.
  */
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 
@@ -14,7 +13,7 @@ export interface RetryBudgetOptions {
   readonly burst?: number
 }
 
-/** Of floating point: ten times 0.1 is 0.9999999999999999. */
+/** Ten times 0.1 is 0.9999999999999999. */
 const ROUNDING = 1e-9
 
 export class RetryBudget {
@@ -46,7 +45,7 @@ export class RetryBudget {
     this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
   }
 
-  /** One retry, if the budget has it. `nowMs` in fair time: a stall of ours earns nothing. */
+  /** One retry, if the budget has it. */
   take(nowMs: number): boolean {
     if (this.#atMs !== undefined && nowMs > this.#atMs) {
       this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#minPerSecond)

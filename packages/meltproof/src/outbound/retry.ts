@@ -1,7 +1,4 @@
-/**
- * Tries again what may be tried again: with a shared budget, so that retries cannot multiply the load on a dependency
- * that is down; with jittered waits, so that they do not come in step; and without blaming a dependency for our stalls.
- */
+/** Tries again within a shared budget, after random waits, and without blaming a dependency for our own stalls. */
 import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
@@ -18,20 +15,17 @@ export interface RetryOptions {
   /** No wait is longer. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
   /**
-   * Whether this error may be tried again. @default every error but an abort, a cancelled budget, a refused call, and
-   * a programmer's TypeError, RangeError, ReferenceError or SyntaxError (the TypeErrors of `fetch` have a cause)
+   * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call, and a
+   * programmer's mistake (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
    */
   readonly retryIf?: (error: unknown) => boolean
 }
 
-/** This share of an attempt must have been our own stall for its failure to be ours. */
+/** An attempt failed by our fault when our own loop was stalled for this share of it. */
 const OUR_SHARE = 0.5
 
 /** A failure that came sooner than this has nothing to do with a stall, ms. */
 const LEAST_STALL_MS = 10
-
-/** A retry whose wait leaves less of the deadline than this is not worth starting, ms. */
-const LEAST_LEFT_MS = 1
 
 /**
  * Calls `fn` until it succeeds, at most `attempts` times, and only while `budget` has a retry left; then throws what
@@ -43,8 +37,7 @@ const LEAST_LEFT_MS = 1
  * ```
  *
  * An attempt during which our own loop was stalled for half of the time or more says nothing about the dependency: it
- * is tried again once without charge, and what the budget earns with time, it does not earn during stalls. Within a
- * deadline no attempt starts that its wait would carry past it.
+ * is tried again once without charge. Within a deadline no attempt starts that its wait would carry past it.
  */
 export async function retry<R>(
   fn: (attempt: number) => Promise<R> | R,
@@ -66,10 +59,10 @@ export async function retry<R>(
         const stalledMs = stalledBetween(startMs, endMs)
         const ours = stalledMs >= Math.max(LEAST_STALL_MS, OUR_SHARE * (endMs - startMs)) && free > 0
         if (ours) free--
-        else if (!budget.take(fairNow())) throw error
+        else if (!budget.take(endMs)) throw error
         const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))
-        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs + LEAST_LEFT_MS) throw error
-        // Not unref'd: it is the app's own work that waits here, and the process must not end in the middle of it.
+        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs) throw error
+        // Not unref'd: the app's own work waits here.
         await new Promise<void>(resolve => setTimeout(resolve, waitMs))
         if (currentBudget()?.reason !== undefined) throw error
       }
@@ -77,17 +70,6 @@ export async function retry<R>(
   } finally {
     release()
   }
-}
-
-/** A clock that stands still during our stalls, as far back as the ledger remembers. */
-let fairMs = 0
-let lastMs: number | undefined
-
-function fairNow(): number {
-  const nowMs = now()
-  if (lastMs !== undefined) fairMs += nowMs - lastMs - Math.min(nowMs - lastMs, stalledBetween(lastMs, nowMs))
-  lastMs = nowMs
-  return fairMs
 }
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Required<RetryOptions> {

@@ -1,7 +1,4 @@
-/**
- * The part of undici's dispatcher interface that we use, in our own words: undici is an optional peer, and Node carries
- * its own copy. Two generations of handlers exist side by side; undici 6 and 7 take the first, 7 and 8 the second.
- */
+/** The part of undici's dispatcher interface that we use. There are two generations of handlers. */
 
 /** What a dispatcher is asked to send. */
 export interface DispatchOptions {
@@ -45,4 +42,4 @@ export interface Controller {
   abort(reason: Error): void
 }
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>

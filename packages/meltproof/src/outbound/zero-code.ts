@@ -1,12 +1,13 @@
 /** Outbound bounds for an app that did not ask for them: wide limits, and one line that says so. */
 import { stderr } from 'node:process'
-import { type CallLimits, GENEROUS_LIMITS } from './limits.ts'
-import { installQuietly } from './install.ts'
+import { installLimits } from './install.ts'
+import { type CallLimits, GENEROUS_LIMITS, LimitTable } from './limits.ts'
 
 /** Never throws: an app must start without our bounds rather than not at all. */
 export function boundOutbound(warn: (text: string) => void): void {
   try {
-    installQuietly(GENEROUS_LIMITS, () => stderr.write(`meltproof/register: ${describe(GENEROUS_LIMITS)}\n`))
+    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(GENEROUS_LIMITS)}\n`)
+    installLimits(new LimitTable({}, GENEROUS_LIMITS), tell)
   } catch (error) {
     warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
   }

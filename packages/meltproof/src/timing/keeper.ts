@@ -10,7 +10,7 @@ import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../s
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
-import { noteHttpCalls } from './http-calls.ts'
+import { recordHttpCalls } from './http-calls.ts'
 import { latenessMs, RequestTimeline } from './request-timeline.ts'
 import { RequestTimes } from './request-times.ts'
 import { claimedMs } from './server-timing.ts'
@@ -93,9 +93,9 @@ function listen(): void {
   if (unlisten !== undefined) return
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
-  const forget = noteHttpCalls()
+  const stopRecording = recordHttpCalls()
   unlisten = () => {
-    forget()
+    stopRecording()
     calls.unsubscribe(onCall)
     stalls.unsubscribe(onStall)
   }
@@ -112,11 +112,11 @@ function onStall(_: StallRecord): void {
 }
 
 function onCall(record: OutboundRecord): void {
-  if (record.scope instanceof RequestTimes) record.scope.addCall(evaluate(record, record.answerLay))
+  if (record.scope instanceof RequestTimes) record.scope.addCall(evaluate(record, undefined))
   if (watchers.size === 0) return
-  // The certificate is about this turn: it says something about an answer that was seen in it, and the rest is known.
-  const { answerLay, firstByteAtMs, endedAtMs } = record
-  if (answerLay !== undefined || firstByteAtMs === undefined || endedAtMs - firstByteAtMs > 1) tell(record, answerLay)
+  // The certificate is about this turn: it says something about an answer that was seen in it, and nothing of others.
+  const { firstByteAtMs, endedAtMs } = record
+  if (firstByteAtMs === undefined || endedAtMs - firstByteAtMs > 1) tell(record, undefined)
   else certify(lay => tell(record, lay))
 }
 

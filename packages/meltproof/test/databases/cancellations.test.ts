@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type CancellationOutcome, Cancellations } from '../../src/databases/cancellations.ts'
 import { Replacements } from '../../src/databases/replacements.ts'
 
-test('eight cancellations at once, the others in turn; one taken back in time is never made', () => {
+test('eight cancellations at once, the others in turn; one that is taken back in time is never made', () => {
   const cancellations = new Cancellations()
   const begun: ((outcome: CancellationOutcome) => void)[] = []
   const over: string[] = []
@@ -27,7 +27,7 @@ test('eight cancellations at once, the others in turn; one taken back in time is
   assert.deepEqual(over, ['0 processed', '9 processed'])
 })
 
-test('one that throws was not sent, and the next begins', () => {
+test('a cancellation that throws counts as unsent, and the next begins', () => {
   const cancellations = new Cancellations()
   const over: CancellationOutcome[] = []
   for (let i = 0; i < 20; i++) {

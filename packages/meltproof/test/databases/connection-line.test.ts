@@ -80,7 +80,7 @@ test('once a deadline has passed the newest goes first, until the line is empty'
   assert.equal(pool.served.at(-1), 'f')
 })
 
-test('a deadline that passes on a connection counts, one that passes with nobody in line does not, nor who leaves', () => {
+test('a deadline that passes on a connection counts; with an empty line it does not, and neither does a cancelled wait', () => {
   const pool = new FakePool(1)
   const late = new DeadlineExceededError({ phase: 'query', limitMs: 1, waitedMs: 1, ownStallMs: 0 })
   pool.line.ended(late)
@@ -96,7 +96,7 @@ test('a deadline that passes on a connection counts, one that passes with nobody
   assert.deepEqual(pool.served, ['c: left', 'a', 'b', 'e'])
 })
 
-test('a connection that comes for nobody goes back, and one that fails is an error for who waits longest', () => {
+test('a connection that nobody waits for goes back; a failed one is an error for the longest wait', () => {
   const pool = new FakePool(2)
   pool.wait('a')
   pool.leave('a')

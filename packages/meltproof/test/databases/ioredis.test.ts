@@ -44,7 +44,7 @@ function asleep(seconds: number): Promise<void> {
   })
 }
 
-test('quick commands are as without, alone, in pipelines and in transactions', { skip }, () =>
+test('quick commands work as without bound(): alone, in pipelines and in transactions', { skip }, () =>
   withRedis(async redis => {
     assert.equal(bound(redis), redis)
     bound(redis)
@@ -166,7 +166,7 @@ test('subscriptions live on', { skip }, () =>
   ),
 )
 
-test('a server that is loading or was restarted: handshakes are not cut', { skip }, async () => {
+test('a server that is loading or was restarted: the handshake has no deadline', { skip }, async () => {
   const own = await startRedis('--requirepass', 'secret')
   await withRedis(
     async redis => {
@@ -209,7 +209,7 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
   }),
 )
 
-test('anything else is refused with a sentence', () => {
+test('anything but a known client is refused, and the error says what was expected', () => {
   assert.throws(() => bound({}), /needs a client of the package ioredis \(5 or later\); got an object/)
   assert.throws(() => bound(new Redis({ lazyConnect: true }), { commandMs: -1 }), /commandMs must be/)
 })

@@ -145,7 +145,7 @@ test('a savepoint outlives the late query', () =>
     client.release()
   }))
 
-test('who could not roll back for want of time leaves no transaction behind', () =>
+test('an app with no time left to roll back leaves no transaction behind', () =>
   withPool({ max: 1 }, async pool => {
     const pid = await pidOf(pool)
     for (const statement of ['select pg_sleep(30)', 'select 1']) {
@@ -213,7 +213,7 @@ test('when cancels go to nobody only a quarter of the pool is replaced at a time
     second.release()
   }))
 
-test('those that wait to be replaced are used again when their query ends after all', () =>
+test('connections that wait to be replaced are used again when their query ends', () =>
   withProxy({ max: 4 }, async (pool, proxy) => {
     proxy.treatment = 'swallow'
     await Promise.all(Array.from({ length: 4 }, () => isLate(within(200, () => pool.query('select pg_sleep(3)')))))
@@ -223,7 +223,7 @@ test('those that wait to be replaced are used again when their query ends after 
     assert.equal(proxy.connections, 5)
   }))
 
-test('a cancel that was neither taken nor refused may still come: the connection is not used again', () =>
+test('after a cancel that may still arrive the connection is not used again', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     proxy.treatment = 'silent'
     const pid = await pidOf(pool)
@@ -272,7 +272,7 @@ test('a lone client: what comes next waits; when the server does not answer in t
   await proxy.stop()
 })
 
-test('a query that takes its answer apart by itself waits for the cancel, and gets no timeout of ours', async () => {
+test('a cursor or stream waits for the cancel, and gets no timeout of ours', async () => {
   const pool = bound(new pg.Pool({ ...config(), max: 1 }))
   const client = await pool.connect()
   await isLate(within(60, () => client.query('select pg_sleep(30)')))

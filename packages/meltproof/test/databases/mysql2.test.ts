@@ -54,7 +54,7 @@ async function withPool(options: mysql.PoolOptions, run: (pool: mysqlPromise.Poo
 const one = async (pool: { query(sql: string): Promise<[unknown, unknown]> }): Promise<unknown> =>
   (await pool.query('select 1 as n'))[0]
 
-test('quick queries are as without: results, errors, parameters, prepared statements, streams', { skip }, () =>
+test('quick queries work as without bound(): results, errors, parameters, prepared statements, streams', { skip }, () =>
   withPool({ connectionLimit: 2 }, async pool => {
     assert.equal(bound(pool), pool)
     bound(pool)
@@ -135,7 +135,7 @@ test('a transaction goes on with the same connection: what comes next waits for 
   }),
 )
 
-test('who could not roll back for want of time leaves no transaction behind', { skip }, () =>
+test('an app with no time left to roll back leaves no transaction behind', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
     bound(pool)
     await pool.query('create temporary table kept (n int) engine=innodb')
@@ -192,7 +192,7 @@ test('more late queries than can be done: newest first, and no connection is los
   }),
 )
 
-test('waiting for a connection has a deadline, and who gave up does not take one', { skip }, () =>
+test('waiting for a connection has a deadline, and a wait that was given up takes none', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool, { acquireMs: 100 })
     const held = await pool.getConnection()
@@ -206,7 +206,7 @@ test('waiting for a connection has a deadline, and who gave up does not take one
   }),
 )
 
-test('a pool with callbacks: the context is that of the caller', { skip }, async () => {
+test('a pool with callbacks: callbacks run in the caller’s async context', { skip }, async () => {
   const pool = bound(mysql.createPool({ ...config(), connectionLimit: 1 }))
   const store = new AsyncLocalStorage<string>()
   const held = await new Promise<mysql.PoolConnection>((resolve, reject) =>
@@ -265,7 +265,18 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
   }),
 )
 
-test('anything else is refused with a sentence', () => {
+test('a connection that comes when nobody waits any more goes back to the pool', { skip }, () =>
+  withPool({ connectionLimit: 1, queueLimit: 10 }, async pool => {
+    bound(pool, { acquireMs: 100 })
+    const held = await pool.getConnection()
+    assert.ok((await rejection(pool.getConnection())) instanceof DeadlineExceededError)
+    held.release()
+    await sleep(20) // it comes now
+    assert.deepEqual(await one(pool), [{ n: 1 }])
+  }),
+)
+
+test('anything but a known client is refused, and the error says what was expected', () => {
   for (const other of [{}, { query() {} }, []]) {
     assert.throws(() => bound(other), /needs a pool or connection of the package mysql2 \(version 3\); got/)
   }

@@ -59,7 +59,7 @@ async function withPool(options: pg.PoolConfig, run: (pool: pg.Pool) => Promise<
   }
 }
 
-test('quick queries are as without: results, errors, parameters, callbacks, named statements', () =>
+test('quick queries work as without bound(): results, errors, parameters, callbacks, named statements', () =>
   withPool({ max: 2 }, async pool => {
     assert.equal(bound(pool), pool)
     bound(pool)
@@ -113,7 +113,7 @@ test('the budget around shrinks it, and ends it early', () =>
     await until('cancelled', async () => (await running()) === 0)
   }))
 
-test('waiting for a connection has a deadline, and who gave up does not take one', () =>
+test('waiting for a connection has a deadline, and a wait that was given up takes none', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool, { acquireMs: 80 })
     const held = await pool.connect()
@@ -144,7 +144,7 @@ test('a query taken over by another request runs in its own budget and context',
     assert.equal(await seen, 'mine')
   }))
 
-test('the server knows the deadline too, on a ladder, and never above what was configured', () =>
+test('the server is told the deadline as a power of two, never above what was configured', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool)
     const timeout = async (): Promise<string> => (await pool.query('show statement_timeout')).rows[0].statement_timeout
@@ -227,7 +227,7 @@ test('a server that does not answer the connection at all', async () => {
   silent.close()
 })
 
-test('anything else is refused with a sentence', () => {
+test('anything but a known client is refused, and the error says what was expected', () => {
   for (const other of [{}, { query() {} }, [], new Map()]) {
     assert.throws(() => bound(other), /needs a Pool or Client of the package pg \(version 8, not pg-native\); got/)
   }

@@ -38,13 +38,13 @@ test('the context carries the innermost budget, also across awaits', async () =>
   assert.equal(currentBudget(), undefined)
 })
 
-test('without a signal asked for or a listener nothing is armed', () => {
+test('without a listener and before its signal is read a budget has no timer', () => {
   const budget = new Budget(1000, { parent: new Budget(2000) })
   assert.ok(budget.remainingMs() > 900)
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('the signal aborts when the time is up, that of every budget within with the same reason', async () => {
+test('when the time is up the signal aborts, and so does that of every budget within, with the same reason', async () => {
   const outer = new Budget(30)
   const inner = new Budget(1000, { parent: outer })
   assert.ok(inner.limitMs <= 30)
@@ -75,7 +75,7 @@ test('cancelling ends all within at once, and what is asked afterwards is ended 
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('settled work is never aborted, and nothing of it stays', () => {
+test('settled work is never aborted, and leaves no timer', () => {
   const outer = new Budget(1000)
   const inner = new Budget(500, { parent: outer })
   const { signal } = inner

@@ -10,7 +10,7 @@ test('without a stall nothing is given back', () => {
   assert.equal(creditDue({ ...STATE, elapsedMs: 205 }), 0)
 })
 
-test('what of the limit was stalled is given back', () => {
+test('stalls within the limit are given back', () => {
   assert.equal(creditDue({ ...STATE, elapsedMs: 400, stalledMs: 300 }), 100)
   assert.equal(creditDue({ ...STATE, elapsedMs: 200, stalledMs: 50 }), 50)
 })

@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { now } from '../../src/clock.ts'
-import { type FairTimer, pendingFairTimers, startFairTimer, type Verdict } from '../../src/deadline/fair-timer.ts'
+import { type FairTimer, pendingFairTimers, startFairTimer, type Expiry } from '../../src/deadline/fair-timer.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { kept } from './kept.ts'
 
-function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Verdict> {
-  const { promise, resolve } = Promise.withResolvers<Verdict>()
+function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Expiry> {
+  const { promise, resolve } = Promise.withResolvers<Expiry>()
   startFairTimer(ms, resolve, options)
   return promise
 }
@@ -30,7 +30,7 @@ test('in order of when they are due, whatever the order of arming', async () => 
   assert.deepEqual(order, [30, 60, 90])
 })
 
-test('a cancelled one never calls, even when cancelled at the last moment or by another verdict', async () => {
+test('a cancelled timer never calls, even when another timer cancels it at the last moment', async () => {
   const called: string[] = []
   const cleared = startFairTimer(20, () => called.push('cleared'))
   cleared.cancel()
@@ -98,7 +98,7 @@ test('an answer that lies in the socket wins, 30 of 30, even without credit', as
   assert.equal(answered, 30)
 })
 
-test('a thrown verdict surfaces as uncaught and spares the others', async () => {
+test('an error thrown by a listener is uncaught, and the other timers go on', async () => {
   const uncaught = once(process, 'uncaughtException')
   // The runner's own listener would report it as a failure of this test.
   const listeners = process.listeners('uncaughtException').slice(0, -1)
@@ -124,7 +124,7 @@ test('0 and below expire at once, Infinity and the enormous never', async () => 
   for (const timer of never) timer.cancel()
 })
 
-test('ten thousand hold one Node timer, and nothing is left when they are cleared', async () => {
+test('ten thousand timers share one Node timer, and leave nothing when they are cancelled', async () => {
   const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   const timers = Array.from({ length: 10_000 }, (_, i) => startFairTimer(5000 + (i % 7) * 1000, () => {}))
   assert.equal(pendingFairTimers(), 10_000)
@@ -134,7 +134,7 @@ test('ten thousand hold one Node timer, and nothing is left when they are cleare
   assert.ok(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length <= before + 1)
 })
 
-test('nothing of it keeps a process alive', async () => {
+test('a pending timer keeps no process alive', async () => {
   const { execFileSync } = await import('node:child_process')
   const url = new URL('../../src/deadline/fair-timer.ts', import.meta.url)
   const startMs = now()

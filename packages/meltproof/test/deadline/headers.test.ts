@@ -29,7 +29,7 @@ test('the smallest counts, of several names and of one repeated', () => {
   assert.equal(readDeadline({ [ENVOY]: '250, nonsense' }), 250)
 })
 
-test('what is not exactly a duration is as if it were not there', () => {
+test('a field that is not exactly a duration is ignored', () => {
   const bad = [
     '',
     ' ',
@@ -56,7 +56,7 @@ test('what is not exactly a duration is as if it were not there', () => {
   assert.equal(readDeadline({ [ENVOY]: Array(1000).fill('x').concat('5').join(',') }), undefined)
 })
 
-test('nothing is written where there is nothing to say', () => {
+test('nothing is written without a limit, or with nothing left', () => {
   for (const format of ['milliseconds', 'grpc'] as const) {
     for (const left of [Number.POSITIVE_INFINITY, Number.NaN, 0, 0.9, -5])
       assert.equal(formatDeadline(left, format), undefined)

@@ -29,7 +29,7 @@ test('settles as the work does', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('a callback that ignores its signal is not waited for, and its late failure is nobody’s', async () => {
+test('a callback that ignores its signal is not waited for, and its late failure is dropped', async () => {
   let fail: (error: Error) => void = () => {}
   let given: AbortSignal | undefined
   const error = await kept(
@@ -71,7 +71,7 @@ test('stalls are given back and told', async () => {
   assert.match(error.message, /stalled for \d+ ms of that, which was given back/)
 })
 
-test('nested limits only shrink, and the outer end ends all', async () => {
+test('nested limits only shrink, and the end of the outer one ends all', async () => {
   await kept(
     within(80, async () => {
       assert.ok(remaining() <= 80)
@@ -133,7 +133,7 @@ test('after a stall longer than the limit a nested call still gets its turn', as
   assert.equal(result, 'served')
 })
 
-test('arguments that make no sense are rejections that say so', async () => {
+test('wrong arguments are rejections that say what is wrong', async () => {
   const work = async (): Promise<void> => assert.fail('started')
   const calls: [() => Promise<unknown>, RegExp][] = [
     [() => within(Number.NaN, work), /ms must be a number of milliseconds.*got NaN/],
@@ -152,7 +152,7 @@ test('arguments that make no sense are rejections that say so', async () => {
   }
 })
 
-test('the enormous is a limit like any other', async () => {
+test('an enormous limit works like any other', async () => {
   for (const ms of [2 ** 31, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE]) {
     assert.equal(await within(ms, () => sleep(5, 'done')), 'done')
   }
@@ -183,7 +183,7 @@ test('an outside signal ends it early; one that has aborted already keeps it fro
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('who awaits goes on in its own async context', async () => {
+test('the awaiting code goes on in its own async context', async () => {
   const store = new AsyncLocalStorage<string>()
   const seen = await kept(
     store.run('request 7', async () => {

@@ -71,7 +71,7 @@ test('metrics by the conventions, verdicts on spans', async () => {
   const stop = instrument(guard, { slowMs: 50 })
   const { port } = await listen(server)
   await fetch(`http://127.0.0.1:${port}/slow?x=1`).then(answer => answer.text())
-  publishCall(400, { serverTiming: 'total;dur=399' })
+  await publishCall(400, { serverTiming: 'total;dur=399' })
   await eventually('the span has ended', () => spanExporter.getFinishedSpans().length === 1)
   const found = await collected()
 
@@ -111,7 +111,7 @@ test('metrics by the conventions, verdicts on spans', async () => {
   assert.ok((attributes['meltproof.own_ms'] as number) > 0)
   assert.equal(attributes['http.route'], '/slow')
   stop()
-  publishCall(400)
+  await publishCall(400)
   assert.equal(server.listenerCount('request'), 1)
 })
 

@@ -60,9 +60,9 @@ test('requests by route, status and verdict; guard and event loop; all in base u
 
 test('calls by peer and verdict, log lines lost', async () => {
   const { handler } = await measured((_, response) => response.end())
-  publishCall(400)
-  publishCall(400, { serverTiming: 'total;dur=5' })
-  publishCall(20, { kind: 'pg', peer: 'db.example:5432/shop', operation: 'query', status: undefined })
+  await publishCall(400)
+  await publishCall(400, { serverTiming: 'total;dur=5' })
+  await publishCall(20, { kind: 'pg', peer: 'db.example:5432/shop', operation: 'query', status: undefined })
   logLosses.publish({ stream: 'stdout', lines: 7, bytes: 700 })
   const slow = (verdict: string): number | undefined =>
     value(handler, `meltproof_slow_calls_total{peer="http://peer.example:8080",verdict="${verdict}"}`)
@@ -72,7 +72,7 @@ test('calls by peer and verdict, log lines lost', async () => {
   assert.equal(value(handler, 'meltproof_dependency_duration_seconds_count{peer="db.example:5432/shop"}'), 1)
   assert.equal(value(handler, 'meltproof_log_lines_lost_total{stream="stdout"}'), 7)
   handler.close()
-  publishCall(400)
+  await publishCall(400)
   assert.equal(slow('dependency'), 1, 'closed: counts no more')
 })
 
@@ -82,7 +82,7 @@ test('whatever clients ask for, series stay bounded', async () => {
     mostNames: 5,
   })
   for (let i = 0; i < 40; i++) await fetch(`${url}/item/${i}`, { method: i % 2 === 0 ? 'GET' : 'PURGE' })
-  for (let i = 0; i < 40; i++) publishCall(1, { peer: `http://host-${i}.example`, operation: `M${i}` })
+  for (let i = 0; i < 40; i++) await publishCall(1, { peer: `http://host-${i}.example`, operation: `M${i}` })
   await eventually('all requests', () => handler.text().includes('part="self"'))
   const routes = new Set([...handler.text().matchAll(/http_route="([^"]*)"/g)].map(match => match[1]))
   const peers = new Set([...handler.text().matchAll(/peer="([^"]*)"/g)].map(match => match[1]))

@@ -1,10 +1,11 @@
 /** Publishes calls as an outbound client would. */
+import { setImmediate } from 'node:timers/promises'
 import { calls } from '../../src/channels.ts'
 import { now } from '../../src/clock.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 
-/** A call that is over now and took `tookMs`. */
-export function publishCall(tookMs: number, more: Partial<OutboundRecord> = {}): void {
+/** A call that is over now and took `tookMs`. Resolves when it has been counted. */
+export async function publishCall(tookMs: number, more: Partial<OutboundRecord> = {}): Promise<void> {
   const endedAtMs = now()
   const startedAtMs = endedAtMs - tookMs
   calls.publish({
@@ -22,9 +23,8 @@ export function publishCall(tookMs: number, more: Partial<OutboundRecord> = {}):
     firstByteAtMs: endedAtMs,
     endedAtMs,
     serverTiming: undefined,
-    answerLay: false,
-    retries: 0,
     scope: undefined,
     ...more,
   })
+  await setImmediate()
 }

@@ -150,8 +150,6 @@ test('calls published by anybody are counted towards the request they were made 
       firstByteAtMs: endedAtMs,
       endedAtMs,
       serverTiming: undefined,
-      answerLay: undefined,
-      retries: 0,
       scope,
     } satisfies OutboundRecord)
     response.end()

@@ -48,7 +48,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(1080, FLOWING).expired, 'first-byte')
   })
 
-  test('first byte: an upload that gets on, or waits for its own caller, is given another limit', () => {
+  test('first byte: an upload that makes progress, or waits for its caller, gets a new limit', () => {
     const call = phases({ firstByteMs: 50 })
     call.connected(0)
     assert.deepEqual(call.at(50, { ...FLOWING, sentBytes: 10 }), { expired: undefined, nextMs: 100 })
@@ -94,7 +94,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
   })
 
-  test('total: whatever else happens', () => {
+  test('total: counts whatever else happens', () => {
     const call = phases({ totalMs: 100, idleMs: 1000 })
     call.connected(1)
     call.head(2, false)
@@ -125,7 +125,7 @@ describe('phases of a call', () => {
     assert.deepEqual(call.check(330, stalled(50, 130), FLOWING), { expired: 'total', limitMs: 250 })
   })
 
-  test('stalls while the peer alone works are the polls before the verdict to forgive, not the limit', () => {
+  test('stalls while only the peer works count towards the limit', () => {
     const call = new CallPhases({ ...NO_LIMITS, firstByteMs: 100, totalMs: 200 }, 0)
     call.connected(0)
     call.sent(10)
@@ -134,7 +134,7 @@ describe('phases of a call', () => {
     assert.equal(call.check(200, stalled(20, 100), FLOWING).expired, 'total')
   })
 
-  test('a stall that the head may have sat through held up its body, and does not count', () => {
+  test('a stall during which the head may have been here held up the body, and does not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, totalMs: 200 }, 0)
     call.connected(0)
     call.sent(10)
@@ -169,7 +169,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(1e12, FLOWING).expired, undefined)
   })
 
-  test('whatever happens: asking again at nextMs always gets on, and no limit passes before its time', () => {
+  test('property: asking again at nextMs always makes progress, and no limit passes early', () => {
     const limit = fc.option(fc.integer({ min: 1, max: 5_000 }), { nil: false as const })
     const event = fc.record({
       afterMs: fc.integer({ min: 0, max: 2_000 }),

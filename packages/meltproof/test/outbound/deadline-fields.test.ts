@@ -21,14 +21,14 @@ const fieldsOf = async (call: Promise<string>): Promise<Record<string, string>> 
 
 for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
-    test('tells nobody unless it is asked to', async () => {
+    test('tells nobody by default', async () => {
       uninstall = install({ tellDeadlineTo: ['http://somewhere.else'] })
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
       uninstall = install({})
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
     })
 
-    test('tells an allowed origin what is left: of the limit, or of the budget', async () => {
+    test('tells an allowed origin what is left of the limit or of the budget', async () => {
       uninstall = install({
         totalMs: 5_000,
         tellDeadlineTo: [dependency.url],

@@ -20,7 +20,7 @@ import { startDependency } from './dependency.ts'
 
 const dependency = await startDependency()
 let uninstall: (() => void) | undefined
-const bound = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundOptions): void => {
   uninstall = install(limits)
 }
 afterEach(async () => {
@@ -42,8 +42,8 @@ function sent(options: http.RequestOptions, end = true): Promise<{ error?: Error
 describe('upgrades', () => {
   const headers = { connection: 'upgrade', upgrade: 'echo' }
 
-  test('node:http: what was upgraded is no call any more', async () => {
-    bound({ idleMs: 50, totalMs: 200, maxInFlight: 1 })
+  test('node:http: an upgraded connection has no limits', async () => {
+    withLimits({ idleMs: 50, totalMs: 200, maxInFlight: 1 })
     const request = http.request({ host: '127.0.0.1', port: dependency.port, headers }).end()
     const [, socket] = (await once(request, 'upgrade')) as [unknown, Socket]
     assert.equal(pendingFairTimers(), 0)
@@ -54,8 +54,8 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('node:http: a tunnel by CONNECT likewise', async () => {
-    bound({ idleMs: 50, totalMs: 200 })
+  test('node:http: so has a tunnel by CONNECT', async () => {
+    withLimits({ idleMs: 50, totalMs: 200 })
     const request = http.request({ host: '127.0.0.1', port: dependency.port, method: 'CONNECT', path: 'a:1' }).end()
     const [, socket] = (await once(request, 'connect')) as [unknown, Socket]
     assert.equal(pendingFairTimers(), 0)
@@ -65,8 +65,8 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('undici likewise', async () => {
-    bound({ idleMs: 50, totalMs: 200 })
+  test('undici: an upgraded connection has no limits', async () => {
+    withLimits({ idleMs: 50, totalMs: 200 })
     const { socket } = await undiciUpgrade(`${dependency.url}/`, { protocol: 'echo' })
     assert.equal(pendingFairTimers(), 0)
     await sleep(300)
@@ -75,8 +75,8 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('one that nobody answers has the limit of the first byte', async () => {
-    bound({ firstByteMs: 100 })
+  test('an upgrade that is not answered has the limit of the first byte', async () => {
+    withLimits({ firstByteMs: 100 })
     const { error } = await sent({ path: '/silent', headers })
     assert.equal(deadlineIn(error)?.phase, 'first-byte')
     assert.equal((await exceeded(undiciUpgrade(`${dependency.url}/silent`, { protocol: 'echo' }))).phase, 'first-byte')
@@ -85,7 +85,7 @@ describe('upgrades', () => {
 
 describe('agents of node:http', () => {
   test('a request that waits for a connection is told in time, and leaves the queue', async () => {
-    bound({ connectMs: 100, firstByteMs: 400 })
+    withLimits({ connectMs: 100, firstByteMs: 400 })
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const holder = sent({ agent, path: '/silent' })
     const { error } = await sent({ agent, path: '/hello' })
@@ -99,7 +99,7 @@ describe('agents of node:http', () => {
   })
 
   test('a refused call costs no connection of the pool', async () => {
-    bound({ maxInFlight: 1, firstByteMs: 500 })
+    withLimits({ maxInFlight: 1, firstByteMs: 500 })
     const agent = new http.Agent({ keepAlive: true })
     const first = await sent({ agent, path: '/hello' })
     const [socket] = (await Promise.all([once(agent, 'free'), first.response!.resume()]))[0] as [Socket]
@@ -114,7 +114,7 @@ describe('agents of node:http', () => {
   })
 
   test('a connection kept alive gathers no listeners', async () => {
-    bound({})
+    withLimits({})
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const counts: number[] = []
     let socket: Socket | undefined
@@ -138,7 +138,7 @@ describe('agents of node:http', () => {
     })
     server.listen(path)
     await once(server, 'listening')
-    bound({ firstByteMs: 100, origins: { [`unix:${path}`]: { firstByteMs: 300 } } })
+    withLimits({ firstByteMs: 100, origins: { [`unix:${path}`]: { firstByteMs: 300 } } })
     const { response } = await sent({ socketPath: path, path: '/hello' })
     response!.resume()
     const { error } = await sent({ socketPath: path, path: '/silent' })
@@ -150,8 +150,8 @@ describe('agents of node:http', () => {
 })
 
 describe('bodies', () => {
-  test('one that is not read is over when it has come, and holds no timer', async () => {
-    bound({ idleMs: 100 })
+  test('a body that is not read is over when it has come, and holds no timer', async () => {
+    withLimits({ idleMs: 100 })
     const { response } = await sent({ path: '/hello' })
     await sleep(20)
     assert.equal(pendingFairTimers(), 0)
@@ -160,8 +160,8 @@ describe('bodies', () => {
     assert.equal(String((await once(response!, 'data'))[0]), 'hello')
   })
 
-  test('a reader that takes its time is not a sender that is silent', async () => {
-    bound({ idleMs: 100, minBytesPerSecond: 1_000_000, totalMs: 20_000 })
+  test('a slow reader is not taken for a silent sender', async () => {
+    withLimits({ idleMs: 100, minBytesPerSecond: 1_000_000, totalMs: 20_000 })
     const bytes = 8_000_000
     const slowly = async (body: AsyncIterable<Uint8Array>): Promise<number> => {
       let seen = 0
@@ -188,7 +188,7 @@ describe('bodies', () => {
   })
 
   test('an event stream lives on, until it is silent for too long', async () => {
-    bound({ totalMs: 100, idleMs: 20, eventStreamIdleMs: 250 })
+    withLimits({ totalMs: 100, idleMs: 20, eventStreamIdleMs: 250 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!, CLIENTS['undici 8']!]) {
       const abort = new AbortController()
       const alive = client(`${dependency.url}/drip?ms=50&type=text/event-stream`, { signal: abort.signal })
@@ -200,15 +200,15 @@ describe('bodies', () => {
     }
   })
 
-  test('a head that drips is a first byte that does not come', async () => {
-    bound({ firstByteMs: 200 })
+  test('a head that drips counts as no first byte', async () => {
+    withLimits({ firstByteMs: 200 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!]) {
       assert.match((await exceeded(client(`${dependency.url}/head-drip?ms=30`))).message, /for the first byte/)
     }
   })
 
-  test('a request body that is produced slowly is not a first byte that does not come', async () => {
-    bound({ firstByteMs: 100 })
+  test('a request body that is produced slowly does not count against the first byte', async () => {
+    withLimits({ firstByteMs: 100 })
     const produce = async function* (): AsyncGenerator<Buffer> {
       for (let i = 0; i < 5; i++) {
         await sleep(150)
@@ -238,8 +238,8 @@ describe('bodies', () => {
     assert.deepEqual(answers, ['500', '500', '500'])
   })
 
-  test('an upload that its peer does not take', async () => {
-    bound({ firstByteMs: 100 })
+  test('an upload that its peer does not read times out', async () => {
+    withLimits({ firstByteMs: 100 })
     const request = http.request(`${dependency.url}/deaf`, { method: 'POST' })
     request.end(Buffer.alloc(50_000_000))
     const [error] = (await once(request, 'error')) as [Error]
@@ -250,7 +250,7 @@ describe('bodies', () => {
 describe('budgets', () => {
   for (const [name, client] of Object.entries(CLIENTS)) {
     test(`${name}: ends with the budget it runs in, and is not started when that is used up`, async () => {
-      bound({})
+      withLimits({})
       const budget = new Budget(100)
       const error = await exceeded(runWithBudget(budget, () => client(`${dependency.url}/silent`)))
       assert.match(error.message, /took more than 100 ms.* for the whole answer/)
@@ -259,8 +259,8 @@ describe('budgets', () => {
       budget.settle()
     })
 
-    test(`${name}: ends when nobody waits for it any more`, async () => {
-      bound({})
+    test(`${name}: ends when its budget is cancelled`, async () => {
+      withLimits({})
       const budget = new Budget(10_000)
       const call = runWithBudget(budget, () => client(`${dependency.url}/silent`))
       setTimeout(() => budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'the client has left')), 50)
@@ -269,8 +269,8 @@ describe('budgets', () => {
     })
   }
 
-  test('one that has been settled ends nothing', async () => {
-    bound({})
+  test('a settled budget ends nothing', async () => {
+    withLimits({})
     const budget = new Budget(100)
     const call = runWithBudget(budget, () => overHttp(`${dependency.url}/hello?ms=300`))
     budget.settle()
@@ -281,7 +281,7 @@ describe('budgets', () => {
 describe('what ends by itself leaves nothing behind', () => {
   for (const [name, client] of Object.entries(CLIENTS)) {
     test(`${name}: a signal that is aborted already, a refused connection, a connection that breaks`, async () => {
-      bound({ maxInFlight: 1 })
+      withLimits({ maxInFlight: 1 })
       await assert.rejects(client(`${dependency.url}/hello`, { signal: AbortSignal.abort() }))
       const breaking = createServer(socket => {
         socket.on('error', () => undefined)
@@ -307,7 +307,7 @@ describe('what ends by itself leaves nothing behind', () => {
   }
 
   test('a dispatcher that is destroyed in flight', async () => {
-    bound({})
+    withLimits({})
     const dispatcher = new Agent()
     const call = undiciRequest(`${dependency.url}/silent`, { dispatcher })
     await sleep(50)
@@ -317,7 +317,7 @@ describe('what ends by itself leaves nothing behind', () => {
   })
 
   test("the caller's own timeouts count as before", async () => {
-    bound({})
+    withLimits({})
     await assert.rejects(fetch(`${dependency.url}/silent`, { signal: AbortSignal.timeout(50) }), {
       name: 'TimeoutError',
     })
@@ -366,7 +366,7 @@ describe('install and uninstall', () => {
 
   test('installing again replaces the limits', async () => {
     const first = install({ firstByteMs: 50 })
-    bound({ firstByteMs: 150 })
+    withLimits({ firstByteMs: 150 })
     first()
     for (const client of [CLIENTS['fetch']!, overHttp]) {
       assert.equal((await exceeded(client(`${dependency.url}/silent`))).limitMs, 150)
@@ -374,15 +374,15 @@ describe('install and uninstall', () => {
   })
 
   test('an origin that is left alone is left alone', async () => {
-    bound({ firstByteMs: 50, origins: { [dependency.url]: false } })
+    withLimits({ firstByteMs: 50, origins: { [dependency.url]: false } })
     for (const client of Object.values(CLIENTS)) assert.equal(await client(`${dependency.url}/hello?ms=150`), 'hello')
   })
 
-  test('a failure of ours takes the bounds off, says so once, and fails no call', async t => {
+  test('a failure of ours takes the bounds off, warns once, and fails no call', async t => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
-    bound({ firstByteMs: 50 })
+    withLimits({ firstByteMs: 50 })
     t.mock.method(LimitTable.prototype, 'of', () => {
       throw new Error('a mistake of ours')
     })
@@ -401,8 +401,8 @@ describe('install and uninstall', () => {
     )
   })
 
-  test('plain sockets are nobody else’s business', async () => {
-    bound({ connectMs: 1, totalMs: 1 })
+  test('plain sockets are left alone', async () => {
+    withLimits({ connectMs: 1, totalMs: 1 })
     const socket = connect(dependency.port, '127.0.0.1')
     await once(socket, 'connect')
     await sleep(50)

@@ -20,7 +20,7 @@ const FOLLOWS_REDIRECTS = new Set(['fetch', 'axios', 'got', 'ky', 'node-fetch'])
 const HIDES_THE_CAUSE = 'node-fetch'
 
 let uninstall: (() => void) | undefined
-const bound = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundOptions): void => {
   uninstall = install(limits)
 }
 /** Nothing may be left of a call that has ended: no timer, nothing open. */
@@ -33,7 +33,7 @@ afterEach(async () => {
 for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
     test('an answer within the limits passes as it is', async () => {
-      bound({})
+      withLimits({})
       assert.equal(await client(`${dependency.url}/hello`), 'hello')
       assert.equal((await client(`${dependency.url}/big?bytes=3000000`)).length, 3_000_000)
       if (FOLLOWS_REDIRECTS.has(name)) assert.equal(await client(`${dependency.url}/redirect`), 'hello')
@@ -42,7 +42,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test('no first byte', async () => {
-      bound({ firstByteMs: 100 })
+      withLimits({ firstByteMs: 100 })
       const startMs = now()
       const error = await exceeded(client(`${dependency.url}/silent`))
       const tookMs = now() - startMs
@@ -51,13 +51,13 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test('no next byte', async () => {
-      bound({ idleMs: 100 })
+      withLimits({ idleMs: 100 })
       const error = await exceeded(client(`${dependency.url}/stuck`))
       assert.match(error.message, /for the next byte of the answer \(100 bytes had come\)/)
     })
 
     test('a body that takes too long in total', async () => {
-      bound({ totalMs: 200 })
+      withLimits({ totalMs: 200 })
       const call = client(`${dependency.url}/drip?ms=20`)
       if (name === HIDES_THE_CAUSE) {
         await assert.rejects(call, { code: 'ERR_STREAM_PREMATURE_CLOSE' })
@@ -68,7 +68,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test('no connection', async () => {
-      bound({ connectMs: 150 })
+      withLimits({ connectMs: 150 })
       const hole = await blackhole()
       try {
         const error = await exceeded(client(`http://127.0.0.1:${hole.port}/`))
@@ -79,7 +79,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test('an answer that came while our own loop was blocked is never a timeout', async () => {
-      bound({ totalMs: 200, firstByteMs: 200 })
+      withLimits({ totalMs: 200, firstByteMs: 200 })
       await client(`${dependency.url}/hello`)
       for (let round = 0; round < 5; round++) {
         const calls = Array.from({ length: 5 }, () => client(`${dependency.url}/hello?ms=50`))
@@ -91,7 +91,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test("the caller's own abort is the caller's own error", async () => {
-      bound({})
+      withLimits({})
       const abort = new AbortController()
       const call = client(`${dependency.url}/silent`, { signal: abort.signal })
       setTimeout(() => abort.abort(), 50)
@@ -99,7 +99,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     })
 
     test('more calls than one origin may have at once are refused, until a body has ended', async () => {
-      bound({ origins: { [dependency.url]: { maxInFlight: 2, idleMs: 300 } } })
+      withLimits({ origins: { [dependency.url]: { maxInFlight: 2, idleMs: 300 } } })
       const held = [client(`${dependency.url}/stuck`), client(`${dependency.url}/hello?ms=100`)]
       await assert.rejects(client(`${dependency.url}/hello`), error =>
         codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'),
@@ -112,7 +112,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
 }
 
 test('a body that only drips, for all clients at once', async () => {
-  bound({ minBytesPerSecond: 64, totalMs: 20_000 })
+  withLimits({ minBytesPerSecond: 64, totalMs: 20_000 })
   const errors = await Promise.all(
     Object.entries(CLIENTS)
       .filter(([name]) => name !== HIDES_THE_CAUSE)
@@ -122,13 +122,13 @@ test('a body that only drips, for all clients at once', async () => {
 })
 
 test('over TLS: handshake within the connect limit, and all the rest', async () => {
-  bound({ firstByteMs: 200, connectMs: 5_000 })
+  withLimits({ firstByteMs: 200, connectMs: 5_000 })
   assert.equal(await overHttp(`${dependency.secureUrl}/hello`), 'hello')
   assert.match((await exceeded(overHttp(`${dependency.secureUrl}/silent`))).message, /first byte/)
 })
 
-test('a TLS handshake that nobody answers is a connection that does not come', async () => {
-  bound({ connectMs: 200 })
+test('a TLS handshake that is not answered counts as no connection', async () => {
+  withLimits({ connectMs: 200 })
   // Plain HTTP on the other side: the ClientHello is never answered by a deaf listener.
   const { createServer } = await import('node:net')
   const deaf = createServer(socket => socket.on('error', () => undefined))

@@ -1,9 +1,9 @@
-/** Copies of undici beside Node's own, which has become the global dispatcher before they load; and bounded() alone. */
+/** Copies of undici beside Node's own, which has become the global dispatcher before they load; and bound() alone. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
-import { bounded, install } from '../../src/outbound/install.ts'
+import { bound, install } from '../../src/outbound/install.ts'
 import type { OutboundOptions } from '../../src/outbound/limits.ts'
 import { block } from '../block.ts'
 import { codesOf, exceeded } from './clients.ts'
@@ -15,7 +15,7 @@ const dependency = await startDependency()
 const copies = { 'undici 7': await import('undici'), 'undici 8': await import('undici8') }
 
 let uninstall: (() => void) | undefined
-const bound = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundOptions): void => {
   uninstall = install(limits)
 }
 afterEach(async () => {
@@ -46,14 +46,14 @@ for (const [name, copy] of Object.entries(copies)) {
       }
 
       test('is bounded from its first request on', async () => {
-        bound({ firstByteMs: 100, idleMs: 100 })
+        withLimits({ firstByteMs: 100, idleMs: 100 })
         assert.equal((await exceeded(get('/silent'))).phase, 'first-byte')
         assert.equal((await exceeded(get('/stuck'))).phase, 'idle')
         assert.equal(await get('/hello'), 'hello')
       })
 
       test('has no false timeout', async () => {
-        bound({ totalMs: 200 })
+        withLimits({ totalMs: 200 })
         const call = get('/hello?ms=50')
         await sleep(20)
         block(300)
@@ -61,7 +61,7 @@ for (const [name, copy] of Object.entries(copies)) {
       })
 
       test('is refused over maxInFlight', async () => {
-        bound({ maxInFlight: 1, firstByteMs: 200 })
+        withLimits({ maxInFlight: 1, firstByteMs: 200 })
         const held = get('/silent')
         await assert.rejects(get('/hello'), error => codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'))
         await exceeded(held)
@@ -70,10 +70,11 @@ for (const [name, copy] of Object.entries(copies)) {
     })
   }
 
-  describe(`bounded() around an Agent of ${name}`, () => {
+  describe(`bound() of an Agent of ${name}`, () => {
     test('bounds that one and nothing else', async () => {
       const agent = new undici.Agent()
-      const own = agent.compose(bounded({ firstByteMs: 100, maxInFlight: 2 }) as never)
+      const own = new undici.Agent()
+      assert.equal(bound(own, { firstByteMs: 100, maxInFlight: 2 }), own)
       const silent = { origin: dependency.url, path: '/silent', method: 'GET' } as const
       assert.equal((await exceeded(own.request(silent))).phase, 'first-byte')
       const bare = new AbortController()
@@ -81,16 +82,38 @@ for (const [name, copy] of Object.entries(copies)) {
       assert.equal(await Promise.race([call.catch(String), sleep(300, 'still waiting')]), 'still waiting')
       bare.abort()
       await assert.rejects(call)
-      void agent.destroy().catch(() => undefined)
+      for (const each of [agent, own]) void each.destroy().catch(() => undefined)
+    })
+
+    test('stays as it was bound first', async () => {
+      const own = bound(bound(new undici.Agent(), { firstByteMs: 100 }), { firstByteMs: 5_000 })
+      const error = await exceeded(own.request({ origin: dependency.url, path: '/silent', method: 'GET' }))
+      assert.equal(error.limitMs, 100)
+      void own.destroy().catch(() => undefined)
     })
 
     test('has limits of its own while the process has others', async () => {
-      bound({ firstByteMs: 50 })
-      const agent = new undici.Agent()
-      const own = agent.compose(bounded({ firstByteMs: 200 }) as never)
+      withLimits({ firstByteMs: 50 })
+      const own = bound(new undici.Agent(), { firstByteMs: 200 })
       const error = await exceeded(own.request({ origin: dependency.url, path: '/silent', method: 'GET' }))
       assert.equal(error.limitMs, 200)
-      void agent.destroy().catch(() => undefined)
+      void own.destroy().catch(() => undefined)
+    })
+
+    test('counts for a Pool, which knows its origin by itself', async () => {
+      const own = bound(new undici.Pool(dependency.url), { firstByteMs: 100 })
+      const error = await exceeded(own.request({ path: '/silent', method: 'GET' }))
+      assert.match(error.message, new RegExp(`the call to ${dependency.url} took`))
+      void own.destroy().catch(() => undefined)
     })
   })
 }
+
+test('bound() refuses anything but a dispatcher', () => {
+  for (const other of [{}, null, 'http://prices'] as object[]) {
+    assert.throws(() => bound(other), {
+      code: 'MELTPROOF_CLIENT_INVALID',
+      message: /needs a dispatcher of undici; got/,
+    })
+  }
+})

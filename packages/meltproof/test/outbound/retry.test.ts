@@ -72,7 +72,7 @@ function failing(times: number, error: unknown = down): { fn: (attempt: number) 
 }
 
 describe('retry()', () => {
-  test('until it succeeds, at most so many attempts, then what was thrown last', async () => {
+  test('tries until it succeeds or has used its attempts, and throws the last error', async () => {
     const twice = failing(2)
     assert.equal(await retry(twice.fn, new RetryBudget(), FAST), 'up')
     assert.deepEqual(twice.attempts, [1, 2, 3])
@@ -83,7 +83,7 @@ describe('retry()', () => {
     await assert.rejects(retry(once.fn, new RetryBudget(), { attempts: 1 }), down)
   })
 
-  test('a dependency that is down is not asked three times by everybody', async () => {
+  test('many callers of a dependency that is down share the retries', async () => {
     const budget = new RetryBudget({ ratio: 0.1, minPerSecond: 0, burst: 10 })
     let asked = 0
     const calls = Array.from({ length: 200 }, () =>
@@ -118,7 +118,7 @@ describe('retry()', () => {
     assert.equal(quick.attempts.length, 1)
   })
 
-  test('not what nobody wants any more, what is over its limit, or a mistake in the code', async () => {
+  test('does not retry an abort, a refused call, or a mistake in the code', async () => {
     for (const error of [
       Object.assign(new Error('aborted'), { name: 'AbortError' }),
       new MeltproofError('MELTPROOF_OUTBOUND_FULL', 'full'),
@@ -141,7 +141,7 @@ describe('retry()', () => {
     assert.equal(attempts.length, 1)
   })
 
-  test('no attempt that the deadline has no time for', async () => {
+  test('starts no attempt after the deadline', async () => {
     const spent = new Budget(1)
     while (spent.remainingMs() > 0) await new Promise(resolve => setTimeout(resolve, 2))
     const { fn, attempts } = failing(9)
@@ -153,7 +153,7 @@ describe('retry()', () => {
     spent.settle()
   })
 
-  test('refuses what is no function, no budget, or out of range', async () => {
+  test('refuses arguments of the wrong type and options out of range', async () => {
     const budget = new RetryBudget()
     const ok = (): string => 'up'
     await assert.rejects(retry('fn' as never, budget), isMeltproofError)

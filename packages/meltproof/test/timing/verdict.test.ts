@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Shares } from '../../src/record.ts'
-import { explainVerdict, verdictOf } from '../../src/timing/verdict.ts'
+import { verdictOf } from '../../src/timing/verdict.ts'
 
 const share = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1e6, noNaN: true }))
 const shares: fc.Arbitrary<Shares> = fc.record({
@@ -32,12 +32,4 @@ test('the verdict does not depend on the unit, and more of the same does not cha
       assert.equal(verdictOf({ ...given, [`${verdict}Ms`]: most + 1 }), verdict)
     }),
   )
-})
-
-test('a sentence with the figures', () => {
-  assert.equal(
-    explainVerdict({ loopMs: 12.4, dependencyMs: 240.2, networkMs: 0, selfMs: 7 }),
-    'dependency: 240 of 260 ms (loop 12, dependency 240, network 0, self 7)',
-  )
-  assert.match(explainVerdict({ loopMs: 0, dependencyMs: 0, networkMs: 0, selfMs: 0 }), /^self: 0 of 0 ms/)
 })

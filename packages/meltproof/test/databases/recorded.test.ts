@@ -27,7 +27,7 @@ const last = async (): Promise<OutboundRecord> => {
 }
 const took = ({ startedAtMs, endedAtMs }: OutboundRecord): number => endedAtMs - startedAtMs
 
-test('PostgreSQL: whom, how long, how it ended, for whom; never the password', async () => {
+test('PostgreSQL: a record has the peer, the time, the outcome and the request, and never the password', async () => {
   const server = await startPostgres()
   const config = { host: '127.0.0.1', port: server.port, user: 'postgres', password: 'secret', database: 'postgres' }
   const pool = boundPg(new pg.Pool({ ...config, max: 1 }))

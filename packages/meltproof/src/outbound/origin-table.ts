@@ -1,0 +1,55 @@
+/**
+ * Values by origin: `https://api.example:8443`, `unix:/path`, `https://*.example` for all hosts below one, `*` for
+ * every origin. An exact origin beats a wildcard, a longer wildcard beats a shorter one. Pure.
+ */
+import { invalidOption } from '../options.ts'
+
+interface Wildcard<T> {
+  readonly scheme: string
+  /** From its dot on, with the port: `.internal:8080`. */
+  readonly suffix: string
+  readonly value: T
+}
+
+export class OriginTable<T> {
+  #everywhere: T | undefined
+  readonly #exact: Map<string, T> = new Map()
+  readonly #wildcards: Wildcard<T>[] = []
+
+  /** Throws for what is no such pattern; `option` names it in the message. */
+  set(option: string, pattern: unknown, value: T): void {
+    if (pattern === '*') {
+      this.#everywhere = value
+      return
+    }
+    const text = typeof pattern === 'string' ? pattern : ''
+    if (text.startsWith('unix:/')) {
+      this.#exact.set(text, value)
+      return
+    }
+    const wildcard = /^(https?:\/\/)\*\.(.+)$/i.exec(text)
+    const url = parse(wildcard === null ? text : wildcard[1]! + wildcard[2]!)
+    if (url === undefined) {
+      invalidOption(option, "an origin such as 'https://api:8080', 'https://*.example.com' or 'unix:/path'", pattern)
+    }
+    if (wildcard === null) this.#exact.set(url.origin, value)
+    else {
+      this.#wildcards.push({ scheme: `${url.protocol}//`, suffix: `.${url.host}`, value })
+      this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
+    }
+  }
+
+  of(origin: string): T | undefined {
+    const exact = this.#exact.get(origin)
+    if (exact !== undefined || this.#wildcards.length === 0) return exact ?? this.#everywhere
+    const found = this.#wildcards.find(({ scheme, suffix }) => origin.startsWith(scheme) && origin.endsWith(suffix))
+    return found === undefined ? this.#everywhere : found.value
+  }
+}
+
+/** An http origin and nothing else: no path, no user, no query. */
+function parse(text: string): URL | undefined {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return undefined
+  return url.username + url.password + url.search + url.hash === '' && url.pathname === '/' ? url : undefined
+}

@@ -1,0 +1,70 @@
+/** Which value an origin gets, and which patterns are refused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isMeltproofError } from '../../src/errors.ts'
+import { OriginTable } from '../../src/outbound/origin-table.ts'
+
+const tableOf = (...patterns: unknown[]): OriginTable<unknown> => {
+  const table = new OriginTable()
+  for (const pattern of patterns) table.set('to', pattern, pattern)
+  return table
+}
+
+test('nothing unless told', () => {
+  assert.equal(tableOf().of('http://prices'), undefined)
+})
+
+test('exactly these origins', () => {
+  const table = tableOf('http://prices:8080', 'https://API.example.com:443/', 'unix:/run/prices')
+  assert.equal(table.of('http://prices:8080'), 'http://prices:8080')
+  assert.equal(table.of('https://api.example.com'), 'https://API.example.com:443/')
+  assert.equal(table.of('unix:/run/prices'), 'unix:/run/prices')
+  for (const other of [
+    'http://prices',
+    'https://prices:8080',
+    'http://prices:80801',
+    'http://api.example.com',
+    'unix:/run/prices/2',
+    'null',
+  ]) {
+    assert.equal(table.of(other), undefined, other)
+  }
+})
+
+test('all hosts below one, and none that only ends alike', () => {
+  const table = tableOf('https://*.internal.example')
+  assert.ok(table.of('https://a.internal.example'))
+  assert.ok(table.of('https://a.b.internal.example'))
+  for (const other of [
+    'https://internal.example',
+    'https://evilinternal.example',
+    'http://a.internal.example',
+    'https://a.internal.example.evil.com',
+    'https://a.internal.example:8443',
+  ]) {
+    assert.equal(table.of(other), undefined, other)
+  }
+})
+
+test('an exact origin beats a wildcard, a longer wildcard a shorter one, each of them everywhere', () => {
+  const table = tableOf('*', 'https://*.example', 'https://*.deep.example', 'https://a.deep.example')
+  assert.equal(table.of('https://a.deep.example'), 'https://a.deep.example')
+  assert.equal(table.of('https://b.deep.example'), 'https://*.deep.example')
+  assert.equal(table.of('https://b.example'), 'https://*.example')
+  assert.equal(table.of('https://anything'), '*')
+})
+
+test('anything but an origin is an error', () => {
+  for (const bad of [
+    'prices',
+    'ftp://prices',
+    'http://prices/path',
+    'http://u:p@prices',
+    'http://',
+    'http://*',
+    'http://a.*.b',
+    5,
+  ]) {
+    assert.throws(() => tableOf(bad), isMeltproofError, String(bad))
+  }
+})
