@@ -2,12 +2,16 @@
  * meltproof/fastify (4.10 and later): a plugin that names routes for metrics and logs, and has a passed deadline
  * answered with 504. Knows Fastify by shape alone. `await app.register(meltproof)`, before the routes.
  */
+import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
 import { GATEWAY_TIMEOUT, gaveUpWaiting } from './gave-up.ts'
 
 interface FastifyRequest {
   readonly raw: object
   readonly routeOptions?: { readonly url?: string | undefined }
+}
+interface FastifyRoute {
+  handler: (this: unknown, request: FastifyRequest, reply: unknown) => unknown
 }
 interface FastifyLike {
   // biome-ignore lint/suspicious/noExplicitAny: Fastify's own signatures are overloaded by hook.
@@ -18,6 +22,18 @@ interface FastifyLike {
 export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
+  })
+  // Fastify does not end an answer that was given in its place: only the promise of the handler tells when that has ended.
+  app.addHook('onRoute', (route: FastifyRoute) => {
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const result = handler.call(this, request, reply)
+      if (result instanceof Promise) {
+        const ended = (): void => handlerEnded(request.raw)
+        result.then(ended, ended)
+      }
+      return result
+    }
   })
   app.addHook('onError', async (_: object, __: object, error: { statusCode?: number }) => {
     if (gaveUpWaiting(error)) error.statusCode = GATEWAY_TIMEOUT

@@ -2,6 +2,7 @@
  * meltproof/hono (on @hono/node-server): middleware that names routes for metrics and logs, and an error handler that
  * answers a passed deadline with 504. Knows Hono by shape alone. `app.use(routeNames())`, `app.onError(deadlineErrors())`.
  */
+import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
 import { GATEWAY_TIMEOUT, GATEWAY_TIMEOUT_TEXT, gaveUpWaiting } from './gave-up.ts'
 
@@ -15,7 +16,11 @@ interface HonoContext {
 export function routeNames(): (context: any, next: () => Promise<void>) => Promise<void> {
   return async (context: HonoContext, next) => {
     const { env, req } = context
-    await next()
+    try {
+      await next()
+    } finally {
+      if (env?.incoming !== undefined) handlerEnded(env.incoming)
+    }
     // The last that matched is the handler; before it come middlewares such as this one.
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)

@@ -2,6 +2,7 @@
  * meltproof/koa: middleware that names routes (of @koa/router or koa-router) for metrics and logs, and answers a passed
  * deadline with 504. Knows Koa by shape alone. `app.use(meltproof())`, first.
  */
+import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
 import { GATEWAY_TIMEOUT, GATEWAY_TIMEOUT_TEXT, gaveUpWaiting } from './gave-up.ts'
 
@@ -24,6 +25,8 @@ export function meltproof(): (context: object, next: () => Promise<unknown>) => 
       if (!gaveUpWaiting(error) || context.headerSent) throw error
       context.status = GATEWAY_TIMEOUT
       context.body = GATEWAY_TIMEOUT_TEXT
+    } finally {
+      handlerEnded(context.req)
     }
   }
 }

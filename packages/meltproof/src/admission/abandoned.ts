@@ -6,14 +6,15 @@
  * The permit comes back when the handler ends. Node does not always tell when that is, so it comes back as well when the
  * request is presumed over:
  *
- * - once it has been overtaken: it has then stayed twice as long as its like does at the moment (stays.ts);
+ * - once others of its kind have been answered since it came, and it has stayed for twice as long as they take (stays.ts);
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
  *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
  *
  * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
- * doubted at once than there are permits: there are never more than twice as many handlers as permits. Doubt lasts
+ * doubted at once than there are permits: while they are, there are at most twice as many handlers as permits. Doubt lasts
  * as long as the request is known to be at work; longer where one that was presumed over is seen to end after all, and
- * less long where nothing is heard of one. After five minutes every permit is back.
+ * less long where nothing is heard of one. What hangs for longer than it is doubted, and tells nothing, is not counted any
+ * more. After five minutes every permit is back.
  */
 import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
 
@@ -82,7 +83,7 @@ export class Abandoned<S extends Stay> {
     this.#believe(nowMs)
     const over: S[] = []
     for (const [stay, work] of this.#working) {
-      const mayGo = this.#doubted.size < permits && this.#stays.overtaken(stay, TIMES)
+      const mayGo = this.#doubted.size < permits && this.#stays.outlasts(stay, nowMs, TIMES)
       if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(stay, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs

@@ -76,6 +76,11 @@ export class Stays<S extends Stay> {
     return this.#answered[kind]! - answeredThen >= times * beside
   }
 
+  /** Whether some of its kind were answered since it came, and it stays for `times` as long as they take. */
+  outlasts(stay: S, nowMs: number, times: number): boolean {
+    return this.#answered[stay.kindNoted]! > stay.answeredThen && this.straggles(stay, nowMs, times)
+  }
+
   /** Whether it stays for `times` as long as those of its kind who were answered did. */
   straggles({ kindNoted: kind, staysSince }: S, nowMs: number, times: number): boolean {
     const mean = this.#meanMs[kind]!

@@ -8,17 +8,18 @@
  * While others wait, permits are taken back early from those who do not need them: answers that are streamed at their
  * client's pace and uploads that come at it (flows.ts), and stragglers (admission/outstayers.ts).
  */
+import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../admission/abandoned.ts'
 import type { Gate } from '../admission/gate.ts'
 import { Outstayers, type OutstayTuning } from '../admission/outstayers.ts'
 import { Stays } from '../admission/stays.ts'
 import { requestsAreObserved } from '../channels.ts'
 import { now } from '../clock.ts'
+import { onHandlerEnd } from '../handler-end.ts'
 import type { Scope } from '../scope.ts'
 import type { Connection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import { flows, waitsForBody } from './flows.ts'
-import { onHandlerEnd } from './handler-signs.ts'
 import { InService } from './in-service.ts'
 
 /**
@@ -123,7 +124,8 @@ export class Permits {
     const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
     if (this.has(exchange)) this.#abandoned.add(exchange, nowMs, calls)
     if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
-    if (exchange.response !== undefined) onHandlerEnd(exchange.request, exchange.response, onEnd)
+    if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
+    if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
   /** Those that were in service on a connection which is somebody else's now are over, as far as we can ever know. */
@@ -197,4 +199,19 @@ function endedUnseen(exchange: Exchange): boolean {
   if (response.writableFinished || connection.socket.destroyed) return true
   // One that is pipelined behind another has no connection yet.
   return response.socket === null && connection.overlapping?.has(exchange) !== true
+}
+
+/** Calls `ended` when the handler ends or destroys a response that nobody waits for any more. */
+function watchEnd(response: ServerResponse, ended: () => void): void {
+  for (const name of ['end', 'destroy'] as const) {
+    const original = response[name] as (...args: unknown[]) => unknown
+    Object.defineProperty(response, name, {
+      configurable: true,
+      writable: true,
+      value(this: ServerResponse, ...args: unknown[]): unknown {
+        ended()
+        return original.apply(this, args)
+      },
+    })
+  }
 }

@@ -23,16 +23,15 @@ function service() {
 }
 
 describe('work that was abandoned is presumed over', () => {
-  it('when twice as many of its kind have been answered since as are beside it', () => {
-    const { abandoned, start, answer, stays } = service()
-    const world = { stays, start, answer }
-    const hung = start()
-    start()
-    abandoned.add(hung, 0)
-    world.answer(3)
-    assert.deepEqual(abandoned.takePresumedOver(10, 100), [])
-    world.answer(1)
-    assert.deepEqual(abandoned.takePresumedOver(20, 100), [hung])
+  it('when it has stayed for twice as long as others of its kind that were answered since it came', () => {
+    const { abandoned, start, stays } = service()
+    stays.answered(start(), 100)
+    const [hung, next] = [start(100), start(100)]
+    abandoned.add(hung, 110)
+    assert.deepEqual(abandoned.takePresumedOver(320, 100), [], 'nobody was answered since')
+    stays.answered(next, 200)
+    assert.deepEqual(abandoned.takePresumedOver(299, 100), [])
+    assert.deepEqual(abandoned.takePresumedOver(300, 100), [hung])
     assert.equal(abandoned.count, 0)
   })
 

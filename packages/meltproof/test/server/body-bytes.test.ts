@@ -149,9 +149,8 @@ describe('bytes of a body on HTTP/1', () => {
     const { port, until } = await serve(http.createServer(handle))
     const framed = await received(net.connect(port), '/streamed')
     const socket = net.connect(port).resume()
-    for (const path of ['/later', '/streamed', '/plain', '/streamed']) {
-      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
-    }
+    const paths = ['/later', '/streamed', '/plain', '/streamed']
+    socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
     const told = (await until(5)).slice(1)
     socket.destroy()
     assert.deepEqual([told[0], told[1], told[2]], [5, undefined, 5])

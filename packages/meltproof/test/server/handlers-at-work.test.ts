@@ -11,6 +11,8 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
+import { meltproof as fastifyAdapter } from '../../src/adapters/fastify.ts'
+import { meltproof as koaAdapter } from '../../src/adapters/koa.ts'
 import { requests } from '../../src/channels.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
 import { connect, eventually, Holding, openDoor } from './harness.ts'
@@ -150,48 +152,29 @@ describe('a permit lasts as long as its handler works', () => {
     })
   })
 
+  it('where clients leave whose handlers stop at once and say nothing: the others are served', async t => {
+    const { ask } = await serve(t, { limit: 16 }, () => (_, response) => {
+      const gone = new AbortController()
+      response.on('close', () => gone.abort())
+      sleep(100, undefined, { signal: gone.signal }).then(
+        () => response.end('done'),
+        () => {},
+      )
+    })
+    const patient: Promise<number>[] = []
+    for (let i = 0; i < 300; i++) {
+      if (i % 5 === 0) patient.push(ask())
+      else void ask(30)
+      await sleep(10)
+    }
+    const served = (await Promise.all(patient)).filter(status => status === 200).length
+    assert.ok(served >= 0.9 * patient.length, `${served} of ${patient.length}`)
+  })
+
   /** More than would be presumed over within the time of a test. */
   const MANY = 64
   /** So many may be, where the machine is slow. */
   const PROBED = 4
-  const asks: Record<string, (request: IncomingMessage, response: ServerResponse) => boolean> = {
-    'as Koa 2': (_, response) => {
-      if (response.writableEnded || response.finished) return false
-      return response.socket === null || response.socket.writable
-    },
-    destroyed: (_, response) => !response.destroyed,
-    closed: (_, response) => !response.closed,
-    aborted: request => !(request as { aborted?: boolean }).aborted,
-  }
-  for (const [name, waits] of Object.entries(asks)) {
-    it(`where the handler asks first whether anybody waits, and ends without a word (${name})`, async t => {
-      const { guard, dependency, ask, leave } = await serve(t, { limit: MANY }, dependency => (request, response) => {
-        response.on('close', () => response.headersSent || response.destroyed)
-        void dependency.call().then(() => waits(request, response) && response.end('done'))
-      })
-      for (let i = 0; i < MANY; i++) void ask(60_000)
-      await eventually('all are at work', () => dependency.working === MANY)
-      leave()
-      await eventually('all have left', () => guard.stats().abandoned >= MANY - PROBED)
-      await sleep(100)
-      dependency.recover()
-      await eventually('every permit is back', () => guard.stats().inflight === 0)
-    })
-  }
-
-  it('where the handler asks first whether anybody waits, who was told 504', async t => {
-    const { guard, dependency, ask } = await serve(
-      t,
-      { limit: MANY, deadlineMs: 1000 },
-      dependency => (_, response) => void dependency.call().then(() => response.writableEnded || response.end('done')),
-    )
-    await Promise.all(Array.from({ length: MANY }, () => ask(60_000)))
-    assert.ok(guard.stats().abandoned >= MANY - PROBED)
-    await sleep(100)
-    dependency.recover()
-    await eventually('every permit is back', () => guard.stats().inflight === 0)
-  })
-
   it('where one in a few hangs and the rest are quick: twice as many as there are permits at most', async t => {
     let came = 0
     const { dependency, ask } = await serve(t, { limit: 8 }, dependency => (_, response) => {
@@ -199,7 +182,8 @@ describe('a permit lasts as long as its handler works', () => {
       else response.end('quick')
     })
     for (let i = 0; i < 10; i++) await ask()
-    await flood(400, () => ask(100))
+    // Not for longer than a hang is doubted (abandoned.ts), however slow the machine is.
+    for (const startMs = Date.now(); Date.now() < startMs + 1000; await sleep(2)) void ask(100)
     assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
   })
 
@@ -248,11 +232,13 @@ describe('a permit lasts as long as its handler works', () => {
       })
       return app
     },
-    Fastify: dependency => {
+    'Fastify with its adapter': dependency => {
       const app = fastify()
-      app.get('/', async () => {
-        await dependency.call()
-        return 'done'
+      void app.register(fastifyAdapter).after(() => {
+        app.get('/', async () => {
+          await dependency.call()
+          return 'done'
+        })
       })
       return (request, response) => void app.ready().then(() => app.routing(request, response))
     },
@@ -264,9 +250,10 @@ describe('a permit lasts as long as its handler works', () => {
       })
       return getRequestListener(app.fetch)
     },
-    Koa: dependency => {
+    'Koa with its adapter': dependency => {
       const app = new Koa()
       app.silent = true
+      app.use(koaAdapter())
       app.use(async context => {
         await dependency.call()
         context.body = 'done'
@@ -279,7 +266,7 @@ describe('a permit lasts as long as its handler works', () => {
       ['left', {}],
       ['were told 504', { deadlineMs: 1000 }],
     ] as const) {
-      it(`of ${name}, without an adapter, whose clients ${what}`, async t => {
+      it(`of ${name}, whose clients ${what}`, async t => {
         const { guard, dependency, ask, leave } = await serve(t, { limit: MANY, ...options }, listenerOf)
         const asked = Array.from({ length: MANY }, () => ask(60_000))
         await eventually('all are at work', () => dependency.working === MANY)
