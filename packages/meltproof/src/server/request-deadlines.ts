@@ -41,7 +41,10 @@ export class RequestDeadlines {
     const { arrivedAt, answerBy } = exchange
     const workBy = this.#trusts?.(request) === true ? answerBy : arrivedAt + this.#limitMs
     let late = false
-    let afterUpload: FairTimer | undefined
+    const timers: FairTimer[] = []
+    const after = (ms: number, act: () => void): void => {
+      timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
+    }
     /** False when the answer has begun, which is in time, or a body is still coming in, at the pace of its client. */
     const answeredLate = (): boolean => {
       if (late) return true
@@ -51,30 +54,30 @@ export class RequestDeadlines {
       onLate()
       return true
     }
-    const expired = (): boolean => {
-      if (answeredLate()) return true
-      if (!response.headersSent && isUploading(request)) request.once('end', limitWhatFollows)
-      return false
-    }
-    /** What the handler does with a body has its time once the body is there. */
-    const limitWhatFollows = (): void => {
-      afterUpload = startFairTimer(this.#limitMs, () => void (answeredLate() && budget.expire()), { creditCapMs: 0 })
+    /** What the handler does with a body that outlasted its time has that time again once the body is there. */
+    const againAfterUpload = (ms: number, act: () => void): void => {
+      if (!response.headersSent && isUploading(request)) request.once('end', () => after(ms, act))
     }
     const nowMs = now()
+    const workMs = workBy - arrivedAt
     const budget = new Budget(Math.max(workBy - nowMs, LEAST_MS), {
       hard: true,
       phase: 'handler',
       what: 'the request',
-      onExpired: expired,
+      onExpired: () => {
+        if (answeredLate()) return true
+        againAfterUpload(workMs, () => answeredLate() && budget.expire())
+        return false
+      },
     })
     exchange.budget = budget
-    const callerLeaves =
-      answerBy < workBy
-        ? startFairTimer(Math.max(answerBy - nowMs, LEAST_MS), answeredLate, { creditCapMs: 0 })
-        : undefined
+    if (answerBy < workBy) {
+      after(answerBy - nowMs, () => {
+        if (!answeredLate()) againAfterUpload(answerBy - arrivedAt, answeredLate)
+      })
+    }
     response.on('close', () => {
-      callerLeaves?.cancel()
-      afterUpload?.cancel()
+      for (const timer of timers) timer.cancel()
       // A handler that is at work on an answer that came too late keeps its budget.
       if (late) return
       if (response.writableEnded) budget.settle()

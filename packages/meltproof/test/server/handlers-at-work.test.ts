@@ -423,6 +423,25 @@ describe('an upload that takes longer than its deadline', () => {
   })
 })
 
+describe('an upload that takes longer than its caller waits', () => {
+  for (const [who, trustDeadlinesFrom] of [
+    ['anybody', undefined],
+    ['one who is trusted', true],
+  ] as const) {
+    it(`is answered in that time when all has come: ${who}`, async t => {
+      const options = { deadlineMs: 60_000, ...(trustDeadlinesFrom && { trustDeadlinesFrom }) }
+      const { port } = await serve(t, options, dependency => (request, response) => {
+        request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
+      })
+      const client = await connect(port)
+      client.send('POST / HTTP/1.1\r\nHost: test\r\nx-envoy-expected-rq-timeout-ms: 100\r\nContent-Length: 2\r\n\r\n1')
+      await sleep(200)
+      client.send('2')
+      assert.equal((await client.answer()).status, 504)
+    })
+  }
+})
+
 describe('a permit comes back though nobody tells', () => {
   const takesOver: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
     'when the app takes the connection from Node': (request, response) => response.detachSocket(request.socket),
