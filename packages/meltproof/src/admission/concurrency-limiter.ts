@@ -333,13 +333,14 @@ export class ConcurrencyLimiter implements LimitLaw {
 
   /** So many answers over so long are enough to compare throughputs. */
   get #suffices(): boolean {
-    const { samples, maxWindowMs } = this.#tuning
+    const { samples, busyWindowMs, maxWindowMs } = this.#tuning
     const { answers, overMs } = this.#window
     // While a limit is searched for, what service took under the one before says nothing; a mix of cheap and heavy ones does
     // not show in one window.
     const meanMs = this.#byLoop ? this.#meanMs : this.#window.meanMs
-    // Requests that share a pool leave in volleys, one a service time: whole ones must fit in.
-    if (overMs < Math.min(3 * meanMs, maxWindowMs)) return false
+    // Requests that share a pool leave in volleys, one a service time: whole ones must fit in. And in one turn of the loop,
+    // all of it busy, dozens of cheap ones may be answered.
+    if (overMs < Math.max(busyWindowMs, Math.min(3 * meanMs, maxWindowMs))) return false
     return answers >= samples || overMs >= Math.max(maxWindowMs, 4 * meanMs)
   }
 

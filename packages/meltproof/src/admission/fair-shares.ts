@@ -4,7 +4,9 @@
  * does not take the cheap ones down with it, and nobody had to say which is which. (Bertsekas and Gallager, Data
  * Networks, 1992.) Pure.
  *
- * What a kind asks for is how many permits it would hold if nobody were shed: arrivals times mean time in service.
+ * What a kind asks for is how many permits it would hold if nobody were shed and nobody had to wait in service: arrivals
+ * times the least mean time in service. Kinds that share a saturated pool wait for each other there, and by the time that
+ * takes them they all look alike. So that permits are compared with permits, the limit counts without that waiting too.
  */
 
 /** Demand is counted over windows of this, ms. */
@@ -13,6 +15,10 @@ const WINDOW_MS = 200
 const WEIGHT = 0.5
 /** Weight of one more service time in the mean. */
 const SERVICE_WEIGHT = 0.1
+/** What is known of waiting in service is so much less with each draw. */
+const FORGOTTEN = 0.3
+/** The least mean time in service comes so much nearer to the mean with each draw. */
+const RISES = 0.005
 /** Share of the limit that is dealt out: demand is an estimate. */
 const DEALT = 0.9
 /** A kind that fits comes first up to so many times what it asks for in a window, and so many besides. */
@@ -28,6 +34,8 @@ export class FairShares {
   readonly #rates: Float64Array
   /** Mean time in service, ms; 0: not known yet. */
   readonly #serviceMs: Float64Array
+  /** The least that this mean has been. */
+  readonly #leastMs: Float64Array
   /** How many of a kind have come first since the last draw. */
   readonly #first: Float64Array
   /** How many may, at once; */
@@ -35,6 +43,9 @@ export class FairShares {
   /** and so many more for each ms since. */
   readonly #pace: Float64Array
   #meanServiceMs = 0
+  /** Of those who were served: time in service, and what of it is left where nobody waits. */
+  #heldMs = 0
+  #workedMs = 0
   #since = Number.NaN
   #drawn = false
 
@@ -48,6 +59,7 @@ export class FairShares {
     this.#arrivals = new Float64Array(kinds)
     this.#rates = new Float64Array(kinds)
     this.#serviceMs = new Float64Array(kinds)
+    this.#leastMs = new Float64Array(kinds)
     this.#first = new Float64Array(kinds)
     this.#granted = new Float64Array(kinds).fill(NOBODY)
     this.#pace = new Float64Array(kinds)
@@ -62,8 +74,11 @@ export class FairShares {
 
   /** One was answered after so long in service. */
   served(kind: number, serviceMs: number): void {
-    const mean = this.#serviceMs[kind]!
-    this.#serviceMs[kind] = mean === 0 ? serviceMs : mean + (serviceMs - mean) * SERVICE_WEIGHT
+    const before = this.#serviceMs[kind]!
+    const mean = before === 0 ? serviceMs : before + (serviceMs - before) * SERVICE_WEIGHT
+    this.#serviceMs[kind] = mean
+    this.#heldMs += serviceMs
+    this.#workedMs += this.#leastMs[kind] || serviceMs
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
@@ -109,7 +124,7 @@ export class FairShares {
     for (const { kind } of asking) this.#granted[kind] = NOBODY
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
-    let left = DEALT * limit
+    let left = DEALT * limit * this.#working()
     for (const [i, { kind, permits }] of asking.entries()) {
       // Somebody must be asked to do with less, or there would be no queue. Who asks for most has what the others leave.
       if (i === asking.length - 1) return
@@ -120,7 +135,19 @@ export class FairShares {
     }
   }
 
+  /** The share of those in service who do not wait there. */
+  #working(): number {
+    const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
+    this.#heldMs *= 1 - FORGOTTEN
+    this.#workedMs *= 1 - FORGOTTEN
+    for (let kind = 0; kind < this.#kinds; kind++) {
+      const above = this.#serviceMs[kind]! - this.#leastMs[kind]!
+      this.#leastMs[kind]! += above * (above < 0 || this.#leastMs[kind] === 0 ? 1 : RISES)
+    }
+    return share
+  }
+
   #usualMs(kind: number): number {
-    return this.#serviceMs[kind]! || this.#meanServiceMs
+    return this.#leastMs[kind]! || this.#meanServiceMs
   }
 }

@@ -59,6 +59,25 @@ describe('fair shares', () => {
     assert.ok(came > 40 && came < 80, `${came} of a window's 40`)
   })
 
+  it('what kinds wait for each other in a pool they share makes none of them heavier', () => {
+    const shares = asked(30, { 3: { rate: 300, ms: 4 }, 7: { rate: 1000, ms: 90 } })
+    for (let atMs = NOW + 1; atMs <= 2 * NOW; atMs++) {
+      for (const [kind, ms] of atMs % 3 === 0
+        ? ([
+            [3, 204],
+            [7, 290],
+          ] as const)
+        : ([[7, 290]] as const)) {
+        shares.served(kind, ms)
+        shares.arrived(kind, atMs, 30)
+      }
+    }
+    assert.deepEqual(
+      [3, 7].map(kind => shares.within(kind, 2 * NOW)),
+      [true, false],
+    )
+  })
+
   it('are forgotten when another queue begins', () => {
     const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 } })
     shares.open(1000)
@@ -86,6 +105,21 @@ describe('a flood of heavy requests', () => {
         assert.ok(flood!.good / 15 >= 40, `seed ${seed}: ${flood!.good / 15}/s of the heavy ones`)
       }
     })
+  }
+})
+
+it('lists are served beside a flood of searches in the pool they share', () => {
+  const steps = (ms: number) => (): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
+  const kinds = [
+    { share: 0.6, steps: steps(4) },
+    { share: 0.4, steps: steps(90) },
+  ]
+  const workload: Workload = { rate: () => 1000, steps: () => [], kinds, poolSize: 12 }
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const { kinds: tallies } = simulate(workload, { seconds: 30, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
+    const [lists, searches] = tallies
+    assert.ok(lists!.good >= 0.55 * lists!.offered, `seed ${seed}: ${lists!.good} of ${lists!.offered}`)
+    assert.ok(searches!.good / 15 >= 90, `seed ${seed}: ${searches!.good / 15}/s of the searches`)
   }
 })
 

@@ -179,6 +179,16 @@ describe('more than goodput', () => {
     })
   })
 
+  test('two dozen cheap answers in one turn of the loop do not make the limit of a pool grow', () => {
+    const each = DEVELOPMENT.find(({ name }) => name === 'a pool of 50/s, cheap and heavy, cold at 5x')!
+    for (const seed of SEEDS) {
+      const limits = run(each, seed)
+        .seconds.slice(5)
+        .map(second => second.limit)
+      assert.ok(Math.max(...limits) <= 70, `seed ${seed}: ${limits}`)
+    }
+  })
+
   test('one stall of a second is forgotten when its queue has drained', () => {
     eachSeed('cpu at 60 %, one stall of a second', (result, seed) => {
       assert.equal(result.shed, 0, `seed ${seed}`)
