@@ -86,13 +86,20 @@ ${suites.map(chapter).join('\n')}`
 
 function overview(suites: readonly Suite[]): string {
   const arms = [...new Set(suites.flatMap(({ result }) => result.arms.map(arm => arm.name)))]
-  const rows = suites.flatMap(({ name, subject, ideal, result: { rows: measured } }) => {
+  const rows = suites.flatMap(({ name, subject, beside, ideal, result: { rows: measured } }) => {
+    const { title, countsBeside } = subject.workload
     const loads = [...new Set(measured.map(row => row.multiple))]
     const shown = loads.filter(load => WORST_LOADS.includes(load))
     return (shown.length > 0 ? shown : loads.slice(-1)).map(load => {
-      const kept = arms.map(arm => measured.find(each => each.arm === arm && each.multiple === load)?.ofCapacity)
-      const shares = [...kept, ideal[load]].map(share => (share === undefined ? '' : percent(share)))
-      return [`[${subject.workload.title}, ${subject.mode}](#${name})`, formatMultiple(load), ...shares]
+      const kept = arms.map(arm => {
+        const of = (rows: readonly Row[]): Row | undefined =>
+          rows.find(each => each.arm === arm && each.multiple === load)
+        const other = of(beside)
+        return countsBeside ? other && other.goodput / other.offered : of(measured)?.ofCapacity
+      })
+      const shares = [...kept, countsBeside ? 1 : ideal[load]].map(share => (share === undefined ? '' : percent(share)))
+      const what = countsBeside ? `${title}, the route beside it` : title
+      return [`[${what}, ${subject.mode}](#${name})`, formatMultiple(load), ...shares]
     })
   })
   return markdownTable(['workload', 'load', ...arms, 'ideal'], rows)
@@ -110,7 +117,7 @@ function chapter(suite: Suite): string {
 ${subject.workload.story} Capacity ${formatRate(capacity.before)}/s before, ${after}. ${rounds === '1' ? '1 round' : `Medians of ${rounds} rounds`} of
 ${conditions.durationMs / 1000} s, the first second not counted. ${result.startedAt.slice(0, 16).replace('T', ' ')} UTC, commit ${conditions.labVersion}, Node ${conditions.node}, ${conditions.cores} cores
 of ${conditions.cpu}.
-${loads.size > 1 ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
+${loads.size > 1 && !subject.workload.countsBeside ? `\n![goodput against offered load](images/overload-${name}.svg)\n` : ''}
 ${tableOf(suite)}
 ${beside.length === 0 ? '' : `\nThe route beside it:\n\n${besideTable(beside)}\n`}
 ${doubts(suite)}

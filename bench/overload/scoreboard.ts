@@ -56,7 +56,8 @@ export function writeScoreboard(root: string, store: Store): void {
   const images = join(root, 'docs/images')
   mkdirSync(images, { recursive: true })
   for (const { name, subject, result, idealAt } of measured.suites) {
-    if (new Set(result.rows.map(row => row.multiple)).size > 1) {
+    const loads = new Set(result.rows.map(row => row.multiple))
+    if (loads.size > 1 && !subject.workload.countsBeside) {
       const title = `${subject.workload.title}, ${result.conditions.connections}`
       writeFileSync(join(images, `overload-${name}.svg`), pictureOf(title, result.arms, result.rows, idealAt))
     }

@@ -17,6 +17,8 @@ export interface Workload {
   readonly capacity?: number
   /** A second route, asked at a constant rate beside it. */
   readonly beside?: { readonly path: string; readonly rate: number }
+  /** What counts is the route beside it; the load itself is hostile, or can not be goodput. */
+  readonly countsBeside?: true
   /** The only loads that make sense here, multiples of the capacity. */
   readonly loads?: readonly number[]
   /** Length of a measurement when it has to be another one, ms. */
@@ -93,6 +95,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     capacityPath: '/orders',
     bound: 'cpu',
     beside: { path: '/orders', rate: 80 },
+    countsBeside: true,
   },
   tail: {
     title: 'one request in ten takes 10 s',
@@ -117,6 +120,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     capacity: 1,
     loads: [40, 200],
     beside: { path: '/health', rate: 10 },
+    countsBeside: true,
     durationMs: 12_000,
     timeoutMs: 11_000,
   },
@@ -166,6 +170,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     bound: 'waiting',
     headers: { 'x-envoy-expected-rq-timeout-ms': '1' },
     beside: { path: '/honest', rate: 80 },
+    countsBeside: true,
     loads: [0.7, 2, 10],
   },
 }
