@@ -13,28 +13,13 @@
  */
 import { type Core, cpuQuota, wholeCore } from './core.ts'
 import type { Random } from './random.ts'
+import { ample, between, coreDoes, overload, PARSE, SHED, sliced, steady } from './scenario-parts.ts'
 import { poolOf, type Scenario, waits } from './scenarios.ts'
 import type { Step, Workload } from './workload.ts'
 
-/** What a served request costs the core besides its steps, and what one turned away costs, ms (service.ts). */
-const PARSE = 0.0356
-const SHED = 0.008
-
-const steady =
-  (rate: number): ((nowMs: number) => number) =>
-  () =>
-    rate
-/** Linear between the two times. */
-const between = (nowMs: number, fromMs: number, toMs: number, from: number, to: number): number =>
-  from + (to - from) * Math.min(1, Math.max(0, (nowMs - fromMs) / (toMs - fromMs)))
+/** What a core answers per second of requests that burn `ms` in their handlers; see coreDoes. */
+const coreServes = (ms: number, rate: number, cpuMs?: number): number => coreDoes(ms + PARSE, rate, SHED, cpuMs)
 const uniform = (random: Random, from: number, to: number): number => from + (to - from) * random.next()
-
-/** So much CPU in so many equal slices. */
-const sliced = (ms: number, slices: number): Step[] =>
-  Array.from({ length: 2 * slices - 1 }, (_, i): Step => (i % 2 === 0 ? { cpu: ms / slices } : 'yield'))
-
-/** What a core answers per second when `rate` come and each answer costs it `ms`; of `cpuMs` per second. */
-const coreDoes = (ms: number, rate: number, cpuMs = 1000): number => (cpuMs - rate * SHED) / (ms + PARSE - SHED)
 
 /**
  * Connections to something besides the one pool of the simulator: first come, first served; each can start a query at
@@ -92,24 +77,6 @@ const kindsOf = (first: At, second: At): Pick<Workload, 'rate' | 'steps' | 'kind
     kinds: [first, second].map(({ perSecond, ...kind }) => ({ ...kind, share: perSecond / sum })),
   }
 }
-
-interface Draft {
-  readonly workload: Workload
-  readonly seconds: number
-  readonly ideal?: (s: number) => number
-  readonly changesAt?: readonly number[]
-}
-const draft = (name: string, noShed: boolean, { workload, seconds, ideal, changesAt = [0] }: Draft): Scenario => ({
-  name: `fresh: ${name}`,
-  workload,
-  seconds,
-  changesAt,
-  noShed,
-  ideal: s => Math.min(workload.rate(s * 1000 + 500), ideal?.(s) ?? Number.POSITIVE_INFINITY),
-})
-const overload = (name: string, rest: Draft & { readonly ideal: (s: number) => number }): Scenario =>
-  draft(name, false, rest)
-const ample = (name: string, rest: Draft): Scenario => draft(name, true, rest)
 
 /** From `from` to `to` seconds no query ends; then each that hangs does, after its usual time. */
 const hangs =
@@ -245,42 +212,42 @@ const OVERLOAD: readonly Scenario[] = [
   overload('0.3 ms of cpu at 3x', {
     workload: { rate: steady(9000), steps: () => [{ cpu: 0.3 }] },
     seconds: 30,
-    ideal: () => coreDoes(0.3, 9000),
+    ideal: () => coreServes(0.3, 9000),
   }),
   // A page rendered on the server in one go, 50 ms of renderToString, on the day of a campaign. What the core does.
   // Sheds are allowed.
   overload('50 ms synchronous at 2x', {
     workload: { rate: steady(40), steps: () => [{ cpu: 50 }] },
     seconds: 60,
-    ideal: () => coreDoes(50, 40),
+    ideal: () => coreServes(50, 40),
   }),
   // Pages of 12 ms with a large heap: the garbage of 200 of them stops the loop for 60 ms, 0.3 ms each. What the core
   // does. Sheds are allowed.
   overload('12 ms of cpu at 1.6x with pauses of 60 ms for garbage', {
     workload: { rate: steady(130), steps: () => sliced(12, 3), gc: { everyRequests: 200, pauseMs: 60 } },
     seconds: 40,
-    ideal: () => coreDoes(12.3, 130),
+    ideal: () => coreServes(12.3, 130),
   }),
   // A small API whose process also makes PDFs, 45 ms in nine slices, and somebody exports everything. All of the API,
   // and the PDFs for which the core is left. Sheds are allowed.
   overload('an API of 0.4 ms beside PDFs of 45 ms', {
     workload: kindsOf({ perSecond: 500, steps: () => [{ cpu: 0.4 }] }, { perSecond: 60, steps: () => sliced(45, 9) }),
     seconds: 40,
-    ideal: () => 500 + coreDoes(45, 60, 1000 - 500 * (0.4 + PARSE)),
+    ideal: () => 500 + coreServes(45, 60, 1000 - 500 * (0.4 + PARSE)),
   }),
   // A deploy makes every request three times as dear, 3 to 9 ms; rolled back after 15 s. 0.76x, 2.3x, 0.76x. What the core
   // does. Sheds are allowed meanwhile.
   overload('3 ms of cpu that become 9 from 15 to 30 s', {
     workload: { rate: steady(250), steps: (_, nowMs) => sliced(deployed(nowMs), 3) },
     seconds: 42,
-    ideal: s => coreDoes(deployed(s * 1000), 250),
+    ideal: s => coreServes(deployed(s * 1000), 250),
     changesAt: [15, 30],
   }),
   // Tickets go on sale: thirty times what 4 ms of CPU allow, from the first second. What the core does. Sheds are allowed.
   overload('4 ms of cpu at 30x', {
     workload: { rate: steady(7440), steps: () => [{ cpu: 4 }] },
     seconds: 12,
-    ideal: () => coreDoes(4, 7440),
+    ideal: () => coreServes(4, 7440),
   }),
   // A container with a limit of half a CPU: 50 ms in every 100, then it stands still. 500 ms of CPU per second. Sheds are
   // allowed.
@@ -291,7 +258,7 @@ const OVERLOAD: readonly Scenario[] = [
       core: () => cpuQuota(50, 100, 0, Number.POSITIVE_INFINITY),
     },
     seconds: 40,
-    ideal: () => coreDoes(3, 250, 500),
+    ideal: () => coreServes(3, 250, 500),
   }),
 
   // The load changes.
@@ -300,7 +267,7 @@ const OVERLOAD: readonly Scenario[] = [
   overload('2 ms of cpu, a ramp from 0.3x to 5x and back', {
     workload: { rate: rampRate, steps: () => [{ cpu: 2 }] },
     seconds: 50,
-    ideal: s => coreDoes(2, rampRate(s * 1000 + 500)),
+    ideal: s => coreServes(2, rampRate(s * 1000 + 500)),
     changesAt: [40],
   }),
   // A push notification opens the app on every phone at once, 8x for two seconds of every ten, over a pool of 20 at 30 ms.
@@ -315,7 +282,7 @@ const OVERLOAD: readonly Scenario[] = [
   overload('6 ms of cpu, two days between 0.3x and 2.2x', {
     workload: { rate: dayRate, steps: () => sliced(6, 3) },
     seconds: 80,
-    ideal: s => coreDoes(6, dayRate(s * 1000 + 500)),
+    ideal: s => coreServes(6, dayRate(s * 1000 + 500)),
     changesAt: [],
   }),
 
@@ -537,4 +504,7 @@ const AMPLE: readonly Scenario[] = [
 ]
 
 /** The fresh scenarios: 25 in which something is scarce, and 14 in which nobody must be shed. */
-export const FRESH: readonly Scenario[] = [...OVERLOAD, ...AMPLE]
+export const FRESH: readonly Scenario[] = [...OVERLOAD, ...AMPLE].map(each => ({
+  ...each,
+  name: `fresh: ${each.name}`,
+}))

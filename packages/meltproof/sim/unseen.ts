@@ -12,49 +12,12 @@
  * `scenarios.ts` (a share of 0, not of 0 / 0), and there is nothing to converge to (`changesAt: []`).
  */
 import { noisyNeighbour, sharedCore } from './core.ts'
+import { ample, between, coreDoes, overload, PARSE, SHED, sliced, steady } from './scenario-parts.ts'
 import { cpu5, every, pool50, type Scenario } from './scenarios.ts'
 import type { Step, Workload } from './workload.ts'
 
-/** What a served request costs the core besides its steps, and what one turned away costs, ms (service.ts). */
-const PARSE = 0.0356
-const SHED = 0.008
-
-/** So much CPU in so many equal slices. */
-const sliced = (ms: number, slices: number): Step[] =>
-  Array.from({ length: 2 * slices - 1 }, (_, i): Step => (i % 2 === 0 ? { cpu: ms / slices } : 'yield'))
 const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
 const waits = (ms: number): Step[] => [{ cpu: 0.1 }, { wait: ms }, { cpu: 0.05 }]
-
-/** What a core answers per second when `rate` come, each answer burns `ms` and each shed `shedMs`; of `cpuMs` per second. */
-const coreDoes = (ms: number, rate: number, shedMs = SHED, cpuMs = 1000): number =>
-  (cpuMs - rate * shedMs) / (ms - shedMs)
-
-interface Draft {
-  readonly workload: Workload
-  readonly seconds: number
-  readonly ideal?: (s: number) => number
-  readonly changesAt?: readonly number[]
-}
-
-const draft = (name: string, noShed: boolean, { workload, seconds, ideal, changesAt = [0] }: Draft): Scenario => ({
-  name,
-  workload,
-  seconds,
-  changesAt,
-  noShed,
-  ideal: s => Math.min(workload.rate(s * 1000 + 500), ideal?.(s) ?? Number.POSITIVE_INFINITY),
-})
-const overload = (name: string, rest: Draft & { readonly ideal: (s: number) => number }): Scenario =>
-  draft(name, false, rest)
-const ample = (name: string, rest: Draft): Scenario => draft(name, true, rest)
-
-const steady =
-  (rate: number): ((nowMs: number) => number) =>
-  () =>
-    rate
-/** Linear between the two times. */
-const between = (nowMs: number, fromMs: number, toMs: number, from: number, to: number): number =>
-  from + (to - from) * Math.min(1, Math.max(0, (nowMs - fromMs) / (toMs - fromMs)))
 
 /** Core of 5 ms in five slices, per second. */
 const CPU5 = 1000 / (5 + PARSE)

@@ -1,1 +1,0 @@
-export { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
