@@ -8,7 +8,7 @@
  *
  * - once others of its kind have been answered since it came, and it has stayed for twice as long as they take (stays.ts);
  * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
- *   let in, nobody could ever overtake. Behind a dependency that hangs for an hour that lets a dozen more in.
+ *   let in, nobody of its kind could ever be answered. Behind a dependency that hangs for an hour that lets a dozen more in.
  *
  * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
  * doubted at once than there are permits: while they are, there are at most twice as many handlers as permits. Doubt lasts

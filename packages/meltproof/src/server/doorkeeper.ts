@@ -287,10 +287,7 @@ export class Doorkeeper {
   #startEverybody(): void {
     this.#shedding.putOffNothing()
     for (const connection of [...this.#lines.connections]) {
-      const { waiting } = connection
-      const line = this.#lines.takeAll(connection)
-      if (waiting !== undefined) this.#abandon(waiting)
-      for (const exchange of line) this.#handOnLater(exchange)
+      for (const exchange of this.#takeLine(connection)) this.#handOnLater(exchange)
       connection.resumeReading()
     }
     for (const exchange of this.#lateWaiters) {
@@ -342,10 +339,9 @@ export class Doorkeeper {
 
   #onDisconnect(connection: Connection): void {
     this.connections.delete(connection)
-    const { waiting, overlapping } = connection
+    const { overlapping } = connection
     connection.owed = undefined
-    this.#lines.takeAll(connection)
-    if (waiting !== undefined) this.#abandon(waiting)
+    this.#takeLine(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
 
@@ -717,12 +713,18 @@ export class Doorkeeper {
     else this.#lines.move(exchange.connection)
   }
 
-  /** Answers everybody in line, in order, because something came that can not wait. */
-  #shedLine(connection: Connection): void {
-    this.#shedding.answerOwed(connection)
+  /** Everybody in line, in order; nobody of them waits at the gate any more. */
+  #takeLine(connection: Connection): Exchange[] {
     const { waiting } = connection
     const line = this.#lines.takeAll(connection)
     if (waiting !== undefined) this.#abandon(waiting)
+    return line
+  }
+
+  /** Answers everybody in line, in order, because something came that can not wait. */
+  #shedLine(connection: Connection): void {
+    this.#shedding.answerOwed(connection)
+    const line = this.#takeLine(connection)
     this.#guarded(() =>
       this.#shedding.atOnce(() => {
         for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')

@@ -1,6 +1,6 @@
 /**
  * One request on its way through the door: where it waits, and what it holds while it is in service.
- * A plain record; whoever changes it is in doorkeeper.ts.
+ * A plain record, which the door and its parts change.
  */
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -14,7 +14,6 @@ export class Exchange implements Entry, Stay {
   arrivedAt: number
   left = false
   line = 0
-  place = -1
   /** See the gate. */
   startBy: number = Number.POSITIVE_INFINITY
   among = 0
