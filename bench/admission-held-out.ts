@@ -25,7 +25,7 @@ import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts
 import { simulate } from '../packages/meltproof/sim/service.ts'
 import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { markdownTable } from './lib/markdown-table.ts'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 
 const SETS = {
   tuned: SCENARIOS,

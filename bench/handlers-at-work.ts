@@ -15,7 +15,7 @@ import net from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { markdownTable } from './lib/markdown-table.ts'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import type { WorkFigures } from './lib/work-server.ts'
 
 const CASES = {

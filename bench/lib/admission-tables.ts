@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Cell, Speed } from './admission-compare.ts'
 import type { Sweep } from './admission-sweep.ts'
-import { markdownTable } from './markdown-table.ts'
+import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 
 interface Figures {
   readonly cells: readonly Cell[]
