@@ -3,7 +3,7 @@
  * tuned on. Virtual time; under a minute.
  *
  *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh] [--each]
- *                                    [--law Vegas,Gradient2]
+ *                                    [--limiter Vegas,Gradient2]
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
@@ -12,15 +12,15 @@
  * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
  *
  * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
- * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--law` runs
- * rivals (sim/laws) behind the same gate and queue.
+ * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--limiter` runs
+ * rivals (sim/limiters) behind the same gate and queue.
  */
 import { COLD_STARTS } from '../packages/meltproof/sim/cold-starts.ts'
 import { DEVELOPMENT } from '../packages/meltproof/sim/development.ts'
 import { shareOfIdeal, shedShare } from '../packages/meltproof/sim/figures.ts'
 import { FRESH } from '../packages/meltproof/sim/fresh.ts'
 import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
-import { LAWS } from '../packages/meltproof/sim/laws/all.ts'
+import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../packages/meltproof/sim/service.ts'
 import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
@@ -41,7 +41,7 @@ const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2,3' },
   set: { type: 'string' },
   each: { type: 'boolean', default: false },
-  law: { type: 'string', default: 'meltproof' },
+  limiter: { type: 'string', default: 'meltproof' },
 })
 const seeds = options.values.seeds.split(',').map(Number)
 if (seeds.some(seed => !Number.isSafeInteger(seed)))
@@ -55,8 +55,10 @@ interface Outcome {
   readonly shed: number
 }
 
-function outcomeOf(scenario: Scenario, law: string): Outcome {
-  const runs = seeds.map(seed => simulate(scenario.workload, { seconds: scenario.seconds, seed, law: LAWS[law]! }))
+function outcomeOf(scenario: Scenario, limiter: string): Outcome {
+  const runs = seeds.map(seed =>
+    simulate(scenario.workload, { seconds: scenario.seconds, seed, limiter: LIMITERS[limiter]! }),
+  )
   const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
   return {
     name: scenario.name,
@@ -68,13 +70,13 @@ function outcomeOf(scenario: Scenario, law: string): Outcome {
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 const sets = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[])
-const laws = options.chosen('law', Object.keys(LAWS))
-const rowOf = (law: string, set: keyof typeof SETS): string[] => {
-  const outcomes = SETS[set].map(scenario => outcomeOf(scenario, law))
+const limiters = options.chosen('limiter', Object.keys(LIMITERS))
+const rowOf = (limiter: string, set: keyof typeof SETS): string[] => {
+  const outcomes = SETS[set].map(scenario => outcomeOf(scenario, limiter))
   if (options.values.each) {
     for (const { name, noShed, good, shed } of outcomes) {
       console.log(
-        `${law}, ${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
+        `${limiter}, ${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
       )
     }
   }
@@ -84,7 +86,7 @@ const rowOf = (law: string, set: keyof typeof SETS): string[] => {
   const below = overloaded.filter(each => each.good < 0.75).length
   const worst = overloaded[0]
   return [
-    law,
+    limiter,
     set,
     worst === undefined ? '-' : `${percent(mean)} of ${overloaded.length}`,
     worst === undefined ? '-' : `${percent(worst.good)} (${worst.name})`,
@@ -92,7 +94,7 @@ const rowOf = (law: string, set: keyof typeof SETS): string[] => {
     `${ample.filter(each => each.shed > FALSE_SHEDS).length} of ${ample.length}`,
   ]
 }
-const rows = laws.flatMap(law => sets.map(set => rowOf(law, set)))
+const rows = limiters.flatMap(limiter => sets.map(set => rowOf(limiter, set)))
 console.log(
   markdownTable(['limiter', 'scenarios', 'goodput, mean of the ideal', 'worst', 'below 75 %', 'false sheds in'], rows),
 )

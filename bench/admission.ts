@@ -1,6 +1,6 @@
 /**
- * The evidence behind docs/admission.md: every limit law in every scenario of the simulator, and what each constant of
- * the shipped gate and law is worth. Virtual time, seeded: the same figures on every machine, but for the simulator's own
+ * The evidence behind docs/admission.md: every limit limiter in every scenario of the simulator, and what each constant of
+ * the shipped gate and limiter is worth. Virtual time, seeded: the same figures on every machine, but for the simulator's own
  * speed.
  *
  *   npm run bench:admission [-- --seeds 10] [--only compare|sweep|speed|pictures] [--constants fell,larger]
@@ -9,7 +9,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LAWS } from '../packages/meltproof/sim/laws/all.ts'
+import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { type Cell, compare, type Speed, speed, type Trace, traces } from './lib/admission-compare.ts'
 import { heatMap, limitTraces, loadCurves, sweepPanels } from './lib/admission-pictures.ts'
@@ -47,7 +47,7 @@ const result: AdmissionResult = {
   seeds: compared ? seeds.length : before.seeds,
   speed: wants('speed') || before === undefined ? speed() : before.speed,
   cells: compared ? compare(seeds, name => console.log(name)) : before.cells,
-  traces: compared ? traces(DATABASE, Object.keys(LAWS), 3) : before.traces,
+  traces: compared ? traces(DATABASE, Object.keys(LIMITERS), 3) : before.traces,
   sweepSeeds: wants('sweep') ? sweepSeeds.length : (before?.sweepSeeds ?? 0),
   sweeps: wants('sweep') ? sweeps() : (before?.sweeps ?? []),
 }
@@ -56,13 +56,13 @@ writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`)
 const images = join(docs, 'images')
 mkdirSync(images, { recursive: true })
 const draw = (name: string, svg: string): void => writeFileSync(join(images, `admission-${name}.svg`), svg)
-draw('laws', heatMap(result.cells))
+draw('limiters', heatMap(result.cells))
 draw('load', loadCurves(result.cells))
 draw(
   'database',
   limitTraces(result.traces, 'The limit while the database is three times slower, from 10 to 20 s; grey: the knee', 10),
 )
-for (const part of ['gate', 'law'] as const) {
+for (const part of ['gate', 'limiter'] as const) {
   const mine = result.sweeps.filter(each => each.of === part)
   if (mine.length > 0) draw(`constants-${part}`, sweepPanels(mine, `The constants of the ${part}: all short scenarios`))
 }

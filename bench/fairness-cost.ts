@@ -5,7 +5,7 @@
 import { ClientShares } from '../packages/meltproof/src/admission/client-shares.ts'
 import { FairShares } from '../packages/meltproof/src/admission/fair-shares.ts'
 import { KINDS, KnownKinds } from '../packages/meltproof/src/admission/known-kinds.ts'
-import { clientsBy } from '../packages/meltproof/src/server/client-key.ts'
+import { clientsBy } from '../packages/meltproof/src/server/request/client-key.ts'
 
 const MANY = 400_000
 const known = Array.from({ length: 8 }, (_, i) => `/api/v1/${'abcdefgh'[i]}orders?page=${i}`)

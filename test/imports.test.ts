@@ -129,7 +129,9 @@ for (const [root, rules] of Object.entries(RULES)) {
 
 /** Still there while `server/` is taken apart; whoever breaks it empties this list. */
 const KNOWN_CIRCLES = [
-  ['connection', 'exchange', 'parser-head'].map(name => `packages/meltproof/src/server/${name}.ts`),
+  ['connection/connection', 'connection/parser-head', 'request/exchange'].map(
+    name => `packages/meltproof/src/server/${name}.ts`,
+  ),
 ]
 
 test('no file of the repository imports itself through others', () => {

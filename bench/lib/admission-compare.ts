@@ -1,13 +1,13 @@
-/** Every limit law in every scenario, in the same gate, with the same seeds; and how fast the simulator itself is. */
+/** Every limit limiter in every scenario, in the same gate, with the same seeds; and how fast the simulator itself is. */
 import { performance } from 'node:perf_hooks'
 import { secondsToConverge, shareOfIdeal, shedShare, usualLimit } from '../../packages/meltproof/sim/figures.ts'
-import { LAWS } from '../../packages/meltproof/sim/laws/all.ts'
+import { LIMITERS } from '../../packages/meltproof/sim/limiters/all.ts'
 import { SCENARIOS, type Scenario, scenario } from '../../packages/meltproof/sim/scenarios.ts'
 import { quantile, type SimResult, simulate } from '../../packages/meltproof/sim/service.ts'
 
 export interface Cell {
   readonly scenario: string
-  readonly law: string
+  readonly limiter: string
   /** Capacity suffices: `falseShed` counts. Else `share` does. */
   readonly noShed: boolean
   /** Goodput as a share of the ideal; mean and worst of the seeds. */
@@ -27,7 +27,7 @@ export interface Cell {
 }
 
 export interface Trace {
-  readonly law: string
+  readonly limiter: string
   /** Limit and goodput, second by second. */
   readonly limit: readonly number[]
   readonly good: readonly number[]
@@ -44,15 +44,15 @@ export function compare(seeds: readonly number[], say: (text: string) => void): 
   return SCENARIOS.flatMap(each => {
     say(each.name)
     const mine = each.seconds > 100 ? seeds.slice(0, 3) : seeds
-    return Object.keys(LAWS).map(law => cell(each, law, mine))
+    return Object.keys(LIMITERS).map(limiter => cell(each, limiter, mine))
   })
 }
 
-const run = (each: Scenario, law: string, seed: number): SimResult =>
-  simulate(each.workload, { seconds: each.seconds, seed, law: LAWS[law] })
+const run = (each: Scenario, limiter: string, seed: number): SimResult =>
+  simulate(each.workload, { seconds: each.seconds, seed, limiter: LIMITERS[limiter] })
 
-function cell(each: Scenario, law: string, seeds: readonly number[]): Cell {
-  const results = seeds.map(seed => run(each, law, seed))
+function cell(each: Scenario, limiter: string, seeds: readonly number[]): Cell {
+  const results = seeds.map(seed => run(each, limiter, seed))
   const shares = results.map(result => shareOfIdeal(each, result))
   const sheds = results.map(shedShare)
   // 0 where nothing changes that there would be a way back from.
@@ -65,7 +65,7 @@ function cell(each: Scenario, law: string, seeds: readonly number[]): Cell {
   const p99s = results.map(result => quantile(result.latencies, 0.99)).sort((a, b) => a - b)
   return {
     scenario: each.name,
-    law,
+    limiter,
     noShed: each.noShed,
     share: mean(shares),
     worstShare: Math.min(...shares),
@@ -78,11 +78,11 @@ function cell(each: Scenario, law: string, seeds: readonly number[]): Cell {
   }
 }
 
-export function traces(name: string, laws: readonly string[], seed: number): Trace[] {
+export function traces(name: string, limiters: readonly string[], seed: number): Trace[] {
   const each = scenario(name)
-  return laws.map(law => {
-    const { seconds } = run(each, law, seed)
-    return { law, limit: seconds.map(second => second.limit), good: seconds.map(second => second.good) }
+  return limiters.map(limiter => {
+    const { seconds } = run(each, limiter, seed)
+    return { limiter, limit: seconds.map(second => second.limit), good: seconds.map(second => second.good) }
   })
 }
 

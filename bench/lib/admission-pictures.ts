@@ -3,7 +3,7 @@ import { escapeText } from '../../packages/lab/src/report/escape.ts'
 import type { Cell, Trace } from './admission-compare.ts'
 import type { Sweep } from './admission-sweep.ts'
 
-/** Okabe and Ito's colours, light and dark; the law meltproof ships is the only thick line. */
+/** Okabe and Ito's colours, light and dark; the limiter meltproof ships is the only thick line. */
 const COLOURS: readonly (readonly [light: string, dark: string])[] = [
   ['#0072b2', '#56b4e9'],
   ['#8a5a9e', '#d7a3e0'],
@@ -47,22 +47,22 @@ function frame(width: number, height: number, title: string, parts: readonly str
 const px = (value: number): string => String(Math.round(value * 10) / 10)
 const percent = (share: number, digits = 0): string => `${(100 * share).toFixed(digits)}`
 
-/** Every law in every scenario, coloured by how far from right it is. */
+/** Every limiter in every scenario, coloured by how far from right it is. */
 export function heatMap(cells: readonly Cell[]): string {
-  const laws = [...new Set(cells.map(cell => cell.law))]
+  const limiters = [...new Set(cells.map(cell => cell.limiter))]
   const scenarios = [...new Set(cells.map(cell => cell.scenario))]
   const [left, top, w, h] = [352, 92, 106, 20]
   const parts: string[] = []
-  laws.forEach((law, i) => {
+  limiters.forEach((limiter, i) => {
     parts.push(
-      `<text class="name" x="${left + i * w + w / 2}" y="${top - 10}" text-anchor="middle">${escapeText(law)}</text>`,
+      `<text class="name" x="${left + i * w + w / 2}" y="${top - 10}" text-anchor="middle">${escapeText(limiter)}</text>`,
     )
   })
   scenarios.forEach((name, j) => {
     const y = top + j * h
     parts.push(`<text x="${left - 12}" y="${y + 14}" text-anchor="end">${escapeText(name)}</text>`)
-    laws.forEach((law, i) => {
-      const cell = cells.find(each => each.law === law && each.scenario === name)!
+    limiters.forEach((limiter, i) => {
+      const cell = cells.find(each => each.limiter === limiter && each.scenario === name)!
       const text = cell.noShed
         ? `${percent(cell.worstShed, cell.worstShed >= 0.0995 ? 0 : 2)} % shed`
         : percent(cell.worstShare)
@@ -75,7 +75,12 @@ export function heatMap(cells: readonly Cell[]): string {
   parts.push(
     `<text class="tick" x="24" y="58">Goodput in per cent of the ideal, or the share shed where capacity suffices (right: 0). Worst seed of each.</text>`,
   )
-  return frame(left + laws.length * w + 24, top + scenarios.length * h + 24, 'Every limit law in every scenario', parts)
+  return frame(
+    left + limiters.length * w + 24,
+    top + scenarios.length * h + 24,
+    'Every limit limiter in every scenario',
+    parts,
+  )
 }
 
 /** 0 right, 1 passable, 2 bad, 3 a failure. */
@@ -120,29 +125,29 @@ function panel(
   ].join('\n')
 }
 
-function legend(laws: readonly string[], x: number, y: number): string[] {
-  return laws.map(
-    (law, i) =>
+function legend(limiters: readonly string[], x: number, y: number): string[] {
+  return limiters.map(
+    (limiter, i) =>
       `<line class="line l${i}${i === 0 ? ' main' : ''}" x1="${x}" x2="${x + 22}" y1="${y + i * 20}" y2="${y + i * 20}"/>` +
-      `<text class="t${i}" x="${x + 28}" y="${y + i * 20 + 4}">${escapeText(law)}</text>`,
+      `<text class="t${i}" x="${x + 28}" y="${y + i * 20 + 4}">${escapeText(limiter)}</text>`,
   )
 }
 
 /** Goodput and p99 against load, for a core and for a pool. */
 export function loadCurves(cells: readonly Cell[]): string {
-  const laws = [...new Set(cells.map(cell => cell.law))]
+  const limiters = [...new Set(cells.map(cell => cell.limiter))]
   const loads = ['1.1', '1.25', '1.5', '2', '3', '10']
-  const find = (law: string, what: string, load: string): Cell =>
-    cells.find(cell => cell.law === law && cell.scenario === `${what} at ${load}x`)!
+  const find = (limiter: string, what: string, load: string): Cell =>
+    cells.find(cell => cell.limiter === limiter && cell.scenario === `${what} at ${load}x`)!
   const log = (ms: number): number => Math.log10(Math.max(10, ms) / 10) / 3
   const parts = ['cpu', 'pool'].flatMap((what, column) => {
     const x = 70 + column * 400
     const labels = loads.map(load => `${load}x`)
     const lines = (of: (cell: Cell) => number): { style: string; at: number[] }[] =>
-      laws
-        .map((law, i) => ({
+      limiters
+        .map((limiter, i) => ({
           style: `l${i}${i === 0 ? ' main' : ''}`,
-          at: loads.map(load => of(find(law, what, load))),
+          at: loads.map(load => of(find(limiter, what, load))),
         }))
         .reverse()
     const subject = what === 'cpu' ? '5 ms of CPU' : '50 ms in a pool of ten'
@@ -170,17 +175,17 @@ export function loadCurves(cells: readonly Cell[]): string {
   })
   return frame(980, 540, 'Goodput and latency against load, as multiples of capacity', [
     ...parts,
-    ...legend(laws, 840, 100),
+    ...legend(limiters, 840, 100),
   ])
 }
 
-/** The limit over time, a panel for each law. */
+/** The limit over time, a panel for each limiter. */
 export function limitTraces(all: readonly Trace[], title: string, knee: number): string {
   const log = (limit: number): number => Math.log10(Math.max(1, limit)) / 4
-  const parts = all.map(({ law, limit }, i) =>
+  const parts = all.map(({ limiter, limit }, i) =>
     panel(
       { x: 60 + (i % 3) * 300, y: 90 + Math.floor(i / 3) * 170, w: 240, h: 100 },
-      law,
+      limiter,
       limit.map((_, s) => (s % 10 === 0 ? `${s} s` : '')),
       [1, 10, 100, 1000, 10_000].map(each => [log(each), String(each)] as const),
       [

@@ -1,4 +1,4 @@
-/** Sensitivity: one constant of the gate or the law at a time, over all short scenarios and several seeds. */
+/** Sensitivity: one constant of the gate or the limiter at a time, over all short scenarios and several seeds. */
 import { GATE_TUNING } from '../../packages/meltproof/src/admission/gate.ts'
 import { ConcurrencyLimiter } from '../../packages/meltproof/src/admission/concurrency-limiter.ts'
 import { LIMITER_TUNING } from '../../packages/meltproof/src/admission/limiter-tuning.ts'
@@ -21,7 +21,7 @@ export interface Point {
 }
 
 export interface Sweep {
-  readonly of: 'gate' | 'law'
+  readonly of: 'gate' | 'limiter'
   readonly name: string
   readonly shipped: number
   readonly points: readonly Point[]
@@ -30,7 +30,7 @@ export interface Sweep {
 /** Longer scenarios are cut here; what changes in them changes before. */
 const MOST_SECONDS = 35
 
-const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly number[]>>>> = {
+const VALUES: Readonly<Record<'gate' | 'limiter', Readonly<Record<string, readonly number[]>>>> = {
   gate: {
     turnBudgetMs: [1, 3, 5, 10, 20, 40, 100],
     intervalMs: [25, 50, 100, 200, 400],
@@ -43,12 +43,12 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
     staleDepartures: [1, 2, 4, 8, 16, 32],
     keptLonger: [1, 2, 3, 5, 10],
     freshGaps: [0, 0.125, 0.25, 0.5, 1],
-    outstayMs: [100, 200, 300, 500, 1000],
+    straggleMs: [100, 200, 300, 500, 1000],
     overtakenBy: [1.5, 2, 3, 4, 6],
     restsBelow: [0, 0.5, 0.7, 0.9, 1.1],
-    mostOutstaying: [0, 30, 100, 300, 1000],
+    mostStragglers: [0, 30, 100, 300, 1000],
   },
-  law: {
+  limiter: {
     initial: [2, 4, 8, 16, 32, 64, 256],
     promiseMs: [250, 500, 1000, 2000],
     patienceMs: [100, 200, 400, 600],
@@ -78,20 +78,20 @@ const VALUES: Readonly<Record<'gate' | 'law', Readonly<Record<string, readonly n
   },
 }
 
-export function sweepNames(): [of: 'gate' | 'law', name: string][] {
-  return (['gate', 'law'] as const).flatMap(of =>
-    Object.keys(VALUES[of]).map(name => [of, name] as ['gate' | 'law', string]),
+export function sweepNames(): [of: 'gate' | 'limiter', name: string][] {
+  return (['gate', 'limiter'] as const).flatMap(of =>
+    Object.keys(VALUES[of]).map(name => [of, name] as ['gate' | 'limiter', string]),
   )
 }
 
-export function sweep(of: 'gate' | 'law', name: string, seeds: readonly number[]): Sweep {
+export function sweep(of: 'gate' | 'limiter', name: string, seeds: readonly number[]): Sweep {
   const shipped = (of === 'gate' ? GATE_TUNING : LIMITER_TUNING)[name as never] as number
   return { of, name, shipped, points: VALUES[of][name]!.map(value => point(of, name, value, seeds)) }
 }
 
-function point(of: 'gate' | 'law', name: string, value: number, seeds: readonly number[]): Point {
+function point(of: 'gate' | 'limiter', name: string, value: number, seeds: readonly number[]): Point {
   const tuning = of === 'gate' ? { ...GATE_TUNING, [name]: value } : GATE_TUNING
-  const limiter = of === 'law' ? { ...LIMITER_TUNING, [name]: value } : LIMITER_TUNING
+  const limiter = of === 'limiter' ? { ...LIMITER_TUNING, [name]: value } : LIMITER_TUNING
   const shares: number[] = []
   let [worst, worstAt, falseShed, falseShedAt] = [Number.POSITIVE_INFINITY, '', 0, '']
   const p99s: number[] = []
@@ -102,7 +102,7 @@ function point(of: 'gate' | 'law', name: string, value: number, seeds: readonly 
         seconds: Math.min(each.seconds, MOST_SECONDS),
         seed,
         tuning,
-        law: busyMs => new ConcurrencyLimiter(busyMs, limiter),
+        limiter: busyMs => new ConcurrencyLimiter(busyMs, limiter),
       })
       if (each.noShed) {
         if (shedShare(result) > falseShed) [falseShed, falseShedAt] = [shedShare(result), each.name]

@@ -13,7 +13,7 @@ interface Figures {
 export function writeTables(file: string, result: Figures): void {
   let text = readFileSync(file, 'utf8')
   for (const [name, table] of [
-    ['laws', laws(result.cells)],
+    ['limiters', limiters(result.cells)],
     ['speed', speed(result)],
     ['constants', constants(result)],
   ] as const) {
@@ -27,9 +27,9 @@ export function writeTables(file: string, result: Figures): void {
 const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, each) => sum + each, 0) / numbers.length
 
-function laws(cells: readonly Cell[]): string {
-  const rows = [...new Set(cells.map(cell => cell.law))].map(law => {
-    const mine = cells.filter(cell => cell.law === law)
+function limiters(cells: readonly Cell[]): string {
+  const rows = [...new Set(cells.map(cell => cell.limiter))].map(limiter => {
+    const mine = cells.filter(cell => cell.limiter === limiter)
     const loaded = mine.filter(cell => !cell.noShed)
     const spared = mine.filter(cell => cell.noShed)
     const worst = loaded.toSorted((a, b) => a.worstShare - b.worstShare)[0]!
@@ -38,7 +38,7 @@ function laws(cells: readonly Cell[]): string {
     const late = converged.filter(seconds => seconds > 5).length
     const drifts = mine.filter(cell => cell.scenario.endsWith('ten minutes')).map(cell => cell.drift.toFixed(2))
     return [
-      law,
+      limiter,
       percent(mean(loaded.map(cell => cell.share))),
       `${percent(worst.worstShare)} (${worst.scenario})`,
       `${spared.filter(cell => cell.worstShed >= 0.001).length} of ${spared.length}`,
@@ -50,7 +50,7 @@ function laws(cells: readonly Cell[]): string {
   })
   return markdownTable(
     [
-      'law',
+      'limiter',
       'goodput, mean of ideal',
       'worst',
       'scenarios with false sheds',

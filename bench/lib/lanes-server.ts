@@ -5,7 +5,7 @@
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openLanes } from '../../packages/meltproof/src/server/lanes.ts'
+import { openLanes } from '../../packages/meltproof/src/server/connection/lanes.ts'
 
 export interface LanesCount {
   readonly accepted: number

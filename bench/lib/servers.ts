@@ -11,7 +11,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
-import { Doorkeeper } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
 import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
 
@@ -22,7 +22,7 @@ const servers: Record<string, () => net.Server> = {
     const server = http.createServer((_, response) => {
       setTimeout(() => response.end('ok\n'), 20)
     })
-    new Doorkeeper(server, fixedLimit(1), answers, {
+    new RequestInterceptor(server, fixedLimit(1), answers, {
       onFailure: error => {
         throw error
       },

@@ -145,7 +145,7 @@ for (const server of servers) {
   server.headersTimeout = PATIENCE_MS
   server.requestTimeout = 4_000
   server.keepAliveTimeout = 3_000
-  guards.push(protect(server, { onNote: text => trouble(`note: ${text}`) }))
+  guards.push(protect(server, { onWarning: text => trouble(`note: ${text}`) }))
 }
 http1.listen(0, '127.0.0.1')
 await Promise.all([once(http1, 'listening'), fast.listen()])

@@ -1,4 +1,4 @@
-/** What a simulated run amounts to, as tests and the comparison of laws need it. */
+/** What a simulated run amounts to, as tests and the comparison of limiters need it. */
 import type { Scenario } from './scenarios.ts'
 import type { SimResult } from './service.ts'
 
@@ -34,7 +34,7 @@ export function secondsToConverge(scenario: Scenario, result: SimResult, changeA
   return Number.POSITIVE_INFINITY
 }
 
-/** The middle limit of those in seconds [from, to): what it is but for the moments in which the law looks around. */
+/** The middle limit of those in seconds [from, to): what it is but for the moments in which the limiter looks around. */
 export function usualLimit(result: SimResult, from: number, to = result.seconds.length): number {
   const limits = result.seconds
     .slice(from, to)

@@ -27,7 +27,7 @@ export interface Recording {
   readonly runs: Readonly<Record<RunName, RecordedRun>>
 }
 
-/** `fixed` had its limit given, so that it says the same whatever becomes of the law. */
+/** `fixed` had its limit given, so that it says the same whatever becomes of the limiter. */
 export type RunName = 'fixed' | 'learned'
 
 export interface RecordedRun {

@@ -1,8 +1,8 @@
 /**
  * Replays a recording (recording.ts): the arrivals of the real run, what its requests really cost, its garbage and
- * what others took of its core; and before them the gate, the queue and the law as they are.
+ * what others took of its core; and before them the gate, the queue and the limiter as they are.
  */
-import { fixedLimit, type LimitLaw } from '../src/admission/limit.ts'
+import { fixedLimit, type Limiter } from '../src/admission/limiter.ts'
 import { interrupted } from './core.ts'
 import {
   type RecordedRun,
@@ -20,13 +20,13 @@ import type { Step, Workload } from './workload.ts'
 const LATE_MS = 1
 
 /**
- * Of a run in which the limit is learned, `law` learns it. Near the capacity a millisecond decides whether a queue is
+ * Of a run in which the limit is learned, `limiter` learns it. Near the capacity a millisecond decides whether a queue is
  * found standing, and recordings do not know it: another seed deals out other ones.
  */
 export function replay(
   recording: Recording,
   run: RecordedRun,
-  law: (busyMs: () => number) => LimitLaw,
+  limiter: (busyMs: () => number) => Limiter,
   seed = 1,
 ): SimResult {
   const { limit } = run
@@ -35,7 +35,7 @@ export function replay(
     // What parsing takes is part of what each was recorded to cost.
     parseCostMs: 0,
     shedCostMs: recording.shedMs,
-    law: limit === undefined ? law : () => fixedLimit(limit),
+    limiter: limit === undefined ? limiter : () => fixedLimit(limit),
     everybodyCounts: limit !== undefined,
   })
 }

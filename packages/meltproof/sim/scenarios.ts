@@ -1,6 +1,6 @@
 /**
  * The failure modes of admission control, each as a workload with what a perfect admission would make of it. Tests
- * assert thresholds on them, the benchmark compares laws on them.
+ * assert thresholds on them, the benchmark compares limiters on them.
  */
 import { cpuQuota, noisyNeighbour, sharedCore } from './core.ts'
 import type { Step, Workload } from './workload.ts'

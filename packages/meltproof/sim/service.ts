@@ -1,13 +1,13 @@
 /**
- * A simulated service: requests arrive at a loop, pass the real gate with a real law, burn CPU in slices and wait for
+ * A simulated service: requests arrive at a loop, pass the real gate with a real limiter, burn CPU in slices and wait for
  * dependencies. Counts what clients saw.
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
 import { KnownKinds } from '../src/admission/known-kinds.ts'
-import type { LimitLaw } from '../src/admission/limit.ts'
+import type { Limiter } from '../src/admission/limiter.ts'
 import { Abandoned } from '../src/admission/abandoned.ts'
-import { Outstayers } from '../src/admission/outstayers.ts'
+import { Stragglers } from '../src/admission/stragglers.ts'
 import { type Stay, Stays } from '../src/admission/stays.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
@@ -25,7 +25,7 @@ export interface SimOptions {
   readonly parseCostMs?: number
   readonly tuning?: GateTuning
   /** Undefined: no admission at all. */
-  readonly law: ((busyMs: () => number) => LimitLaw) | undefined
+  readonly limiter: ((busyMs: () => number) => Limiter) | undefined
   /** Everybody counts, as behind a limit that an operator gave. @default false */
   readonly everybodyCounts?: boolean
   readonly sloMs?: number
@@ -64,7 +64,7 @@ export interface SimResult {
   readonly kinds: SimTally[]
   readonly inflightAtEnd: number
   readonly queuedAtEnd: number
-  readonly law: LimitLaw | undefined
+  readonly limiter: Limiter | undefined
 }
 
 export interface SimRequest extends Entry, Stay {
@@ -81,7 +81,7 @@ export interface SimRequest extends Entry, Stay {
   step: number
   /** Its CPU takes so many times as long as it will later. */
   coldness: number
-  /** `going on`: in service without a permit (outstayers.ts). `left`: in service for a client that has gone (abandoned.ts). */
+  /** `going on`: in service without a permit (stragglers.ts). `left`: in service for a client that has gone (abandoned.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
 
@@ -132,12 +132,12 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (ofKind !== undefined) ofKind[what]++
   }
 
-  const law = options.law?.(() => loop.busyMs)
+  const limiter = options.limiter?.(() => loop.busyMs)
   const gate =
-    law === undefined
+    limiter === undefined
       ? undefined
       : new Gate<SimRequest>(
-          law,
+          limiter,
           {
             now: () => loop.nowMs,
             turn: () => loop.turns,
@@ -148,7 +148,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
             shed: request => turnAway(request),
             wakeAtTurnEnd: () =>
               loop.setImmediate(() => {
-                lookForOutstayers()
+                lookForStragglers()
                 gate!.turnEnded(loop.nowMs)
               }),
             wakeAfter: ms => wakeAfter(ms),
@@ -166,7 +166,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     const wake = ++wakes
     loop.setTimer(ms, () => {
       if (wake !== wakes) return
-      lookForOutstayers()
+      lookForStragglers()
       gate?.timeCame(loop.nowMs)
     })
   }
@@ -181,21 +181,21 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
 
   const stays = new Stays<SimRequest>()
-  const outstayers = new Outstayers(stays, options.tuning)
+  const stragglers = new Stragglers(stays, options.tuning)
   const abandoned = new Abandoned(stays)
   const serving = new Set<SimRequest>()
   let lookedAt = 0
   let watching = false
-  function lookForOutstayers(): void {
+  function lookForStragglers(): void {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < lookedAt + LOOK_EVERY_MS) return
     lookedAt = loop.nowMs
     for (const request of abandoned.takePresumedOver(loop.nowMs, gate.limit)) drop(request)
-    if (options.everybodyCounts || !outstayers.look(loop.nowMs, loop.busyMs)) return
+    if (options.everybodyCounts || !stragglers.look(loop.nowMs, loop.busyMs)) return
     for (const request of serving) {
-      if (outstayers.full || outstayers.tooShort(request)) return
-      if (request.state === 'left' || !outstayers.has(request)) continue
+      if (stragglers.full || stragglers.tooShort(request)) return
+      if (request.state === 'left' || !stragglers.has(request)) continue
       serving.delete(request)
-      outstayers.goesOn(request)
+      stragglers.goesOn(request)
       request.state = 'going on'
       gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
@@ -207,7 +207,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     loop.setTimer(LOOK_EVERY_MS, () => {
       watching = false
       if (gate!.queued === 0) return
-      lookForOutstayers()
+      lookForStragglers()
       watchOutstayers()
     })
   }
@@ -277,7 +277,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       abandoned.add(request, loop.nowMs)
     } else {
       if (request.state === 'waiting') gate?.abandon(request, loop.nowMs)
-      outstayers.ended(request)
+      stragglers.ended(request)
       request.state = 'over'
     }
     again(request, nowMs)
@@ -368,7 +368,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       drop(request)
     }
     if (request.state === 'over') return
-    outstayers.ended(request)
+    stragglers.ended(request)
     if (serving.delete(request)) {
       stays.answered(request, loop.nowMs)
       gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
@@ -410,7 +410,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]
-    if (second !== undefined && law !== undefined) second.limit = law.limit
+    if (second !== undefined && limiter !== undefined) second.limit = limiter.limit
     if (ms + 1000 < endMs) loop.kernelAt(ms + 1000, () => noteLimit(ms + 1000))
   }
   loop.kernelAt(999, () => noteLimit(999))
@@ -430,7 +430,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     kinds: kindTallies,
     inflightAtEnd: gate?.inflight ?? unguarded,
     queuedAtEnd: gate?.queued ?? 0,
-    law,
+    limiter,
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Forty scenarios on which nobody has tuned: whether an adaptive limit generalises. In the style of `scenarios.ts`,
- * written without a look at any law.
+ * written without a look at any limiter.
  *
  * `ideal` is what the scarce thing can do per second, less what turning away costs the core, and at most what is
  * offered. As in `scenarios.ts` nobody is credited with what a queue carries over the end of a spike or of an outage, so

@@ -15,7 +15,7 @@
  * requests that were given up teach nothing.
  */
 import { LIMITER_TUNING, type LimiterTuning } from './limiter-tuning.ts'
-import type { LimitLaw } from './limit.ts'
+import type { Limiter } from './limiter.ts'
 import { LoopLoad } from './loop-load.ts'
 import { Throughput } from './throughput.ts'
 import { WaitingKinds } from './waiting-kinds.ts'
@@ -35,7 +35,7 @@ const RAISED = 1.25
 /** By this where the loop is scarce: there the rate is also a matter of how many cheap ones are served. */
 const RAISED_BY_LOOP = 2
 /** A measurement is begun anew at most so many times: a loop that never turns in time would never be measured at all. */
-const MOST_DISTURBANCES = 3
+const MOST_INVALIDATIONS = 3
 /** Evidence that was found false so often in a row is not believed for so long, ms, at the most. */
 const MOST_DISTRUST_MS = 16_000
 
@@ -45,7 +45,7 @@ const HALT_MOST = 4
 
 type Phase = 'open' | 'reference' | 'probe' | 'rest'
 
-export class ConcurrencyLimiter implements LimitLaw {
+export class ConcurrencyLimiter implements Limiter {
   readonly #tuning: LimiterTuning
   readonly #busyMs: () => number
   readonly #loop: LoopLoad
@@ -82,7 +82,7 @@ export class ConcurrencyLimiter implements LimitLaw {
   readonly #window = new Throughput()
   #countedUntil = 0
   #busyThen = 0
-  #disturbances = 0
+  #invalidations = 0
   /** Those admitted under the limit before are still to leave. */
   #settling = false
   #changedAt = 0
@@ -153,7 +153,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     }
   }
 
-  deserted(nowMs: number, serviceMs?: number, kind = 0): void {
+  dropped(nowMs: number, serviceMs?: number, kind = 0): void {
     this.#pass(nowMs)
     this.#inService--
     this.#someGaveUp = true
@@ -165,7 +165,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#kinds.gaveUp(kind)
   }
 
-  bound(nowMs: number): void {
+  limitReached(nowMs: number): void {
     this.#pass(nowMs)
     this.#bound = true
     this.#boundSince = nowMs
@@ -177,7 +177,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     this.#loop.judge(nowMs)
   }
 
-  unbound(nowMs: number): void {
+  limitCleared(nowMs: number): void {
     this.#pass(nowMs)
     this.#bound = false
     this.#unboundAt = nowMs
@@ -191,8 +191,8 @@ export class ConcurrencyLimiter implements LimitLaw {
     if (this.#bound && !this.#loop.busy) this.#lookForHalt(nowMs)
   }
 
-  disturbed(nowMs: number): void {
-    if (this.#phase !== 'open' && this.#disturbances++ < MOST_DISTURBANCES) this.#beginWindow(nowMs)
+  invalidated(nowMs: number): void {
+    if (this.#phase !== 'open' && this.#invalidations++ < MOST_INVALIDATIONS) this.#beginWindow(nowMs)
   }
 
   /** What service takes those who are there at some moment, ms: of the quick ones few are. */
@@ -350,7 +350,7 @@ export class ConcurrencyLimiter implements LimitLaw {
     const byLoop = this.#phase === 'probe' ? this.#byLoop : this.#window.busy >= loopBusy
     const rests = this.#byLoop && !byLoop
     this.#byLoop = byLoop
-    this.#disturbances = 0
+    this.#invalidations = 0
     const { busy } = this.#window
     const rate = byLoop ? this.#window.rateByWork : this.#window.rate
     this.#beginWindow(nowMs)

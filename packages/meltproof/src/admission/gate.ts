@@ -7,13 +7,13 @@
  * 1. **The turn budget** protects the event loop. One poll batch can hold a thousand ready requests, and nothing a
  *    sampled signal says can change inside it; so once this turn has spent its budget on starting handlers, further
  *    requests wait for the next one.
- * 2. **The limit** protects what lies behind the loop (a pool, a disk, a neighbour): a law (limit.ts) learns how many
+ * 2. **The limit** protects what lies behind the loop (a pool, a disk, a neighbour): a limiter (limit.ts) learns how many
  *    requests in service still raise throughput.
  * 3. **The queue** (standing-queue.ts) alone sheds: it tells a burst from overload.
  */
 import { type DueStart, DueStarts } from './due-starts.ts'
-import type { LimitLaw } from './limit.ts'
-import { OUTSTAY_TUNING, type OutstayTuning } from './outstayers.ts'
+import type { Limiter } from './limiter.ts'
+import { STRAGGLER_TUNING, type StragglerTuning } from './stragglers.ts'
 import { WaitQueue } from './queue.ts'
 import type { ShedReason } from './shed-reason.ts'
 import { STANDING_TUNING, StandingQueue, type StandingTuning } from './standing-queue.ts'
@@ -63,18 +63,18 @@ export interface GateHooks<E extends Entry> {
 }
 
 /** Tuning of the gate and of its queue. Nobody should need to change these. */
-export interface GateTuning extends StandingTuning, OutstayTuning {
+export interface GateTuning extends StandingTuning, StragglerTuning {
   /** How long one turn may keep starting handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
 }
 
-export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING, ...OUTSTAY_TUNING }
+export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING, ...STRAGGLER_TUNING }
 
 /** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
 export type Decision = 'start' | 'wait' | ShedReason
 
 export class Gate<E extends Entry> {
-  readonly #law: LimitLaw
+  readonly #limiter: Limiter
   readonly #hooks: GateHooks<E>
   readonly #turnBudgetMs: number
   readonly #maxWaitMs: number
@@ -92,12 +92,12 @@ export class Gate<E extends Entry> {
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
-  constructor(law: LimitLaw, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
-    this.#law = law
+  constructor(limiter: Limiter, hooks: GateHooks<E>, tuning: GateTuning = GATE_TUNING) {
+    this.#limiter = limiter
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
     this.#maxWaitMs = tuning.maxWaitMs
-    this.#queue = new StandingQueue(law, hooks, tuning)
+    this.#queue = new StandingQueue(limiter, hooks, tuning)
   }
 
   /** Requests in service. */
@@ -111,12 +111,12 @@ export class Gate<E extends Entry> {
   }
 
   get limit(): number {
-    return this.#law.limit
+    return this.#limiter.limit
   }
 
   /** Whoever comes now has to wait for a permit. */
   get full(): boolean {
-    return this.#inflight >= this.#law.limit
+    return this.#inflight >= this.#limiter.limit
   }
 
   /** True while the queue is standing: the service is overloaded, not merely bursty. */
@@ -189,7 +189,7 @@ export class Gate<E extends Entry> {
   /** A request was answered, `serviceMs` after it started: its permit is free. */
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#inflight--
-    this.#law.completed(nowMs, serviceMs, entry.kindNoted, entry.among)
+    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.among)
     this.#left(nowMs, entry, serviceMs)
   }
 
@@ -201,10 +201,10 @@ export class Gate<E extends Entry> {
 
   /** Its client does not wait any more; its handler works on, and keeps the permit. */
   gaveUp({ kindNoted }: E): void {
-    this.#law.gaveUp?.(kindNoted)
+    this.#limiter.gaveUp?.(kindNoted)
   }
 
-  /** A request goes on without its permit (outstayers.ts): what it took so far is what its kind takes. */
+  /** A request goes on without its permit (stragglers.ts): what it took so far is what its kind takes. */
   goOn(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
@@ -212,7 +212,7 @@ export class Gate<E extends Entry> {
 
   #dropped(nowMs: number, serviceMs: number, { kindNoted }: E): void {
     this.#inflight--
-    this.#law.deserted(nowMs, serviceMs, kindNoted)
+    this.#limiter.dropped(nowMs, serviceMs, kindNoted)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
@@ -237,7 +237,7 @@ export class Gate<E extends Entry> {
   /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
   timeCame(nowMs: number): void {
     // A timer that fires this late: the loop did not turn, and whatever is being measured holds the pause.
-    if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#law.disturbed(nowMs)
+    if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#limiter.invalidated(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)
@@ -246,7 +246,7 @@ export class Gate<E extends Entry> {
   /** Starts whoever may start, sheds whoever waited too long. */
   #pump(nowMs: number): void {
     if (this.queued === 0) return
-    this.#law.tick(nowMs)
+    this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
     const until = nowMs + this.#turnBudgetMs
     let now = nowMs
@@ -298,12 +298,12 @@ export class Gate<E extends Entry> {
   enter(nowMs: number, entry?: E): void {
     this.#inflight++
     if (entry === undefined) {
-      this.#law.admitted(nowMs)
+      this.#limiter.admitted(nowMs)
       return
     }
     entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
-    this.#law.admitted(nowMs, entry.kindNoted)
-    entry.among = this.#law.among?.(entry.kindNoted) ?? 0
+    this.#limiter.admitted(nowMs, entry.kindNoted)
+    entry.among = this.#limiter.among?.(entry.kindNoted) ?? 0
   }
 
   /**
@@ -327,13 +327,13 @@ export class Gate<E extends Entry> {
   #setBound(nowMs: number): void {
     if (this.#bound) return
     this.#bound = true
-    this.#law.bound(nowMs)
+    this.#limiter.limitReached(nowMs)
   }
 
   #setUnbound(nowMs: number): void {
     if (!this.#bound) return
     this.#bound = false
-    this.#law.unbound(nowMs)
+    this.#limiter.limitCleared(nowMs)
   }
 
   #wakeAtTurnEnd(): void {

@@ -11,7 +11,7 @@ export interface LimiterTuning extends LoopLoadTuning, WaitingTuning {
   /** Never more in service than this: each holds memory. */
   readonly max: number
   /**
-   * Where the loop is scarce the limit is no lower than this much work, ms (by Little's law that is how long service then
+   * Where the loop is scarce the limit is no lower than this much work, ms (by Little's limiter that is how long service then
    * takes): less gains a latency that nobody notices, and each turn of the loop costs something however little it serves.
    */
   readonly workMs: number

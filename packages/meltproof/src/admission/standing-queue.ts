@@ -14,7 +14,7 @@ import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
 import { FairShares } from './fair-shares.ts'
 import { KINDS } from './known-kinds.ts'
-import type { LimitLaw } from './limit.ts'
+import type { Limiter } from './limiter.ts'
 import type { Waiting } from './queue.ts'
 import type { ShedReason } from './shed-reason.ts'
 
@@ -80,7 +80,7 @@ export interface QueueHooks<E extends Waiting> {
 }
 
 export class StandingQueue<E extends Waiting> {
-  readonly #law: LimitLaw
+  readonly #limiter: Limiter
   readonly #shed: (entry: E, reason: ShedReason) => void
   readonly #level: ((entry: E) => number) | undefined
   readonly #tuning: StandingTuning
@@ -113,8 +113,8 @@ export class StandingQueue<E extends Waiting> {
   #departures = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
 
-  constructor(law: LimitLaw, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
-    this.#law = law
+  constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
+    this.#limiter = limiter
     this.#shed = hooks.shed
     this.#level = hooks.level
     this.#tuning = tuning
@@ -171,7 +171,8 @@ export class StandingQueue<E extends Waiting> {
     for (let i = which; i < this.#lastKeptAt.length; i++) this.#lastKeptAt[i] = nowMs
     this.#queue.push(entry, which)
     // Recognise hopeless growth at once, without waiting for an interval to pass.
-    if (!this.#standing && !this.#law.searching && this.#backlogMs() > 2 * this.#tuning.maxWaitMs) this.#standing = true
+    if (!this.#standing && !this.#limiter.searching && this.#backlogMs() > 2 * this.#tuning.maxWaitMs)
+      this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -251,8 +252,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #arrived(nowMs: number, kind: number, client: number): void {
-    this.#shares?.arrived(kind, nowMs, this.#law.limit)
-    this.#clients?.arrived(client, nowMs, this.#law.limit)
+    this.#shares?.arrived(kind, nowMs, this.#limiter.limit)
+    this.#clients?.arrived(client, nowMs, this.#limiter.limit)
   }
 
   #levelOf(entry: E): number {
@@ -297,7 +298,7 @@ export class StandingQueue<E extends Waiting> {
   #enoughWait(which: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(which) > this.#law.limit &&
+      this.#queue.sizeThrough(which) > this.#limiter.limit &&
       nowMs - this.#lastKeptAt[which]! < this.#departureGapMs * this.#tuning.freshGaps
     )
   }
@@ -342,7 +343,7 @@ export class StandingQueue<E extends Waiting> {
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < rememberMs
     const tolerated = stood ? targetMs : promiseMs * drains
-    if (this.#law.searching || backlog <= tolerated) this.#backlogs.length = 0
+    if (this.#limiter.searching || backlog <= tolerated) this.#backlogs.length = 0
     else {
       const intervals = stood ? intervalsToStandAgain : intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
@@ -358,7 +359,7 @@ export class StandingQueue<E extends Waiting> {
     if (!this.#standing) return maxWaitMs
     const stale = Math.max(staleMs, staleDepartures * this.#departureGapMs)
     // The newest few are kept longer, for the permits that come free next: without them the service would idle.
-    const few = this.#queue.size <= this.#law.limit
+    const few = this.#queue.size <= this.#limiter.limit
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 

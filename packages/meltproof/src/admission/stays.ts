@@ -68,7 +68,7 @@ export class Stays<S extends Stay> {
 
   /**
    * Whether `times` as many of its kind have been answered since it came as were in service then or are now. By Little's
-   * law it has then stayed so many times as long as its like, whatever that takes at the moment. Where nobody is
+   * limiter it has then stayed so many times as long as its like, whatever that takes at the moment. Where nobody is
    * answered, nobody is overtaken.
    */
   overtaken({ kindNoted: kind, answeredThen, besideThen }: S, times: number): boolean {

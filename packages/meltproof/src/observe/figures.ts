@@ -201,7 +201,7 @@ export class Figures implements Watcher {
       gauge(
         'meltproof_outstaying',
         'Requests in service that take far longer than others of their kind, and go on without a permit.',
-        () => stats().outstaying,
+        () => stats().stragglers,
       ),
       gauge(
         'meltproof_abandoned',

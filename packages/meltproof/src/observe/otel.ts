@@ -133,7 +133,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
   const time = meter.createObservableCounter('nodejs.eventloop.time', { unit: 's' })
   const utilization = gauge('nodejs.eventloop.utilization', '1')
   const inflight = gauge('meltproof.inflight', '{request}')
-  const outstaying = gauge('meltproof.outstaying', '{request}')
+  const stragglers = gauge('meltproof.stragglers', '{request}')
   const abandoned = gauge('meltproof.abandoned', '{request}')
   const queued = gauge('meltproof.queued', '{request}')
   const limit = gauge('meltproof.limit', '{request}')
@@ -151,7 +151,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
     result.observe(utilization, loop.utilization())
     const stats = guard.stats()
     result.observe(inflight, stats.inflight)
-    result.observe(outstaying, stats.outstaying)
+    result.observe(stragglers, stats.stragglers)
     result.observe(abandoned, stats.abandoned)
     result.observe(queued, stats.queued)
     result.observe(limit, stats.limit)
@@ -161,7 +161,7 @@ function readings(api: Api, guard: GuardLike, loop: EventLoop): () => void {
       result.observe(shed, count, { 'meltproof.reason': reason })
   }
   const all = [...delays.map(([, instrument]) => instrument), time, utilization]
-  const ours = [inflight, outstaying, abandoned, queued, limit, pressure, admitted, shed]
+  const ours = [inflight, stragglers, abandoned, queued, limit, pressure, admitted, shed]
   meter.addBatchObservableCallback(read, [...all, ...ours])
   return () => meter.removeBatchObservableCallback(read, [...all, ...ours])
 }

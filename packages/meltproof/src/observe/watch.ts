@@ -1,13 +1,13 @@
 /** Subscribes to what happens at one guard and in its process, for whoever turns it into metrics or spans. */
 import { logLosses, passingRequests, type RequestMessage, stalls } from '../channels.ts'
 import type { LogLossRecord, StallRecord } from '../record.ts'
-import { type CallWatcher, watchCalls } from '../timing/keeper.ts'
+import { type CallWatcher, watchCalls } from '../timing/tracker.ts'
 
 /** What of a Guard the observers read. */
 export interface GuardLike {
   stats(): {
     readonly inflight: number
-    readonly outstaying: number
+    readonly stragglers: number
     readonly abandoned: number
     readonly queued: number
     readonly limit: number

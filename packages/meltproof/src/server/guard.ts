@@ -6,7 +6,7 @@ export interface GuardStats {
   /** Requests in service that hold a permit: their handler runs, and they do not merely flow at their client's pace. */
   readonly inflight: number
   /** Requests in service that take far longer than others of their kind, and go on without a permit. */
-  readonly outstaying: number
+  readonly stragglers: number
   /** Of those in service: whose client has left, or was told that its deadline has passed, while the handler works on. */
   readonly abandoned: number
   /** Requests waiting for a permit. */

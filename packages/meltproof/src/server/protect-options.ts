@@ -2,14 +2,14 @@
 import type { IncomingMessage } from 'node:http'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import { checkBoolean, checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
-import { checkClientKey, type ClientKey } from './client-key.ts'
-import type { CriticalityOf } from './criticality-of.ts'
-import { DEFAULT_LANES } from './lanes.ts'
-import { warn } from './notes.ts'
-import { checkPeers, type FromPeer } from './peers.ts'
-import { gaugeOf, MOST_POOLS, type PoolGauges } from './pool-gauges.ts'
-import type { ReadinessOptions } from './readiness.ts'
-import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed-answer.ts'
+import { checkClientKey, type ClientKey } from './request/client-key.ts'
+import type { CriticalityOf } from './request/criticality-of.ts'
+import { DEFAULT_LANES } from './connection/lanes.ts'
+import { warn } from './warnings.ts'
+import { checkPeers, type FromPeer } from './request/peers.ts'
+import { gaugeOf, MOST_POOLS, type PoolGauges } from './permit/pool-gauges.ts'
+import type { ReadinessOptions } from './operate/readiness.ts'
+import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed/shed-answer.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
@@ -126,7 +126,7 @@ export interface ProtectOptions {
    * sentence on which it throws or rejects becomes a warning.
    * @default process.emitWarning
    */
-  readonly onNote?: (note: string) => void
+  readonly onWarning?: (note: string) => void
 }
 
 export interface CheckedOptions {
@@ -146,7 +146,7 @@ export interface CheckedOptions {
   readonly dryRun: boolean
   readonly limit: number | undefined
   readonly pools: ReadonlyMap<string, () => number>
-  readonly onNote: (note: string) => void
+  readonly onWarning: (note: string) => void
 }
 
 const KNOWN = [
@@ -167,7 +167,7 @@ const KNOWN = [
   'dryRun',
   'limit',
   'pools',
-  'onNote',
+  'onWarning',
 ] as const satisfies (keyof ProtectOptions)[]
 /** More in service at once than this is no limit. */
 const MOST_IN_SERVICE = 1_000_000
@@ -186,9 +186,9 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     invalidOption('protect(server, options): options', 'an object', options)
   rejectUnknown('protect(server, options)', options, KNOWN)
-  const { lanes = DEFAULT_LANES, retryAfterS = [1, 5], shedBody, shedPage = HTML_PAGE, onNote = warn } = options
+  const { lanes = DEFAULT_LANES, retryAfterS = [1, 5], shedBody, shedPage = HTML_PAGE, onWarning = warn } = options
   const { deadlineMs, deadlineHeaders, trustDeadlinesFrom } = options
-  if (typeof onNote !== 'function') invalidOption('onNote', 'a function', onNote)
+  if (typeof onWarning !== 'function') invalidOption('onWarning', 'a function', onWarning)
   if (typeof shedPage !== 'string') invalidOption('shedPage', 'a string of HTML', shedPage)
   const { criticality, criticalityHeader, exempt, readiness, dryRun = false, limit } = options
   return {
@@ -209,7 +209,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     dryRun: checkBoolean('dryRun', dryRun),
     limit: limit === undefined ? undefined : checkNumber('limit', limit, { min: 1, max: MOST_IN_SERVICE, whole: true }),
     pools: checkPools(options.pools),
-    onNote,
+    onWarning,
   }
 }
 

@@ -9,29 +9,29 @@ import { Server as TlsServer } from 'node:tls'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { ConcurrencyLimiter } from '../admission/concurrency-limiter.ts'
 import { LIMITER_TUNING } from '../admission/limiter-tuning.ts'
-import { fixedLimit, type LimitLaw } from '../admission/limit.ts'
+import { fixedLimit, type Limiter } from '../admission/limiter.ts'
 import { caughtPromise } from '../admission/promise-like.ts'
 import { MeltproofError } from '../errors.ts'
 import { now } from '../clock.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { loopWorkedMs } from '../signals/loop-worked.ts'
-import { clientsBy } from './client-key.ts'
-import { criticalityLevels } from './criticality-of.ts'
-import { Doorkeeper } from './doorkeeper.ts'
-import { drain, longestDelay } from './drain.ts'
-import { exemptPaths } from './exempt-paths.ts'
-import { explainShed } from './explanation.ts'
+import { clientsBy } from './request/client-key.ts'
+import { criticalityLevels } from './request/criticality-of.ts'
+import { RequestInterceptor } from './request-interceptor.ts'
+import { drain, longestDelay } from './operate/drain.ts'
+import { exemptPaths } from './request/exempt-paths.ts'
+import { explainShed } from './operate/explanation.ts'
 import type { Guard } from './guard.ts'
 import { guardOf, setGuard } from './guard-of.ts'
-import { openLanes } from './lanes.ts'
+import { openLanes } from './connection/lanes.ts'
 import { checkProtectOptions, type ProtectOptions } from './protect-options.ts'
-import { RequestDeadlines } from './request-deadlines.ts'
-import { type Note, safeNote } from './notes.ts'
-import type { DoorPolicy } from './policy.ts'
-import { Gauges } from './pool-gauges.ts'
-import { answerReadiness } from './readiness.ts'
-import { ShedAnswers } from './shed-answer.ts'
+import { RequestDeadlines } from './request/request-deadlines.ts'
+import { type Warn, safeWarning } from './warnings.ts'
+import type { RequestPolicy } from './request/policy.ts'
+import { Gauges } from './permit/pool-gauges.ts'
+import { answerReadiness } from './operate/readiness.ts'
+import { ShedAnswers } from './shed/shed-answer.ts'
 
 /** What protect() can stand at. HTTP/2 servers by their compatibility API: requests, not raw streams. */
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
@@ -78,16 +78,16 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   }
   const checked = checkProtectOptions(options === undefined ? {} : options)
   const { lanes: laneCount, answer, deadline, dryRun, readiness, tellsTiming } = checked
-  const note = safeNote(checked.onNote)
+  const note = safeWarning(checked.onWarning)
   const tuning = deadline === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadline.limitMs }
-  const law = lawOf(checked.limit, tuning.promiseMs)
+  const limiter = limiterOf(checked.limit, tuning.promiseMs)
   const heap = heapRoom()
   const gauges = new Gauges(checked.pools, note)
   let draining: Promise<boolean> | undefined
   const paths = readiness === undefined ? checked.exemptPaths : [...checked.exemptPaths, readiness.path]
   const isReadiness = exemptPaths(readiness === undefined ? [] : [readiness.path])
   const { exemptRequest } = checked
-  const policy: DoorPolicy = {
+  const policy: RequestPolicy = {
     level: criticalityLevels({ criticality: checked.criticality, header: checked.criticalityHeader, note }),
     clients: checked.clientKey && clientsBy(checked.clientKey, note),
     loopBusyMs: checked.limit === undefined ? loopWorkedMs : undefined,
@@ -115,14 +115,14 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ? {}
       : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers, deadline.trusts) }),
   }
-  const door = new Doorkeeper(server, law, new ShedAnswers(answer), hooks, tuning, policy)
+  const door = new RequestInterceptor(server, limiter, new ShedAnswers(answer), hooks, tuning, policy)
   const sessions = sessionsOf(server)
   const raw = belowTls(server)
-  const lanes = openLanes(server, { lanes: laneCount, onNote: note })
+  const lanes = openLanes(server, { lanes: laneCount, onWarning: note })
   const guard: Guard = {
     stats: () => ({
       inflight: door.inflight,
-      outstaying: door.outstaying,
+      stragglers: door.stragglers,
       abandoned: door.abandoned,
       queued: door.queued,
       limit: door.limit,
@@ -177,7 +177,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
-function lawOf(limit: number | undefined, promiseMs: number): LimitLaw {
+function limiterOf(limit: number | undefined, promiseMs: number): Limiter {
   if (limit !== undefined) return fixedLimit(limit)
   // Who promises more than a second does not make a second quick.
   return new ConcurrencyLimiter(loopWorkedMs, {
@@ -187,10 +187,10 @@ function lawOf(limit: number | undefined, promiseMs: number): LimitLaw {
 }
 
 /** The operator's function, whose exceptions are said once and mean no. */
-function safely(exempt: (request: IncomingMessage) => boolean, note: Note): (request: IncomingMessage) => boolean {
+function safely(exempt: (request: IncomingMessage) => boolean, warn: Warn): (request: IncomingMessage) => boolean {
   let said = false
   const sayOnce = (what: string): void => {
-    if (!said) note(`the exempt function ${what}; such requests are not exempt`)
+    if (!said) warn(`the exempt function ${what}; such requests are not exempt`)
     said = true
   }
   return request => {

@@ -37,7 +37,7 @@ export function served({ honest, attackers, seconds = 20 }: Attack, seed: number
       ...(each.client === undefined ? {} : { client: each.client }),
     })),
   }
-  const { kinds } = simulate(workload, { seconds, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
+  const { kinds } = simulate(workload, { seconds, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) })
   return honest.map((_, kind) => kinds[kind]!.good / kinds[kind]!.offered)
 }
 

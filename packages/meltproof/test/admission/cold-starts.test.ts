@@ -19,7 +19,7 @@ const MOST_SHED: Readonly<Record<string, number>> = {
 
 const runs = ({ workload, seconds }: Scenario, guarded: boolean): SimResult[] =>
   SEEDS.map(seed =>
-    simulate(workload, { seconds, seed, law: guarded ? busyMs => new ConcurrencyLimiter(busyMs) : undefined }),
+    simulate(workload, { seconds, seed, limiter: guarded ? busyMs => new ConcurrencyLimiter(busyMs) : undefined }),
   )
 const share = (results: readonly SimResult[], what: 'good' | 'shed'): number =>
   results.reduce((sum, each) => sum + each[what], 0) / results.reduce((sum, each) => sum + each.offered, 0)

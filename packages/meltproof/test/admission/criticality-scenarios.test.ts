@@ -18,7 +18,7 @@ function overloaded(
   rate = 600,
 ): SimResult {
   const workload = { rate: () => rate, steps, users: USERS, ...(criticality === undefined ? {} : { criticality }) }
-  return simulate(workload, { seconds: 40, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
+  return simulate(workload, { seconds: 40, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) })
 }
 
 const served = ({ good, offered }: SimTally): number => good / offered

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
 import { FairShares } from '../../src/admission/fair-shares.ts'
-import { fixedLimit } from '../../src/admission/limit.ts'
+import { fixedLimit } from '../../src/admission/limiter.ts'
 import { StandingQueue } from '../../src/admission/standing-queue.ts'
 import { type SimTally, simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
@@ -94,7 +94,7 @@ describe('a flood of heavy requests', () => {
       { share: heavyRate / rate, steps: heavy },
     ]
     const workload: Workload = { rate: () => rate, steps: heavy, kinds }
-    return simulate(workload, { seconds: 30, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }).kinds
+    return simulate(workload, { seconds: 30, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) }).kinds
   }
 
   for (const times of [2, 10]) {
@@ -116,7 +116,11 @@ it('lists are served beside a flood of searches in the pool they share', () => {
   ]
   const workload: Workload = { rate: () => 1000, steps: () => [], kinds, poolSize: 12 }
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    const { kinds: tallies } = simulate(workload, { seconds: 30, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
+    const { kinds: tallies } = simulate(workload, {
+      seconds: 30,
+      seed,
+      limiter: busyMs => new ConcurrencyLimiter(busyMs),
+    })
     const [lists, searches] = tallies
     assert.ok(lists!.good >= 0.55 * lists!.offered, `seed ${seed}: ${lists!.good} of ${lists!.offered}`)
     assert.ok(searches!.good / 15 >= 90, `seed ${seed}: ${searches!.good / 15}/s of the searches`)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
 import { type Entry as GateEntry, GATE_TUNING, Gate } from '../../src/admission/gate.ts'
-import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
 interface Entry extends GateEntry {
@@ -25,7 +25,7 @@ const entryOf = (id: number): Entry => ({
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
-function gateOn(law: LimitLaw, levels = false) {
+function gateOn(limiter: Limiter, levels = false) {
   const world = {
     now: 0,
     started: [] as number[],
@@ -34,7 +34,7 @@ function gateOn(law: LimitLaw, levels = false) {
     turnEnds: 0,
     wakeAt: Number.POSITIVE_INFINITY,
   }
-  const gate = new Gate<Entry>(law, {
+  const gate = new Gate<Entry>(limiter, {
     now: () => world.now,
     turn: () => world.turn,
     start: entry => world.started.push(entry.id),
@@ -343,21 +343,21 @@ test('what the gate refuses unseen is what it would have told on offer', () => {
   assert.ok(refused > 0, 'the property was never put to the test')
 })
 
-test('a permit that is dropped is free, and the law is told that its service time says nothing', () => {
+test('a permit that is dropped is free, and the limiter is told that its service time says nothing', () => {
   const told: string[] = []
-  const law = {
+  const limiter = {
     ...fixedLimit(1),
     completed: () => told.push('completed'),
-    deserted: () => told.push('deserted'),
+    dropped: () => told.push('dropped'),
   }
-  const { gate, world, arrive, endTurn } = gateOn(law)
+  const { gate, world, arrive, endTurn } = gateOn(limiter)
   arrive()
   const waiting = arrive().entry
   gate.drop(world.now, 500, entryOf(0))
   endTurn()
   assert.deepEqual(world.started, [0, waiting.id])
   gate.release(world.now, 10, waiting)
-  assert.deepEqual(told, ['deserted', 'completed'])
+  assert.deepEqual(told, ['dropped', 'completed'])
   assert.equal(gate.inflight, 0)
 })
 
@@ -422,15 +422,15 @@ test('those let in before get every second permit, in order, and wait no longer 
   assert.equal(gate.queued, 0)
 })
 
-test('a wake-up that comes far too late tells the law that the loop stood still', () => {
-  let disturbed = 0
-  const law = { ...fixedLimit(1), disturbed: () => disturbed++ }
-  const { gate, world, arrive, pass } = gateOn(law)
+test('a wake-up that comes far too late tells the limiter that the loop stood still', () => {
+  let invalidated = 0
+  const limiter = { ...fixedLimit(1), invalidated: () => invalidated++ }
+  const { gate, world, arrive, pass } = gateOn(limiter)
   arrive()
   arrive()
   pass(GATE_TUNING.intervalMs)
-  assert.equal(disturbed, 0, 'woken in time')
+  assert.equal(invalidated, 0, 'woken in time')
   world.now += GATE_TUNING.intervalMs + 100 // nothing ran meanwhile
   gate.timeCame(world.now)
-  assert.equal(disturbed, 1)
+  assert.equal(invalidated, 1)
 })

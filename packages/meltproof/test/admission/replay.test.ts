@@ -1,7 +1,7 @@
 /**
  * The simulator against real servers: each recording (sim/recorded/, by bench/record.ts) is replayed, and what clients
  * see must be what they really saw. Where the limit was given that is the simulator's own doing; where it was learned,
- * the law's as well, so a law that has changed since needs new recordings.
+ * the limiter's as well, so a limiter that has changed since needs new recordings.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -28,7 +28,7 @@ describe('what is simulated is what really was', () => {
       test(`${recording.name}, limit ${name}`, () => {
         const real = recording.runs[name]
         const replays = SEEDS.map(seed => replay(recording, real, busyMs => new ConcurrencyLimiter(busyMs), seed))
-        const again = `; if the law has changed since ${recording.commit}: node bench/record.ts --all`
+        const again = `; if the limiter has changed since ${recording.commit}: node bench/record.ts --all`
         const mean = (what: 'offered' | 'good' | 'shed'): number =>
           replays.reduce((sum, each) => sum + each[what], 0) / replays.length
         assert.equal(mean('offered'), real.offered)

@@ -1,5 +1,5 @@
 /**
- * The failure modes of admission control, each as a scenario on the virtual clock: the real gate and the real law,
+ * The failure modes of admission control, each as a scenario on the virtual clock: the real gate and the real limiter,
  * thousands of requests, no real time. The figures asserted are properties (nobody shed, goodput of what is possible),
  * and every scenario runs with several seeds.
  */
@@ -17,7 +17,7 @@ const SEEDS = [1, 2, 3, 4, 5]
 const LESS: Readonly<Record<string, number>> = {
   // Hardly above capacity, a queue that is kept short runs empty now and then.
   'cpu at 1.1x': 0.93,
-  // Half of the requests take 1 ms, half 200: the law measures throughput through much noise.
+  // Half of the requests take 1 ms, half 200: the limiter measures throughput through much noise.
   'pool of 1 and 200 ms at 3x': 0.85,
   'pool of exponential times at 3x': 0.92,
   // Two dozen completions take long at 60/s, and so do looks below the limit.
@@ -53,7 +53,7 @@ const LESS: Readonly<Record<string, number>> = {
 }
 
 const run = (each: Scenario, seed: number): SimResult =>
-  simulate(each.workload, { seconds: each.seconds, seed, law: busyMs => new ConcurrencyLimiter(busyMs) })
+  simulate(each.workload, { seconds: each.seconds, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) })
 
 function eachSeed(name: string, check: (result: SimResult, seed: number, each: Scenario) => void): void {
   const each = scenario(name)
@@ -142,7 +142,7 @@ describe('more than goodput', () => {
           seconds: 180,
           seed,
           sloMs: 120_000,
-          law: (busyMs: () => number) => new ConcurrencyLimiter(busyMs),
+          limiter: (busyMs: () => number) => new ConcurrencyLimiter(busyMs),
         }
         const rate = goodRate(simulate(workload, patient), 90, 160)
         assert.ok(rate >= 0.75 * capacity, `${poolSize} of ${ms} ms, seed ${seed}: ${rate} of ${capacity}/s`)
@@ -153,7 +153,9 @@ describe('more than goodput', () => {
   test('the core at nine tenths, and each waits 300 ms beside: room for chance', () => {
     const workload: Workload = { rate: () => 45, steps: () => [{ cpu: 20 }, { wait: 300 }] }
     for (const seed of SEEDS) {
-      const share = shedShare(simulate(workload, { seconds: 60, seed, law: busyMs => new ConcurrencyLimiter(busyMs) }))
+      const share = shedShare(
+        simulate(workload, { seconds: 60, seed, limiter: busyMs => new ConcurrencyLimiter(busyMs) }),
+      )
       assert.ok(share <= 0.06, `seed ${seed}: ${(100 * share).toFixed(1)} % shed`)
     }
   })
@@ -168,7 +170,7 @@ describe('more than goodput', () => {
         assert.ok(shareOfIdeal(each, result, 540) >= 0.95, 'the last minute')
       }
     }
-    // Twice the ten connections there are is what the law aims at.
+    // Twice the ten connections there are is what the limiter aims at.
     const pool = usualLimit(run(scenario('pool at 3x for ten minutes'), 1), 540)
     assert.ok(pool >= 16 && pool <= 24, `limit ${pool}`)
   })
@@ -211,7 +213,7 @@ describe('a server that idles sheds nobody', () => {
 })
 
 test('without admission the same service melts: the simulator can tell the difference', () => {
-  const result = simulate({ rate: () => 600, steps: cpu5 }, { seconds: 20, law: undefined })
+  const result = simulate({ rate: () => 600, steps: cpu5 }, { seconds: 20, limiter: undefined })
   assert.ok(goodRate(result, 5) < 20, `${goodRate(result, 5)}/s`)
 })
 

@@ -1,7 +1,7 @@
 /** The simulated machine: what others take of the core, how a process warms up, and when an answer leaves service. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
 import { type Core, interrupted, leftBy, stolenSlices } from '../../sim/core.ts'
 import { Loop } from '../../sim/loop.ts'
 import { Random } from '../../sim/random.ts'
@@ -66,7 +66,7 @@ test('what a callback leaves for its end runs before the next one', () => {
 test('synchronous handlers that are started in a row are in service together', () => {
   let inService = 0
   let most = 0
-  const law: LimitLaw = {
+  const limiter: Limiter = {
     ...fixedLimit(4),
     admitted: () => {
       inService++
@@ -79,7 +79,7 @@ test('synchronous handlers that are started in a row are in service together', (
   // A stall lets eight arrive; then four are started in one turn, of the ten milliseconds that it may start handlers.
   const arrivals = Array.from({ length: 8 }, (_, i) => ({ atMs: 10 + i, kind: 0 }))
   const workload = { rate: () => 0, arrivals, steps: () => [{ cpu: 2 }] }
-  const result = simulate({ ...workload, stalls: [[9, 30]] }, { seconds: 1, law: () => law })
+  const result = simulate({ ...workload, stalls: [[9, 30]] }, { seconds: 1, limiter: () => limiter })
   assert.equal(result.good, 8)
   assert.ok(most > 1, `${most} at once`)
   assert.equal(inService, 0)
@@ -88,7 +88,7 @@ test('synchronous handlers that are started in a row are in service together', (
 test('the first requests of a process cost more, and later ones what they cost', () => {
   const arrivals = Array.from({ length: 1000 }, (_, i) => ({ atMs: i * 100, kind: 0 }))
   const workload = { rate: () => 0, arrivals, steps: () => [{ cpu: 10 }], warmUp: { times: 3, requests: 50 } }
-  const { latencies } = simulate(workload, { seconds: 100, law: undefined, parseCostMs: 0 })
+  const { latencies } = simulate(workload, { seconds: 100, limiter: undefined, parseCostMs: 0 })
   // Sorted: the quickest are the latest.
   assert.ok(Math.abs(latencies[0]! - 10) < 0.01)
   assert.ok(Math.abs(latencies.at(-1)! - 30) < 0.01)

@@ -4,7 +4,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import type { ProtectOptions } from '../../src/index.ts'
 import { protect } from '../../src/server/protect.ts'
-import { checkPeers } from '../../src/server/peers.ts'
+import { checkPeers } from '../../src/server/request/peers.ts'
 import { claimedMs } from '../../src/timing/server-timing.ts'
 import { listen } from '../server/harness.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
 import { protect, type ProtectOptions } from '../../src/index.ts'
-import { clientsBy } from '../../src/server/client-key.ts'
+import { clientsBy } from '../../src/server/request/client-key.ts'
 import { type Asked, servedBeside } from './flood.ts'
 
 const quiet = (): void => {}

@@ -21,7 +21,7 @@ async function open(options: ProtectOptions = {}, server = http.createServer()):
   const holding = new Holding()
   server.on('request', holding.handler)
   const notes: string[] = []
-  const guard = protect(server, { lanes: 1, limit: 10, onNote: note => notes.push(note), ...options })
+  const guard = protect(server, { lanes: 1, limit: 10, onWarning: note => notes.push(note), ...options })
   return { ...(await listen(server)), guard, holding, notes }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { exemptPaths } from '../../src/server/exempt-paths.ts'
+import { exemptPaths } from '../../src/server/request/exempt-paths.ts'
 
 const exempt = exemptPaths(['/internal/*', '/health'])!
 

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
-import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
 import { eventually, Holding, openDoor } from './harness.ts'
 
-const PARTS = ['limit', 'searching', 'admitted', 'completed', 'bound', 'tick', 'unbound'] as const
+const PARTS = ['limit', 'searching', 'admitted', 'completed', 'limitReached', 'tick', 'limitCleared'] as const
 
-/** A law of one at a time that breaks in one place, once `armed`. */
-function brokenLaw(part: keyof LimitLaw, armed: () => boolean): LimitLaw {
+/** A limiter of one at a time that breaks in one place, once `armed`. */
+function brokenLimiter(part: keyof Limiter, armed: () => boolean): Limiter {
   return new Proxy(fixedLimit(1), {
-    get(law, name) {
-      if (name !== part || !armed()) return Reflect.get(law, name)
-      if (typeof law[part] !== 'function') throw new Error(`broken: ${part}`)
+    get(limiter, name) {
+      if (name !== part || !armed()) return Reflect.get(limiter, name)
+      if (typeof limiter[part] !== 'function') throw new Error(`broken: ${part}`)
       return () => {
         throw new Error(`broken: ${part}`)
       }
@@ -21,13 +21,13 @@ function brokenLaw(part: keyof LimitLaw, armed: () => boolean): LimitLaw {
 }
 
 for (const part of PARTS) {
-  it(`a law whose ${part} throws: everybody is answered`, async () => {
+  it(`a limiter whose ${part} throws: everybody is answered`, async () => {
     const failures: unknown[] = []
     const holding = new Holding()
-    // The first to wait makes the law bound; everything else breaks with a full house.
-    let armed = part === 'bound'
+    // The first to wait makes the limiter bound; everything else breaks with a full house.
+    let armed = part === 'limitReached'
     const house = await openDoor(holding.handler, {
-      law: brokenLaw(part, () => armed),
+      limiter: brokenLimiter(part, () => armed),
       onFailure: error => failures.push(error),
       tuning: { maxWaitMs: GATE_TUNING.maxWaitMs, intervalMs: 10 },
     })
@@ -61,7 +61,7 @@ describe('a door that fails', () => {
     const holding = new Holding()
     let armed = false
     const house = await openDoor(holding.handler, {
-      law: brokenLaw('admitted', () => armed),
+      limiter: brokenLimiter('admitted', () => armed),
       onFailure: error => failures.push(error),
     })
     ;(await house.connect()).get('/first')

@@ -6,10 +6,10 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
-import { fixedLimit, type LimitLaw } from '../../src/admission/limit.ts'
-import { Doorkeeper } from '../../src/server/doorkeeper.ts'
-import type { DoorPolicy } from '../../src/server/policy.ts'
-import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed-answer.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import type { RequestPolicy } from '../../src/server/request/policy.ts'
+import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
@@ -46,9 +46,9 @@ export async function connect(port: number, secure = false): Promise<RawConnecti
 }
 
 export interface DoorOptions {
-  readonly policy?: DoorPolicy
+  readonly policy?: RequestPolicy
   readonly limit?: number
-  readonly law?: LimitLaw
+  readonly limiter?: Limiter
   readonly tuning?: Partial<GateTuning>
   readonly answer?: Partial<ShedAnswerOptions>
   readonly server?: http.ServerOptions
@@ -57,7 +57,7 @@ export interface DoorOptions {
 }
 
 export interface DoorHouse extends House {
-  readonly door: Doorkeeper
+  readonly door: RequestInterceptor
 }
 
 /** Patient unless told otherwise: nobody who waits is shed, the turn never ends for lack of budget. */
@@ -73,20 +73,27 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
 }
 
 /** Puts a door with a known limit on a server that does not listen yet. */
-export function doorOn(server: http.Server, options: DoorOptions = {}): Doorkeeper {
+export function doorOn(server: http.Server, options: DoorOptions = {}): RequestInterceptor {
   const answers = new ShedAnswers({
     retryAfterS: [1, 5],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
     ...options.answer,
   })
-  const law = options.law ?? fixedLimit(options.limit ?? 1)
+  const limiter = options.limiter ?? fixedLimit(options.limit ?? 1)
   const onFailure =
     options.onFailure ??
     ((error: unknown) => {
       throw error
     })
-  return new Doorkeeper(server, law, answers, { onFailure }, { ...PATIENT, ...options.tuning }, options.policy)
+  return new RequestInterceptor(
+    server,
+    limiter,
+    answers,
+    { onFailure },
+    { ...PATIENT, ...options.tuning },
+    options.policy,
+  )
 }
 
 export interface Held {

@@ -20,7 +20,7 @@ async function openProtected(options: ProtectOptions): Promise<Protected> {
   const holding = new Holding()
   const server = http.createServer(holding.handler)
   const notes: string[] = []
-  const guard = protect(server, { lanes: 1, limit: 1, onNote: note => notes.push(note), ...options })
+  const guard = protect(server, { lanes: 1, limit: 1, onWarning: note => notes.push(note), ...options })
   return { ...(await listen(server)), guard, holding, notes }
 }
 
@@ -64,20 +64,20 @@ describe('a gauge of pools', () => {
   }
 })
 
-describe('onNote', () => {
-  for (const [what, onNote, how] of [
+describe('onWarning', () => {
+  for (const [what, onWarning, how] of [
     ['rejects', later, 'rejected with Error: boom'],
     ['throws', boom, 'threw Error: boom'],
   ] as const) {
     it(`that ${what}: its notes become warnings`, async test => {
       const emitWarning = test.mock.method(process, 'emitWarning', () => undefined)
-      const house = await openProtected({ onNote, pools: { db: boom } })
+      const house = await openProtected({ onWarning, pools: { db: boom } })
       house.guard.stats()
       await nextTurn()
       const texts = emitWarning.mock.calls.map(call => String(call.arguments[0]))
       assert.equal(texts.length, 1)
       assert.match(texts[0]!, /^pools\.db must tell/)
-      assert.ok(texts[0]!.includes(`because onNote ${how}`), texts[0])
+      assert.ok(texts[0]!.includes(`because onWarning ${how}`), texts[0])
     })
   }
 })

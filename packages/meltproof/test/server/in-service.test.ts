@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Exchange } from '../../src/server/exchange.ts'
-import { InService } from '../../src/server/in-service.ts'
+import { Exchange } from '../../src/server/request/exchange.ts'
+import { InService } from '../../src/server/permit/in-service.ts'
 
 const exchange = (): Exchange => new Exchange({ url: '/' } as IncomingMessage, undefined, true, 0)
 

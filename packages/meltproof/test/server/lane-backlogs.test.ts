@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LaneBacklogs } from '../../src/server/lane-backlogs.ts'
-import type { Pace } from '../../src/server/lane-pace.ts'
-import { openLanes } from '../../src/server/lanes.ts'
-import { canShareAddresses, type ListenHandle } from '../../src/server/listen-socket.ts'
+import { LaneBacklogs } from '../../src/server/connection/lane-backlogs.ts'
+import type { Pace } from '../../src/server/connection/lane-pace.ts'
+import { openLanes } from '../../src/server/connection/lanes.ts'
+import { canShareAddresses, type ListenHandle } from '../../src/server/connection/listen-socket.ts'
 
 const BACKLOG = 511
 
@@ -66,7 +66,7 @@ describe('the queues before lanes that fall behind', () => {
   it('lose nobody on a real server whose turns are long', { skip: !canShareAddresses() }, async () => {
     const server = net.createServer(socket => socket.on('error', () => {}))
     const notes: string[] = []
-    const lanes = openLanes(server, { lanes: 3, onNote: note => notes.push(note), lookEveryMs: 20 })
+    const lanes = openLanes(server, { lanes: 3, onWarning: note => notes.push(note) })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     let ending = false
@@ -85,7 +85,7 @@ describe('the queues before lanes that fall behind', () => {
     for (const client of clients) client.destroy()
     server.close()
     await once(server, 'close')
-    assert.deepEqual(notes, [], 'ours are no strangers on the port')
+    assert.deepEqual(notes, [])
     assert.equal(lanes.count, 0)
   })
 })

@@ -1,7 +1,7 @@
 /** Whether lanes keep up, told from how many of them accept in a turn. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LanePace } from '../../src/server/lane-pace.ts'
+import { LanePace } from '../../src/server/connection/lane-pace.ts'
 
 /** Turns of 10 ms in which so many of 32 lanes accept; the answers of all windows. */
 function paces(acceptedIn: (turn: number) => number, turns = 200): boolean[] {

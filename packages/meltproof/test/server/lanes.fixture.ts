@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
-import { openLanes } from '../../src/server/lanes.ts'
+import { openLanes } from '../../src/server/connection/lanes.ts'
 
 const [part, kind = 'lanes', extra = '{}'] = process.argv.slice(2)
 const say = (message: unknown): void => void process.send?.(message, undefined, {}, () => undefined)
@@ -78,7 +78,7 @@ const parts: Record<string, () => void> = {
   scarce() {
     const server = http.createServer((_, response) => response.end('ok'))
     const notes: string[] = []
-    const lanes = openLanes(server, { lanes: wanted, onNote: note => notes.push(note) })
+    const lanes = openLanes(server, { lanes: wanted, onWarning: note => notes.push(note) })
     const open: number[] = []
     try {
       for (;;) open.push(fs.openSync('/dev/null', 'r'))
@@ -92,16 +92,6 @@ const parts: Record<string, () => void> = {
         server.close(() => process.disconnect?.())
       })
     })
-  },
-
-  /** Listens where the parent says; says so, and with what notes it ends. */
-  stranger() {
-    const { options, lanes: count } = JSON.parse(extra) as { options: net.ListenOptions; lanes: number }
-    const server = net.createServer()
-    openLanes(server, { lanes: count, onNote: note => say({ note }), lookEveryMs: 20 })
-    server.once('error', (error: NodeJS.ErrnoException) => say({ code: error.code }))
-    server.listen(options, () => say({ pid: process.pid }))
-    process.once('disconnect', () => process.exit())
   },
 
   /** A listening descriptor that the parent opened (socket activation): number 4, after stdio and IPC. */
@@ -156,7 +146,7 @@ function primary(done: (reports: Report[]) => void | Promise<void>): void {
 function worker(): void {
   const notes: string[] = []
   const server = http.createServer((_, response) => response.end(String(process.pid)))
-  const lanes = openLanes(server, { lanes: wanted, onNote: note => notes.push(note) })
+  const lanes = openLanes(server, { lanes: wanted, onWarning: note => notes.push(note) })
   server.once('error', (error: NodeJS.ErrnoException) => say({ code: error.code, port: 0 }))
   server.listen({ port: 0, host: '127.0.0.1', ...(JSON.parse(extra) as net.ListenOptions) }, () =>
     say({ count: lanes.count, reason: lanes.reason, port: (server.address() as net.AddressInfo).port, notes }),

@@ -12,8 +12,8 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type tls from 'node:tls'
 import { Worker } from 'node:worker_threads'
-import { DEFAULT_LANES, type Lanes, openLanes } from '../../src/server/lanes.ts'
-import { canShareAddresses } from '../../src/server/listen-socket.ts'
+import { DEFAULT_LANES, type Lanes, openLanes } from '../../src/server/connection/lanes.ts'
+import { canShareAddresses } from '../../src/server/connection/listen-socket.ts'
 
 const canShare = canShareAddresses()
 const hasIPv6 = Object.values(os.networkInterfaces()).some(list => list?.some(({ address }) => address === '::1'))
@@ -26,7 +26,7 @@ after(() => {
 
 function wrap<S extends net.Server>(server: S, kind: string, notes: string[] = []): { server: S; lanes: Lanes } {
   open.add(server)
-  const lanes = openLanes(server, { lanes: kind === 'lanes' ? DEFAULT_LANES : 1, onNote: note => notes.push(note) })
+  const lanes = openLanes(server, { lanes: kind === 'lanes' ? DEFAULT_LANES : 1, onWarning: note => notes.push(note) })
   return { server, lanes }
 }
 
@@ -595,7 +595,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
       const server = net.createServer()
       open.add(server)
       prepare?.(server)
-      const lanes = openLanes(server, { lanes: 16, onNote: note => notes.push(note) })
+      const lanes = openLanes(server, { lanes: 16, onWarning: note => notes.push(note) })
       if (!server.listening) {
         server.listen(options)
         await once(server, 'listening')
@@ -614,7 +614,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     assert.match(String(await reasonOf(bound as net.ListenOptions)), /handle made elsewhere/)
     assert.match(String(await reasonOf({}, server => server.listen(0))), /already listening/)
 
-    const off = openLanes(net.createServer(), { lanes: 1, onNote: () => assert.fail('asked for, so not a note') })
+    const off = openLanes(net.createServer(), { lanes: 1, onWarning: () => assert.fail('asked for, so not a note') })
     assert.match(String(off.reason), /off/)
   })
 
@@ -622,7 +622,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     const server = net.createServer()
     openLanes(server, {
       lanes: 16,
-      onNote() {
+      onWarning() {
         throw new Error('logger')
       },
     })

@@ -19,7 +19,7 @@ async function openProtected(options: ProtectOptions = {}): Promise<Protected> {
   const holding = new Holding()
   const server = http.createServer(holding.handler)
   const notes: string[] = []
-  const guard = protect(server, { lanes: 1, limit: 1, onNote: note => notes.push(note), ...options })
+  const guard = protect(server, { lanes: 1, limit: 1, onWarning: note => notes.push(note), ...options })
   return { ...(await listen(server)), guard, holding, notes }
 }
 

@@ -77,7 +77,7 @@ describe('protect() refuses', () => {
     [{ shedBody: { type: 'a/b\r\nX: y', text: '' } }, 'shedBody.type', 'printable ASCII', 'a/b'],
     [{ shedBody: { type: 'a/b', text: 'x'.repeat(2 << 20) } }, 'shedBody.text', 'at most 1048576 bytes', 'xxx'],
     [{ shedPage: 5 }, 'shedPage', 'a string of HTML', '5'],
-    [{ onNote: 'console' }, 'onNote', 'a function', "'console'"],
+    [{ onWarning: 'console' }, 'onWarning', 'a function', "'console'"],
   ] as const) {
     it(`${JSON.stringify(given).slice(0, 40)}, naming option, range and value`, () => {
       const server = http.createServer()

@@ -5,9 +5,9 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fixedLimit } from '../../src/admission/limit.ts'
-import { Doorkeeper } from '../../src/server/doorkeeper.ts'
-import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed-answer.ts'
+import { fixedLimit } from '../../src/admission/limiter.ts'
+import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
 
 const [arm, kind, survival] = process.argv.slice(2)
 const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
@@ -37,7 +37,9 @@ if (arm !== 'bare') {
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
   })
-  const door = new Doorkeeper(server, fixedLimit(1), answers, { onFailure: error => say({ failed: String(error) }) })
+  const door = new RequestInterceptor(server, fixedLimit(1), answers, {
+    onFailure: error => say({ failed: String(error) }),
+  })
   if (arm === 'queued') {
     const waiting = setInterval(() => {
       if (door.queued === 0) return

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { now } from '../../src/clock.ts'
-import { explainShed } from '../../src/server/explanation.ts'
+import { explainShed } from '../../src/server/operate/explanation.ts'
 import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='

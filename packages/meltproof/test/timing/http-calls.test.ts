@@ -8,7 +8,7 @@ import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/scope.ts'
 import type { CallTimeline } from '../../src/timing/call-timeline.ts'
 import { hold } from '../../src/signals/loop-stalls.ts'
-import { watchCalls } from '../../src/timing/keeper.ts'
+import { watchCalls } from '../../src/timing/tracker.ts'
 import { block } from '../block.ts'
 import { eventually, listen } from '../server/harness.ts'
 

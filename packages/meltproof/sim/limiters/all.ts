@@ -1,0 +1,22 @@
+/** Every limiter that is compared, the one meltproof ships first. */
+import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { AimdCodelLimiter } from './aimd-codel.ts'
+import { BbrLimiter } from './bbr.ts'
+import { BreakwaterLimiter } from './breakwater.ts'
+import { CinnamonLimiter } from './cinnamon.ts'
+import { DagorLimiter } from './dagor.ts'
+import { Gradient2Limiter } from './gradient2.ts'
+import { VegasLimiter } from './vegas.ts'
+
+export const LIMITERS: Readonly<Record<string, (busyMs: () => number) => Limiter>> = {
+  meltproof: busyMs => new ConcurrencyLimiter(busyMs),
+  Vegas: () => new VegasLimiter(),
+  Gradient2: () => new Gradient2Limiter(),
+  BBR: () => new BbrLimiter(),
+  'AIMD + CoDel': () => new AimdCodelLimiter(),
+  Breakwater: () => new BreakwaterLimiter(),
+  DAGOR: () => new DagorLimiter(),
+  Cinnamon: () => new CinnamonLimiter(),
+  'no limit': () => fixedLimit(10_000),
+}

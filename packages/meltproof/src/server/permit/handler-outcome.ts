@@ -1,0 +1,40 @@
+/** What the closing of a response says about its handler: whether that has ended, or works on for nobody. */
+import type { ServerResponse } from 'node:http'
+import type { Connection } from '../connection/connection.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { waitsForBody } from './streaming-responses.ts'
+
+/**
+ * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
+ * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
+ *
+ * @param pipelined its response was in line behind another
+ */
+export function handlerHasEnded(
+  { request, response, threw }: Exchange,
+  connection: Connection | undefined,
+  pipelined: boolean,
+): boolean {
+  if (response === undefined || response.writableEnded || threw) return true
+  // A response whose turn had not come yet is destroyed by Node when the connection closes; others by the app alone.
+  if (!pipelined && response.errored != null) return true
+  if (request.httpVersionMajor >= 2) return streamHasEnded(response)
+  if (connection === undefined) return false
+  const { socket, timedOut } = connection
+  // An error of the connection itself names the system call; one that the app destroyed it with does not.
+  const lost = (socket.errored as NodeJS.ErrnoException | null)?.syscall !== undefined
+  return !timedOut && !socket.readableEnded && !lost
+}
+
+/** HTTP/2 handlers may answer on the stream, past the response. A client that cancels gives a code. */
+function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode?: number } }): boolean {
+  return response.headersSent && response.stream?.rstCode === 0
+}
+
+/**
+ * What goes on in its handler is for a client that has gone, and ends with it: a stream that nobody ends when its reader
+ * has left, or the reading of a body that will not come.
+ */
+export function onlyServedItsClient({ request, response }: Exchange): boolean {
+  return response?.headersSent === true || waitsForBody(request)
+}

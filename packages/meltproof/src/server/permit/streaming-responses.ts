@@ -1,0 +1,33 @@
+/** Which requests in service merely flow at their client's pace, and say nothing about our capacity any more. */
+import type { ServerResponse } from 'node:http'
+import type { Exchange } from '../request/exchange.ts'
+
+/** An answer that has been under way for so long is a flow, ms; one of events is from its head on. */
+const FLOW_AFTER_MS = 50
+/** And so is an upload: a body that its client does not send must not keep a permit from those who work. */
+const UPLOAD_AFTER_MS = 20
+
+/**
+ * A response that has begun (a stream, a download, an event source), or a request whose handler waits for more of its
+ * body: a body that nobody reads, or that the handler reads slowly, is not the client's doing.
+ */
+export function flows({ request, response, tookMs, abandoned }: Exchange, forMs: number): boolean {
+  // A stand-in of one that is over, or one whose client has gone: what goes on is its handler.
+  if (tookMs >= 0 || abandoned) return false
+  if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
+  return forMs >= UPLOAD_AFTER_MS && waitsForBody(request)
+}
+
+/** Its handler waits for more of the body. */
+export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
+  if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
+  // HTTP/2 says complete only when all was read.
+  return request._readableState?.ended !== true
+}
+
+/** Head as Node keeps it; what writeHead() was given is nowhere else. HTTP/2 keeps it as any header. */
+export function sendsEvents(response: ServerResponse & { _header?: string | null }): boolean {
+  const { _header: head } = response
+  if (typeof head === 'string') return head.includes('text/event-stream')
+  return String(response.getHeader('content-type')).startsWith('text/event-stream')
+}

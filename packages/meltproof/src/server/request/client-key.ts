@@ -1,0 +1,116 @@
+/**
+ * Whose request it is, as the operator says: the address of the connection, a field that a proxy in front of this server
+ * writes, or a function. As a number: clients are only told apart, never named.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { hashOf } from '../../admission/path-hash.ts'
+import { caughtPromise } from '../../admission/promise-like.ts'
+import { checkNumber, invalidOption, rejectUnknown, show, showThrown } from '../../options.ts'
+
+export type ClientKey =
+  | 'address'
+  | { readonly header: string; readonly proxies?: number }
+  | ((request: IncomingMessage) => string | undefined)
+
+/** Tells clients apart. */
+export interface Clients {
+  /** By the head of a request; absent where the whole request is needed. */
+  readonly ofHead?: (address: string | undefined, rawHeaders: readonly string[]) => number
+  readonly of: (request: IncomingMessage) => number
+}
+
+const EXPECTED = "'address', { header, proxies }, or a function of the request"
+const MOST_PROXIES = 16
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export function checkClientKey(key: unknown): ClientKey | undefined {
+  if (key === undefined || key === 'address' || typeof key === 'function') return key as ClientKey | undefined
+  if (typeof key !== 'object' || key === null || Array.isArray(key)) invalidOption('clientKey', EXPECTED, key)
+  rejectUnknown('clientKey', key, ['header', 'proxies'])
+  const { header, proxies = 1 } = key as { header?: unknown; proxies?: unknown }
+  if (typeof header !== 'string' || !FIELD_NAME.test(header)) {
+    invalidOption('clientKey.header', 'the name of a header field', header)
+  }
+  return { header, proxies: checkNumber('clientKey.proxies', proxies, { min: 1, max: MOST_PROXIES, whole: true }) }
+}
+
+/** @param salt another one in each process, so that nobody can choose whom to meet */
+export function clientsBy(
+  key: ClientKey,
+  note: (text: string) => void,
+  salt: number = (Math.random() * 2 ** 32) | 0,
+): Clients {
+  const hash = (text: string | undefined): number => (text === undefined ? NOBODY : hashOf(text, salt))
+  if (typeof key === 'function') {
+    const ask = asking(key, note)
+    return { of: request => hash(ask(request)) }
+  }
+  const { header, proxies = 1 } = key === 'address' ? { header: undefined } : key
+  const name = header?.toLowerCase()
+  const ofHead = (address: string | undefined, rawHeaders: readonly string[]): number => {
+    const text = name === undefined ? address : entryOf(rawHeaders, name, proxies)
+    return hash(text === undefined ? undefined : networkOf(text))
+  }
+  return { ofHead, of: request => ofHead(addressOf(request), request.rawHeaders) }
+}
+
+/** All requests without a key are of one client. */
+const NOBODY = 0
+
+/** The operator's function, whose exceptions are said once and are no key. */
+function asking(
+  key: (request: IncomingMessage) => string | undefined,
+  note: (text: string) => void,
+): (request: IncomingMessage) => string | undefined {
+  let said = false
+  const sayOnce = (what: string): void => {
+    if (!said) note(`the clientKey function ${what}; such requests count as those of one client`)
+    said = true
+  }
+  return request => {
+    try {
+      const answer: unknown = key(request)
+      if (typeof answer === 'string' || answer === undefined) return answer as string | undefined
+      caughtPromise(answer)
+      sayOnce(`answered ${show(answer)}, not a string or undefined`)
+    } catch (error) {
+      sayOnce(`threw ${showThrown(error)}`)
+    }
+    return undefined
+  }
+}
+
+function addressOf(request: IncomingMessage): string | undefined {
+  try {
+    return request.socket.remoteAddress
+  } catch {
+    return undefined // the session of an HTTP/2 client that has gone
+  }
+}
+
+/**
+ * The entry that the outermost of so many proxies has written: each appends whom it was asked by, and what stands left of
+ * that anybody may have made up.
+ */
+function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {
+  let left = proxies
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+    if (rawHeaders[i]!.length !== name.length || rawHeaders[i]!.toLowerCase() !== name) continue
+    const entries = rawHeaders[i + 1]!.split(',')
+    if (entries.length >= left) return entries[entries.length - left]!.trim() || undefined
+    left -= entries.length
+  }
+  return undefined
+}
+
+/** Of an IPv6 address its first 64 bits: whoever has one has 2^64 of them. Some proxies write a port behind it. */
+function networkOf(text: string): string {
+  const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
+  if (isIP(address) !== 6) return address
+  if (address.toLowerCase().startsWith('::ffff:') && address.includes('.')) return address.slice(7)
+  const [first = '', rest] = address.toLowerCase().split('::', 2)
+  const groups = first === '' ? [] : first.split(':')
+  if (rest !== undefined) while (groups.length < 4) groups.push('0')
+  return groups.slice(0, 4).join(':')
+}

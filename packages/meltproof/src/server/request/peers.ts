@@ -1,0 +1,42 @@
+/** Options that name peers: nobody, everybody, or those at given addresses and networks. */
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import { invalidOption, show } from '../../options.ts'
+
+/** Whether a request comes from such a peer; the address is that of the connection, not of a header. */
+export type FromPeer = (request: IncomingMessage) => boolean
+
+const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'
+
+/** Undefined for nobody. @throws MeltproofError for anything that is no address or network. */
+export function checkPeers(option: string, value: unknown): FromPeer | undefined {
+  if (value === undefined || value === false) return undefined
+  if (value === true) return () => true
+  if (!Array.isArray(value)) invalidOption(option, EXPECTED, value)
+  if (value.length === 0) invalidOption(option, `${EXPECTED}; an empty list is nobody, which is false`, value)
+  const peers = new BlockList()
+  for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
+  return ({ socket: { remoteAddress } }) => {
+    if (remoteAddress === undefined) return false
+    // An IPv4 client of a socket that listens on both comes as ::ffff:10.0.0.1.
+    // A link-local one names its interface: fe80::1%eth0.
+    const mapped = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
+    const address = mapped.split('%', 1)[0]!
+    return peers.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+function allow(peers: BlockList, name: string, entry: unknown): void {
+  const [address = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : []
+  const version = isIP(address)
+  const most = version === 6 ? 128 : 32
+  const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  if (version === 0 || rest.length > 0 || !(prefix <= most)) {
+    invalidOption(
+      name,
+      'an IP address or a network such as 10.0.0.0/8',
+      typeof entry === 'string' ? entry : show(entry),
+    )
+  }
+  peers.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4')
+}
