@@ -10,19 +10,21 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
-import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { fixedLimit } from '../../packages/meltproof/dist/admission/limiter.js'
+import { RequestInterceptor } from '../../packages/meltproof/dist/server/request-interceptor.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
-import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+import { ShedAnswers } from '../../packages/meltproof/dist/server/shed/shed-answer.js'
 
-const { answer } = checkProtectOptions({})
-const answers = new ShedAnswers(answer)
+const { retryAfterS, shedBody: body, shedPage: page } = checkProtectOptions({})
+const answers = new ShedAnswers({ retryAfterS, body, page })
 const servers: Record<string, () => net.Server> = {
   shed: () => {
     const server = http.createServer((_, response) => {
       setTimeout(() => response.end('ok\n'), 20)
     })
-    new RequestInterceptor(server, fixedLimit(1), answers, {
+    new RequestInterceptor(server, {
+      limiter: fixedLimit(1),
+      answers,
       onFailure: error => {
         throw error
       },

@@ -1,6 +1,6 @@
 /** Reads the options of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns options. */
-import { invalidOption, rejectUnknown } from './options.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
+import { invalidOption, rejectUnknown } from './options.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
 /** Every variable meltproof/register knows, with what it does. */
@@ -18,62 +18,65 @@ export const VARIABLES = {
   MELTPROOF_STDOUT_LOSS_FILE: 'File for the final count of lost lines. Default: the other stream.',
 } as const
 
+type Environment = Readonly<NodeJS.ProcessEnv>
+type Read<T> = (name: string, text: string) => T
+/** By option: its variable, and what its text means. */
+type Readers<O> = { readonly [Name in keyof O]?: readonly [keyof typeof VARIABLES, Read<NonNullable<O[Name]>>] }
+
+const PROTECT: Readers<ProtectOptions> = {
+  lanes: ['MELTPROOF_LANES', lanesOf],
+  retryAfterS: ['MELTPROOF_RETRY_AFTER', secondsRange],
+  drainDelayMs: ['MELTPROOF_DRAIN_DELAY', durationMs],
+}
+const STDOUT: Readers<StdoutOptions> = {
+  bufferBytes: ['MELTPROOF_STDOUT_BUFFER', bytesOf],
+  drop: ['MELTPROOF_STDOUT_DROP', (name, text) => oneOf(name, text, 'newest', 'oldest')],
+  flushMs: ['MELTPROOF_STDOUT_FLUSH', durationMs],
+  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', (_, text) => text],
+}
+
 /** Undefined when stdout and stderr are to stay as they are. Throws a MeltproofError for a bad value. */
-export function stdoutFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): StdoutOptions | undefined {
-  const value = (name: keyof typeof VARIABLES): string | undefined => environment[name] || undefined
-  const power = value('MELTPROOF_STDOUT')
-  if (power !== undefined && power !== 'on' && power !== 'off') {
-    invalidOption('MELTPROOF_STDOUT', '`on` or `off`', power)
-  }
-  const buffer = value('MELTPROOF_STDOUT_BUFFER')
-  const drop = value('MELTPROOF_STDOUT_DROP')
-  if (drop !== undefined && drop !== 'newest' && drop !== 'oldest') {
-    invalidOption('MELTPROOF_STDOUT_DROP', '`newest` or `oldest`', drop)
-  }
-  const flush = value('MELTPROOF_STDOUT_FLUSH')
-  const lossFile = value('MELTPROOF_STDOUT_LOSS_FILE')
-  const options: StdoutOptions = {
-    ...(buffer === undefined ? {} : { bufferBytes: bytesOf('MELTPROOF_STDOUT_BUFFER', buffer) }),
-    ...(drop === undefined ? {} : { drop }),
-    ...(flush === undefined ? {} : { flushMs: durationMs('MELTPROOF_STDOUT_FLUSH', flush) }),
-    ...(lossFile === undefined ? {} : { lossFile }),
-  }
-  return power === 'off' ? undefined : options
+export function stdoutFromEnvironment(environment: Environment): StdoutOptions | undefined {
+  const options = read(STDOUT, environment)
+  return isOn(environment, 'MELTPROOF_STDOUT') ? options : undefined
 }
 
 /** Undefined when meltproof is switched off. Throws a MeltproofError for an unknown variable or a bad value. */
-export function optionsFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): ProtectOptions | undefined {
-  const given: Record<string, string> = {}
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && value !== '' && (name === 'MELTPROOF' || name.startsWith('MELTPROOF_')))
-      given[name] = value
+export function optionsFromEnvironment(environment: Environment): ProtectOptions | undefined {
+  const given = Object.entries(environment).filter(([name, text]) => text && /^MELTPROOF(_|$)/.test(name))
+  rejectUnknown('meltproof/register', Object.fromEntries(given), Object.keys(VARIABLES))
+  isOn(environment, 'MELTPROOF_OUTBOUND')
+  const options = read(PROTECT, environment)
+  return isOn(environment, 'MELTPROOF') ? options : undefined
+}
+
+/** Whether outbound calls are bounded. Throws a MeltproofError for a bad value. */
+export function outboundFromEnvironment(environment: Environment): boolean {
+  return isOn(environment, 'MELTPROOF') && isOn(environment, 'MELTPROOF_OUTBOUND')
+}
+
+/** An empty variable is none. */
+function read<O>(readers: Readers<O>, environment: Environment): O {
+  const options: Record<string, unknown> = {}
+  for (const [option, [name, parse]] of Object.entries(readers) as [string, [string, Read<unknown>]][]) {
+    const text = environment[name]
+    if (text) options[option] = parse(name, text)
   }
-  rejectUnknown('meltproof/register', given, Object.keys(VARIABLES))
-  const { MELTPROOF: power, MELTPROOF_LANES: lanes, MELTPROOF_RETRY_AFTER: retryAfter } = given
-  const drainDelay = given['MELTPROOF_DRAIN_DELAY']
-  const on = onOrOff('MELTPROOF', power)
-  onOrOff('MELTPROOF_OUTBOUND', given['MELTPROOF_OUTBOUND'])
-  const options: ProtectOptions = {
-    ...(lanes === undefined ? {} : { lanes: wholeNumber('MELTPROOF_LANES', lanes, 1, 128) }),
-    ...(retryAfter === undefined ? {} : { retryAfterS: secondsRange('MELTPROOF_RETRY_AFTER', retryAfter) }),
-    ...(drainDelay === undefined ? {} : { drainDelayMs: durationMs('MELTPROOF_DRAIN_DELAY', drainDelay) }),
-  }
-  return on ? options : undefined
+  return options as O
 }
 
-/** Whether outbound calls are bounded; of variables that {@link optionsFromEnvironment} found right. */
-export function outboundFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): boolean {
-  return environment['MELTPROOF'] !== 'off' && environment['MELTPROOF_OUTBOUND'] !== 'off'
+function isOn(environment: Environment, name: keyof typeof VARIABLES): boolean {
+  return oneOf(name, environment[name] || 'on', 'on', 'off') === 'on'
 }
 
-function onOrOff(name: string, value: string | undefined): boolean {
-  if (value !== undefined && value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
-  return value !== 'off'
+function oneOf<T extends string>(name: string, text: string, first: T, second: T): T {
+  if (text !== first && text !== second) invalidOption(name, `\`${first}\` or \`${second}\``, text)
+  return text as T
 }
 
-function wholeNumber(name: string, text: string, min: number, max: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) invalidOption(name, `a whole number from ${min} to ${max}`, text)
+function lanesOf(name: string, text: string): number {
+  const value = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= 1 && value <= 128)) invalidOption(name, 'a whole number from 1 to 128', text)
   return value
 }
 

@@ -6,13 +6,14 @@
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
+import { guardOf } from './guard-of.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
 import { install } from './logging/stdout.ts'
 import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
-import { guardOf } from './server/guard-of.ts'
-import { isProtected, protect } from './server/protect.ts'
+import type { Guard } from './server/guard.ts'
+import { protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
 /** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
@@ -33,7 +34,7 @@ function protectWhenListening(prototype: HttpServer, options: ProtectOptions): v
   const listen = prototype.listen as (...args: unknown[]) => unknown
   const protectThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
     // On a server that listens already, listen() throws Node's own error.
-    if (!this.listening && !isProtected(this)) {
+    if (!this.listening && guardOf(this) === undefined) {
       try {
         protect(this, options)
       } catch (error) {
@@ -63,7 +64,7 @@ function report(socketPath: string): void {
     [...servers].flatMap(ref => {
       const server = ref.deref()
       if (server === undefined) servers.delete(ref)
-      const guard = server === undefined || !server.listening ? undefined : guardOf(server)
+      const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
       return guard === undefined ? [] : [guard.stats()]
     })
   for (const { prototype } of [HttpServer, HttpsServer]) {

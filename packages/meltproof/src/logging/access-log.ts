@@ -10,6 +10,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, wallClockMs } from '../clock.ts'
+import { guardOf } from '../guard-of.ts'
 import { invalidOption } from '../options.ts'
 import type { AccessEntry } from './access-log/access-line.ts'
 import { maskedAddress } from './access-log/masked-address.ts'
@@ -24,9 +25,6 @@ export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 export interface PressureGuard {
   pressure(): number
 }
-
-/** Where a protected server keeps its guard (server/guard-of.ts). */
-const GUARD = Symbol.for('meltproof.guard')
 
 /** A shed took nothing but its wait. */
 const SHED = {
@@ -59,7 +57,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   let failed = false
 
   const log = (server: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
-    if ((server as { [GUARD]?: unknown })[GUARD] !== guard) return
+    if (guardOf(server) !== guard) return
     // What a subscriber throws ends the process; a log line is not worth that.
     try {
       const sampled = isAlwaysLogged(status, outcome) ? 1 : shareAt(settings.sampling, guard.pressure())

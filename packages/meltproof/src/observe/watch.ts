@@ -1,5 +1,6 @@
 /** Subscribes to what happens at one guard and in its process, for whoever turns it into metrics or spans. */
 import { logLosses, passingRequests, type RequestMessage, stalls } from '../channels.ts'
+import { guardOf } from '../guard-of.ts'
 import type { LogLossRecord, StallRecord } from '../record.ts'
 import { type CallWatcher, watchCalls } from '../timing/tracker.ts'
 
@@ -26,13 +27,10 @@ export interface Watcher {
   logLoss(record: LogLossRecord): void
 }
 
-/** Where a protected server keeps its guard (server/protect.ts). */
-const GUARD = Symbol.for('meltproof.guard')
-
 /** Calls, stalls and log lines are the process's; requests are those of `guard` alone. */
 export function watch(guard: GuardLike, watcher: Watcher): () => void {
   const onRequest = (message: RequestMessage): void => {
-    if ((message.server as { [GUARD]?: unknown })[GUARD] === guard) watcher.request(message)
+    if (guardOf(message.server) === guard) watcher.request(message)
   }
   const onStall = (record: StallRecord): void => watcher.stall(record)
   const onLogLoss = (record: LogLossRecord): void => watcher.logLoss(record)

@@ -7,13 +7,13 @@ export type Warn = (text: string) => void
 export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
 /**
- * `onWarning`, whose failures must not come back to the app as exceptions or rejections of ours. A note it fails on becomes
- * a warning: it may be the only one to tell that the server runs unprotected.
+ * `onWarning`, whose failures do not come back to the app. A sentence it fails on goes to `process.emitWarning`: it may be
+ * the only one to tell that the server runs unprotected.
  */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
     try {
-      warn(`${text} (A warning, because onWarning ${how}.)`)
+      warn(`${text} (Said here because onWarning ${how}.)`)
     } catch {
       // Nobody is left to tell.
     }

@@ -109,14 +109,12 @@ export class Shedding {
   count(reason: ShedReason, nowMs: number): void {
     this.counts[reason]++
     this.#hooks.onShed()
-    this.#last ??= { reason, atMs: nowMs, inflight: 0, stragglers: 0, abandoned: 0, limit: 0, queued: 0 }
+    this.#last ??= { reason, atMs: nowMs, inflight: 0, limit: 0, queued: 0 }
     const last = this.#last
     const { facts } = this.#hooks
     last.reason = reason
     last.atMs = nowMs
     last.inflight = facts.inflight
-    last.stragglers = facts.stragglers
-    last.abandoned = facts.abandoned
     last.limit = facts.limit
     last.queued = facts.queued
   }

@@ -1,11 +1,9 @@
 /**
- * A deadline for every request of a server. Its handler works under a budget: when that runs out before the answer has
- * begun, the client gets a 504 in time and the work is cancelled; when the client leaves, the work is cancelled too.
+ * A deadline for every request of a server with `deadlineMs`. Its handler works under a budget: when that runs out before
+ * the answer has begun, the client gets a 504 in time and the work is cancelled; when the client leaves, too.
  *
- * A caller may say that it waits less long. To a caller that the operator trusts that is the budget. Anybody else is told
- * 504 when the time is up, and nothing else changes: what its handler does goes on until the server's own deadline.
- *
- * Made only for a server with `deadlineMs`; without it a request pays nothing for any of this.
+ * A caller may say that it waits less long. If the operator trusts it, that is the budget. Any other caller gets its 504
+ * in that time, and the work goes on until the server's own deadline.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { now } from '../../clock.ts'
@@ -14,10 +12,10 @@ import { runWithBudget } from '../../deadline/context.ts'
 import { type DeadlineHeader, readDeadline } from '../../deadline/headers.ts'
 import { type FairTimer, startFairTimer } from '../../deadline/fair-timer.ts'
 import { MeltproofError } from '../../errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from '../request/exchange.ts'
+import type { FromPeer } from '../request/peers.ts'
+import { describeHead } from '../request/request-head.ts'
 import { answerLate } from '../response/late-answer.ts'
-import type { FromPeer } from './peers.ts'
-import { describeHead } from './request-head.ts'
 
 export class RequestDeadlines {
   readonly #limitMs: number
@@ -45,7 +43,7 @@ export class RequestDeadlines {
     const after = (ms: number, act: () => void): void => {
       timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
     }
-    /** False when the answer has begun, which is in time, or a body is still coming in, at the pace of its client. */
+    /** False when the answer has begun, or when a body is still coming in at the pace of its client. */
     const answeredLate = (): boolean => {
       if (late) return true
       if (response.headersSent || response.writableEnded || isUploading(request)) return false
@@ -54,7 +52,7 @@ export class RequestDeadlines {
       onLate()
       return true
     }
-    /** What the handler does with a body that outlasted its time has that time again once the body is there. */
+    /** An upload may last longer than the deadline. Once it is complete, its handler has that time again. */
     const againAfterUpload = (ms: number, act: () => void): void => {
       if (!response.headersSent && isUploading(request)) request.once('end', () => after(ms, act))
     }
@@ -78,7 +76,7 @@ export class RequestDeadlines {
     }
     response.on('close', () => {
       for (const timer of timers) timer.cancel()
-      // A handler that is at work on an answer that came too late keeps its budget.
+      // A handler still at work after its 504 keeps its budget.
       if (late) return
       if (response.writableEnded) budget.settle()
       else budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'The client has left before it was answered.'))
