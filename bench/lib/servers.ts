@@ -10,10 +10,10 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
-import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { fixedLimit } from '../../packages/meltproof/dist/admission/limiter.js'
+import { RequestInterceptor } from '../../packages/meltproof/dist/server/request-interceptor.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
-import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+import { ShedAnswers } from '../../packages/meltproof/dist/server/shed/shed-answer.js'
 
 const { answer } = checkProtectOptions({})
 const answers = new ShedAnswers(answer)
