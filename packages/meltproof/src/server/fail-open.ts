@@ -1,9 +1,8 @@
 /**
- * Fail open: the one place that decides what an exception of ours does. It opens the door for good, is reported once, and
- * never reaches the app. From then on the gate is not asked any more, and the server is as it was.
+ * Fail open: the one place that decides what an exception of ours does. It takes meltproof off the server for good, is
+ * reported once, and never reaches the app.
  */
 export interface FailOpenHooks {
-  /** Takes meltproof off the server. */
   readonly stepAside: () => void
   /** Starts every request that waits. */
   readonly startWaiting: () => void
@@ -26,20 +25,15 @@ export class FailOpen {
 
   /** Opens because somebody asked for it. */
   open(): void {
-    if (this.#isOpen) return
-    this.#stepAside()
-    this.#hooks.startWaiting()
+    if (this.#stepAside()) this.#hooks.startWaiting()
   }
 
   /** Opens because of an error. */
   fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
-    if (!this.#isOpen) {
-      this.#stepAside()
-      // Not now: the request that is being decided on goes first, or pipelined answers would change places.
-      process.nextTick(this.#hooks.startWaiting)
-    }
+    // Not now: the request that is being decided on goes first, or pipelined answers would change places.
+    if (this.#stepAside()) process.nextTick(this.#hooks.startWaiting)
     this.#hooks.onFailure(error)
   }
 
@@ -52,8 +46,10 @@ export class FailOpen {
     }
   }
 
-  #stepAside(): void {
+  #stepAside(): boolean {
+    if (this.#isOpen) return false
     this.#isOpen = true
     this.#hooks.stepAside()
+    return true
   }
 }

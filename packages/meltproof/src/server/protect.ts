@@ -99,12 +99,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
             `${longest} ms, so that requests which come last still have time. Give drain() more.`,
         )
       }
-      const { connections } = interceptor
+      const { connections, upgraded } = interceptor.parser
       const drainable = {
         server,
-        connections: connections.open,
+        connections,
         sessions: sessions.open,
-        sockets: () => [...connections.upgraded, ...belowTls.open],
+        sockets: () => [...upgraded, ...belowTls.open],
         activeAt: () => interceptor.activeAt,
         lastAnswers: () => interceptor.lastAnswers(),
         shedRest: () => interceptor.shedEverybody(),

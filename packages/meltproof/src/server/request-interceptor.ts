@@ -3,35 +3,30 @@
  *
  *     connection -> request -> gate -> permit | wait | shed -> handler -> response closed -> permit ended
  *
- * There are two places of interception. At the parser (connection/) nearly all requests are seen before a ServerResponse
- * exists. At `server.emit('request')` the others are: connections injected by the app, HTTP/2, an `Upgrade` nobody
- * listens for. Both ask the same gate.
- *
- * Knows Node's HTTP server; knows nothing of options, lanes or limits.
+ * Nearly all requests are seen at the parser (at-parser.ts), before a ServerResponse exists. The others are seen at
+ * `server.emit('request')`: connections injected by the app, HTTP/2, an `Upgrade` nobody listens for. Both ask one gate.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
+import { GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { now } from '../clock.ts'
 import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
+import { AtParser, noteOverlap, type ParserParts } from './at-parser.ts'
 import { cameOverConnection } from './connection/came-over-connection.ts'
 import type { Connection } from './connection/connection.ts'
 import { Interception } from './connection/interception.ts'
 import { Lines } from './connection/lines.ts'
-import { Connections, noteOverlap } from './connections.ts'
 import { FailOpen } from './fail-open.ts'
-import { DryRun } from './gate/dry-run.ts'
+import { decideDry } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
 import { keepUploadEnd } from './gate/upload-ends.ts'
 import { Waiting } from './gate/waiting.ts'
 import type { GuardStats } from './guard.ts'
 import { Handler } from './handler/handler.ts'
 import type { RequestDeadlines } from './handler/request-deadlines.ts'
-import { RequestEnd } from './handler/request-end.ts'
 import type { LastShed } from './operate/explanation.ts'
-import { ParsedHeads } from './parsed-heads.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import type { ShedAnswers } from './shed/shed-answer.ts'
@@ -49,16 +44,14 @@ export interface InterceptorOptions {
 }
 
 export class RequestInterceptor {
-  readonly connections: Connections
-  readonly #failOpen: FailOpen
-  readonly #turningAway: TurningAwayTime
+  readonly parser: AtParser
   readonly #gate: ServerGate
   readonly #shedding: Shedding
   readonly #waiting: Waiting
-  readonly #end: RequestEnd
   readonly #handler: Handler
   readonly #interception: Interception
-  readonly #decide: (exchange: Exchange, nowMs: number) => Decision
+  readonly #turningAway: TurningAwayTime
+  readonly #decide: ParserParts['decide']
   readonly #onClose: (this: AskedResponse) => void
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
@@ -76,18 +69,22 @@ export class RequestInterceptor {
       },
       onFailure,
     })
-    const gate = new ServerGate(limiter, tuning, policy, failOpen, {
+    const gate = new ServerGate({
+      limiter,
+      tuning,
+      policy,
+      failOpen,
       start: exchange => waiting.start(exchange),
       shed: (exchange, reason) => waiting.shed(exchange, reason),
       onUploadPaused: upload => {
         if (!policy.dryRun) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
       },
-      onGone: exchange => end.closed(exchange),
+      onGone: exchange => handler.closed(exchange),
       answerMs: deadlines && (request => deadlines.answerMs(request)),
     })
     const turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
     const lines = new Lines(server, (connection, exchange) => {
-      if (failOpen.isOpen || heads.mayStart(connection, exchange)) waiting.startNow(exchange)
+      if (failOpen.isOpen || parser.mayStart(connection, exchange)) waiting.startNow(exchange)
     })
     const shedding = new Shedding(server, answers, lines, turningAway, {
       askNode: exchange => {
@@ -99,45 +96,51 @@ export class RequestInterceptor {
       facts: gate,
       guarded: act => failOpen.guard(act),
     })
-    const dryRun = new DryRun(gate, shedding, failOpen)
-    const decide = policy.dryRun
-      ? (exchange: Exchange, nowMs: number) => dryRun.decide(exchange, nowMs)
-      : (exchange: Exchange, nowMs: number) => gate.decide(exchange, nowMs)
-    const handOn = (connection: Connection, exchange: Exchange): number => this.#handOn(connection, exchange, false)
-    const waiting = new Waiting(gate, lines, shedding, dryRun, failOpen, (connection, exchange) =>
-      this.#handOn(connection, exchange, true),
-    )
-    const heads = new ParsedHeads({ server, gate, lines, shedding, waiting, failOpen, decide, handOn })
-    const connections = new Connections(server, gate, turningAway, failOpen, {
-      onHead: (connection, request, keepAlive) => heads.parsed(connection, request, keepAlive),
-      refuse: (connection, rawHeaders, url, keepAlive) => heads.refuse(connection, rawHeaders, url, keepAlive),
-      onDisconnect: connection => {
-        const { overlapping } = connection
-        waiting.takeLine(connection)
-        if (overlapping !== undefined) for (const exchange of [...overlapping]) end.closed(exchange)
-      },
+    const decide: ParserParts['decide'] = policy.dryRun
+      ? (exchange, nowMs) => decideDry(exchange, nowMs, gate, shedding)
+      : (exchange, nowMs) => gate.decide(exchange, nowMs)
+    const waiting = new Waiting({
+      gate,
+      lines,
+      shedding,
+      handOn: (connection, exchange) => this.#handOn(connection, exchange, true),
     })
-    const end = new RequestEnd(server, gate, waiting, dryRun, failOpen, exchange => connections.of(exchange))
-    this.connections = connections
-    this.#failOpen = failOpen
-    this.#turningAway = turningAway
+    const parser = new AtParser({
+      server,
+      gate,
+      lines,
+      shedding,
+      waiting,
+      turningAway,
+      decide,
+      handOn: (connection, exchange) => this.#handOn(connection, exchange, false),
+      onClosed: exchange => handler.closed(exchange),
+    })
+    const handler = new Handler({
+      server,
+      policy,
+      deadlines,
+      gate,
+      waiting,
+      connectionOf: exchange => parser.connectionOf(exchange),
+      emit: (event, request, response) => this.#interception.emit(event, request, response),
+    })
+    this.parser = parser
     this.#gate = gate
     this.#shedding = shedding
     this.#waiting = waiting
-    this.#end = end
+    this.#handler = handler
+    this.#turningAway = turningAway
     this.#decide = decide
-    this.#handler = new Handler(policy, deadlines, end, failOpen, (event, request, response) =>
-      this.#interception.emit(event, request, response),
-    )
     // One for all: a listener of its own would cost each request a closure.
     this.#onClose = function () {
-      end.closed(this[ASKED]!)
+      handler.closed(this[ASKED]!)
     }
     this.#interception = new Interception(server, {
       onRequest: (event, args) => this.#onRequestEvent(event, args),
-      onConnection: socket => connections.came(socket),
-      onTimeout: socket => connections.timedOut(socket),
-      onUpgrade: socket => connections.changedProtocol(socket),
+      onConnection: socket => parser.onConnection(socket),
+      onTimeout: socket => parser.onTimeout(socket),
+      onUpgrade: socket => parser.onUpgrade(socket),
       busy: lines.connections,
     })
   }
@@ -145,8 +148,8 @@ export class RequestInterceptor {
   // For the guard -------------------------------------------------------------------------------------------------
 
   stats(): Omit<GuardStats, 'lanes' | 'draining' | 'dryRun'> {
-    const { permits } = this.#gate
-    if (!this.#failOpen.isOpen) this.#failOpen.guard(() => permits.lookAround(now()))
+    const { failOpen, permits } = this.#gate
+    if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
     const { inflight, queued, admitted, exempt } = this.#gate
     return {
       inflight,
@@ -186,19 +189,21 @@ export class RequestInterceptor {
   /** From now on every HTTP/1 answer that begins is the last one of its connection. */
   lastAnswers(): void {
     this.#shedding.leaving = true
-    this.connections.makeAllLast()
+    for (const connection of this.parser.connections) {
+      for (const response of connection.unanswered()) this.parser.makeLast(response.req, response)
+    }
   }
 
   /** Sheds every request that waits and every one that comes, exempt ones aside. */
   shedEverybody(): void {
-    if (this.#failOpen.isOpen) return
+    if (this.#gate.failOpen.isOpen) return
     this.#shedding.putOffNothing()
-    this.#failOpen.guard(() => this.#gate.close())
+    this.#gate.failOpen.guard(() => this.#gate.close())
   }
 
   /** Takes meltproof off the server for good: requests that wait are started. */
   open(): void {
-    this.#failOpen.open()
+    this.#gate.failOpen.open()
   }
 
   // To the handler ------------------------------------------------------------------------------------------------
@@ -214,7 +219,7 @@ export class RequestInterceptor {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     } finally {
       this.#handingOn = undefined
-      this.#end.handedOn(exchange, connection)
+      this.#handler.handedOn(exchange, connection)
     }
   }
 
@@ -226,12 +231,12 @@ export class RequestInterceptor {
     const exchange = this.#handingOn
     if (exchange === undefined || exchange.request !== request) {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
-      if (this.#shedding.leaving) this.connections.makeLast(request, response)
+      if (this.#shedding.leaving) this.parser.makeLast(request, response)
       // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-      if (this.#failOpen.isOpen || response[ASKED]) return this.#interception.emit(event, ...args)
+      if (this.#gate.failOpen.isOpen || response[ASKED]) return this.#interception.emit(event, ...args)
       return this.#onLateRequest(event, request, response)
     }
-    if (this.#shedding.leaving) this.connections.makeLast(request, response)
+    if (this.#shedding.leaving) this.parser.makeLast(request, response)
     this.#handingOn = undefined
     exchange.response = response
     response[ASKED] = exchange
@@ -252,13 +257,13 @@ export class RequestInterceptor {
     try {
       response.on('close', this.#onClose)
       // Node closes the responses that it has made itself, and no others.
-      response.on('finish', () => process.nextTick(() => this.#end.closed(exchange)))
-      noteOverlap(this.connections.of(exchange), exchange)
+      response.on('finish', () => process.nextTick(() => this.#handler.closed(exchange)))
+      noteOverlap(this.parser.connectionOf(exchange), exchange)
       const decision = this.#decide(exchange, exchange.arrivedAt)
       if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
       if (!this.#waiting.settle(exchange, decision)) return true
     } catch (error) {
-      this.#failOpen.fail(error)
+      this.#gate.failOpen.fail(error)
     }
     return run()
   }
@@ -266,14 +271,14 @@ export class RequestInterceptor {
   /** All of an upload has come whose permit had ended: what its handler does now needs one again. */
   #onUploadEnd(exchange: Exchange): void {
     const response = exchange.response!
-    let starts = this.#failOpen.isOpen || response.headersSent || response.destroyed
+    let starts = this.#gate.failOpen.isOpen || response.headersSent || response.destroyed
     if (!starts) {
       try {
-        response.on('close', () => this.#end.closed(exchange))
-        noteOverlap(this.connections.of(exchange), exchange)
-        starts = this.#waiting.settle(exchange, this.#gate.decideAgain(exchange))
+        response.on('close', () => this.#handler.closed(exchange))
+        noteOverlap(this.parser.connectionOf(exchange), exchange)
+        starts = this.#waiting.settle(exchange, this.#gate.ask(exchange, exchange.arrivedAt))
       } catch (error) {
-        this.#failOpen.fail(error)
+        this.#gate.failOpen.fail(error)
         starts = true
       }
     }

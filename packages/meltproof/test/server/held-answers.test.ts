@@ -81,7 +81,7 @@ describe('an answer that is put off', () => {
     await eventually('it is shed', () => house.door.stats().shed.full === 1)
     client.socket.end()
     await eventually('its end is seen', () =>
-      [...house.door.connections.open].some(({ socket }) => socket.readableEnded),
+      [...house.door.parser.connections].some(({ socket }) => socket.readableEnded),
     )
     house.time.has = true
     assert.equal((await client.answer()).status, 503)
@@ -92,7 +92,7 @@ describe('an answer that is put off', () => {
     const gone = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)
     gone.destroy()
-    await eventually('its connection is closed', () => [...door.connections.open].length === 2)
+    await eventually('its connection is closed', () => [...door.parser.connections].length === 2)
     time.has = true
     const next = (await connect()).get('/')
     assert.equal((await next.answer()).status, 503)

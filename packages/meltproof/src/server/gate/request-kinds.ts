@@ -5,41 +5,29 @@ import { routeOf } from '../../route.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 export class RequestKinds {
-  readonly #known = new KnownKinds()
+  readonly known: KnownKinds = new KnownKinds()
 
   /** The kind of a request that comes to wait. */
   ofWaiting(exchange: Exchange): number {
     if (!exchange.kindCame) {
       exchange.kindCame = true
-      exchange.kind = this.#known.of(exchange.url)
-      this.#known.came(exchange.kind, exchange.arrivedAt)
+      exchange.kind = this.known.of(exchange.url)
+      this.known.came(exchange.kind, exchange.arrivedAt)
     }
     return exchange.kind
   }
 
   /** The kind it counts as in service. With its method: to read an order takes other work than to place one. */
   inService(exchange: Exchange): number {
-    const kind = this.#known.of(exchange.url)
+    const kind = this.known.of(exchange.url)
     if (exchange.kind < 0) exchange.kind = kind
     const method = String(exchange.request.method ?? '')
-    return ((this.#known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
-  }
-
-  /** The kind of a request that is only a head yet. */
-  ofHead(url: string): number {
-    return this.#known.of(url)
-  }
-
-  /** The head that {@link ofHead} was asked about last is turned away. */
-  cameAsHead(kind: number, nowMs: number): void {
-    this.#known.came(kind, nowMs)
+    return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
   }
 
   /** `standing`: the service is overloaded. Paths that are not found become no kinds. */
   answered({ request, response, kind, url }: Exchange, nowMs: number, standing: boolean): void {
-    if (response?.statusCode === NOT_FOUND) this.#known.notFound(kind, url)
-    else this.#known.answered(kind, url, nowMs, standing, routeOf(request))
+    if (response?.statusCode === 404) this.known.notFound(kind, url)
+    else this.known.answered(kind, url, nowMs, standing, routeOf(request))
   }
 }
-
-const NOT_FOUND = 404

@@ -1,17 +1,16 @@
 /**
  * An upload gives its permit back while its client is slow. What its handler does with the body comes after the last byte
- * and needs a permit like any other work; so the end of the body is kept until there is one. Otherwise slow uploads would
- * get past the limit.
+ * and needs a permit like any other work; so the end of the body is kept until there is one.
  */
 import { AsyncResource } from 'node:async_hooks'
+import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
 import { mute } from '../response/late-answer.ts'
 import type { Shedding } from '../shed/shedding.ts'
-import type { ShedReason } from '../../admission/shed-reason.ts'
 
 /**
- * Keeps the end of an upload from whoever reads it. `ask` is called when all has come, with an exchange that asks for a
+ * Keeps the end of an upload from whoever reads it. When all has come, `ask` is called with an exchange that asks for a
  * permit, and whose `resume` gives the end out.
  */
 export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {

@@ -1,48 +1,36 @@
 /**
  * The requests that wait at the gate, each in its place: in the line of its connection (connection/lines.ts), or among
- * those without one, which are requests that came past our parser and the ends of uploads. Carries out what the gate decides
- * about them.
+ * those without one, which came past our parser or are ends of uploads. Carries out what the gate decides about them.
  */
 import type { Decision } from '../../admission/gate.ts'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
-import type { FailOpen } from '../fail-open.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { Shedding } from '../shed/shedding.ts'
-import type { DryRun } from './dry-run.ts'
+import { startShadow } from './dry-run.ts'
 import type { ServerGate } from './server-gate.ts'
 import { shedUploadEnd } from './upload-ends.ts'
+
+export interface WaitingParts {
+  readonly gate: ServerGate
+  readonly lines: Lines
+  readonly shedding: Shedding
+  /** Hands a request that waited on to Node. */
+  readonly handOn: (connection: Connection, exchange: Exchange) => void
+}
 
 export class Waiting {
   /** Those without a place in a line. */
   readonly #others = new Set<Exchange>()
-  readonly #gate: ServerGate
-  readonly #lines: Lines
-  readonly #shedding: Shedding
-  readonly #dryRun: DryRun
-  readonly #failOpen: FailOpen
-  readonly #handOn: (connection: Connection, exchange: Exchange) => void
+  readonly #parts: WaitingParts
 
-  /** `handOn` hands a request that waited on to Node. */
-  constructor(
-    gate: ServerGate,
-    lines: Lines,
-    shedding: Shedding,
-    dryRun: DryRun,
-    failOpen: FailOpen,
-    handOn: (connection: Connection, exchange: Exchange) => void,
-  ) {
-    this.#gate = gate
-    this.#lines = lines
-    this.#shedding = shedding
-    this.#dryRun = dryRun
-    this.#failOpen = failOpen
-    this.#handOn = handOn
+  constructor(parts: WaitingParts) {
+    this.#parts = parts
   }
 
-  /** Sees to a request that has no place in a line, and whose `resume` starts it. True when it starts now. */
+  /** Sees to a request that has no place in a line. True when it starts now. */
   settle(exchange: Exchange, decision: Decision): boolean {
     if (decision === 'wait') this.#others.add(exchange)
     else if (decision !== 'start') this.shedNow(exchange, decision)
@@ -51,32 +39,31 @@ export class Waiting {
 
   /** The gate lets one in that waited. */
   start(exchange: Exchange): void {
-    if (exchange.shadow !== undefined) {
-      this.#dryRun.start(exchange)
-      return
-    }
-    if (exchange.connection?.socket.destroyed) {
+    const { gate } = this.#parts
+    if (exchange.shadow !== undefined) startShadow(exchange, gate)
+    else if (exchange.connection?.socket.destroyed) {
       // Its client has gone, and the news is still to come.
       if (!exchange.again) this.#leave(exchange)
-      this.#gate.drop(exchange)
-      return
+      gate.drop(exchange)
+    } else {
+      gate.permit(exchange, now())
+      this.#leave(exchange)
+      this.startNow(exchange)
     }
-    this.#gate.permit(exchange, now())
-    this.#leave(exchange)
-    this.startNow(exchange)
   }
 
   /** The gate sheds one that waited. */
   shed(exchange: Exchange, reason: ShedReason): void {
+    const { gate, shedding } = this.#parts
     if (exchange.shadow !== undefined) {
-      this.#dryRun.shed(reason)
+      shedding.count(reason, now())
       return
     }
     this.#leave(exchange)
     try {
       this.shedNow(exchange, reason)
     } catch (error) {
-      this.#failOpen.fail(error)
+      gate.failOpen.fail(error)
       this.startNow(exchange)
     }
   }
@@ -85,7 +72,7 @@ export class Waiting {
   startNow(exchange: Exchange): void {
     try {
       if (exchange.resume !== undefined) exchange.resume()
-      else this.#handOn(exchange.connection!, exchange)
+      else this.#parts.handOn(exchange.connection!, exchange)
     } catch (error) {
       process.nextTick(() => {
         throw error
@@ -94,15 +81,16 @@ export class Waiting {
   }
 
   shedNow(exchange: Exchange, reason: ShedReason): void {
-    if (exchange.again) shedUploadEnd(exchange, reason, this.#shedding)
+    const { gate, shedding } = this.#parts
+    if (exchange.again) shedUploadEnd(exchange, reason, shedding)
     // What Node refuses itself is counted as where there is room.
-    else if (!this.#shedding.shed(exchange, reason)) this.#gate.admitted++
+    else if (!shedding.shed(exchange, reason)) gate.admitted++
   }
 
-  /** The response of one without a place in a line is closed. False when it did not wait. */
+  /** The response of a request is closed. False when it did not wait, or waits in a line. */
   gone(exchange: Exchange): boolean {
     if (exchange.resume === undefined || !this.#others.delete(exchange)) return false
-    this.#gate.abandon(exchange)
+    this.#parts.gate.abandon(exchange)
     if (!exchange.again) return true
     // The handler may still wait for the end of its body; without a permit it gets that only when it has answered.
     if (exchange.response!.writableEnded && !exchange.answeredLate) this.startNow(exchange)
@@ -112,18 +100,20 @@ export class Waiting {
 
   /** Takes every request out of the line of a connection, in order. None of them waits at the gate any more. */
   takeLine(connection: Connection): Exchange[] {
+    const { gate, lines } = this.#parts
     const { waiting } = connection
-    const line = this.#lines.takeAll(connection)
-    if (waiting !== undefined) this.#gate.abandon(waiting)
+    const line = lines.takeAll(connection)
+    if (waiting !== undefined) gate.abandon(waiting)
     return line
   }
 
-  /** Answers every request in the line, in order, because an upgrade came behind them that can not wait. */
+  /** Answers every request in the line, in order: an upgrade came behind them, which can not wait. */
   shedLine(connection: Connection): void {
-    this.#shedding.answerOwed(connection)
+    const { gate, shedding } = this.#parts
+    shedding.answerOwed(connection)
     const line = this.takeLine(connection)
-    this.#failOpen.guard(() =>
-      this.#shedding.atOnce(() => {
+    gate.failOpen.guard(() =>
+      shedding.atOnce(() => {
         for (const exchange of line) if (!connection.closing) this.shedNow(exchange, 'upgrade')
         connection.resumeReading()
       }),
@@ -132,19 +122,20 @@ export class Waiting {
 
   /** The gate is not asked any more. */
   startAll(): void {
-    for (const connection of [...this.#lines.connections]) {
+    const { gate, lines } = this.#parts
+    for (const connection of [...lines.connections]) {
       for (const exchange of this.takeLine(connection)) this.startNow(exchange)
       connection.resumeReading()
     }
     for (const exchange of this.#others) {
-      this.#gate.abandon(exchange)
+      gate.abandon(exchange)
       this.startNow(exchange)
     }
     this.#others.clear()
   }
 
   #leave(exchange: Exchange): void {
-    if (exchange.resume === undefined) this.#lines.move(exchange.connection!)
+    if (exchange.resume === undefined) this.#parts.lines.move(exchange.connection!)
     else this.#others.delete(exchange)
   }
 }
