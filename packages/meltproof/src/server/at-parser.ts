@@ -28,7 +28,6 @@ export interface ParserParts {
   readonly waiting: Waiting
   readonly turningAway: TurningAwayTime
   readonly decide: (exchange: Exchange, nowMs: number) => Decision
-  /** Hands a request on to Node. Answers what its parser expects. */
   readonly handOn: (connection: Connection, exchange: Exchange) => number
   readonly onClosed: (exchange: Exchange) => void
 }
@@ -58,7 +57,7 @@ export class AtParser {
 
   onConnection(socket: HttpSocket | undefined): void {
     const { gate, server, turningAway } = this.#parts
-    // Apps emit these events themselves, with whatever they have.
+    // Apps emit these events themselves, with any arguments.
     if (gate.failOpen.isOpen || typeof socket?.on !== 'function' || this.#at(socket) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
@@ -157,10 +156,7 @@ export class AtParser {
     return answer
   }
 
-  /**
-   * A head was parsed and nothing made of it yet. Under a standing queue this is the usual shed: one write, and nothing
-   * allocated for the request. False: the request is made and comes to {@link #onHead}.
-   */
+  /** The usual shed under a standing queue: one write, and no request is made. False: it is made, and comes to onHead. */
   readonly #refuse = (
     connection: Connection,
     rawHeaders: readonly string[],

@@ -3,19 +3,19 @@ import type { ShedReason } from '../admission/shed-reason.ts'
 
 /** Figures of one protected server at this moment. */
 export interface GuardStats {
-  /** Requests in service that hold a permit: their handler runs, and they do not merely flow at their client's pace. */
+  /** Requests in service that hold a permit. */
   readonly inflight: number
   /** Requests in service that take far longer than others of their kind, and go on without a permit. */
   readonly stragglers: number
-  /** Of those in service: whose client has left, or was told that its deadline has passed, while the handler works on. */
+  /** Of those in service: their client has left or was told `504`, and the handler works on. */
   readonly abandoned: number
   /** Requests waiting for a permit. */
   readonly queued: number
   /** How many may be in service at once, as learned so far. */
   readonly limit: number
-  /** Requests admitted since the start; those that Node itself then refuses (400, without a Host) too. */
+  /** Requests admitted since the start. */
   readonly admitted: number
-  /** Requests started without asking, because they are exempt, since the start. */
+  /** Exempt requests since the start. */
   readonly exempt: number
   /** Requests shed since the start, by reason; in a dry run those that would have been. */
   readonly shed: Readonly<Record<ShedReason, number>>

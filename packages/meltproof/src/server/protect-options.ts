@@ -18,7 +18,7 @@ import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './shed/shed-answer.ts'
 import { type Warn, warn } from './warnings.ts'
 
-/** All optional; the defaults are meant for production. Durations end in `Ms`, but for `Retry-After`'s seconds. */
+/** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
   /**
    * Listening sockets that accept connections in parallel, where the platform has `SO_REUSEPORT`; 1 for a single one.
@@ -30,100 +30,81 @@ export interface ProtectOptions {
    * @default [1, 5]
    */
   readonly retryAfterS?: number | readonly [least: number, most: number]
-  /**
-   * Body of a shed answer: text with its content type. Sent to clients that do not prefer HTML.
-   * @default RFC 9457 problem JSON
-   */
+  /** Body of a shed answer, for clients that do not prefer HTML. @default RFC 9457 problem JSON */
   readonly shedBody?: { readonly type: string; readonly text: string }
-  /**
-   * HTML page of a shed answer, for clients that prefer HTML.
-   * @default a short readable page
-   */
+  /** HTML page of a shed answer, for clients that prefer HTML. @default a short readable page */
   readonly shedPage?: string
   /**
-   * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and
-   * everything the handler started under `within()`, outbound calls and bound databases is cancelled; the same when
-   * the client leaves. A request that can not be served in time gets a `503` at once. Callers may wait less long, never
-   * longer ({@link deadlineHeaders}).
+   * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and what the
+   * handler started under `within()`, in outbound calls and bound databases is cancelled; so it is when the client
+   * leaves. A request that can not be served in time gets a `503` at once.
    * @default no deadline
    * @example protect(server, { deadlineMs: 3000 })
    */
   readonly deadlineMs?: number
   /**
-   * Header fields in which callers say how long they will wait; only with `deadlineMs`. An empty list reads none. A
-   * caller is told in that time; its work is cancelled only if it is trusted ({@link trustDeadlinesFrom}).
+   * Header fields in which callers say that they wait less long; only with `deadlineMs`. An empty list reads none.
    * @default x-envoy-expected-rq-timeout-ms (milliseconds) and grpc-timeout
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
-   * Whose {@link deadlineHeaders} also cut what a request may do: everybody's, or those of peers at these addresses and
-   * networks (`10.0.0.0/8`). The address is that of the connection: name a proxy only if it removes or sets these fields.
+   * Whose {@link deadlineHeaders} also cancel the work: everybody's, or those of peers at these addresses and networks
+   * (`10.0.0.0/8`). The address is that of the connection: name a proxy only if it removes or sets these fields.
    * @default false
-   * @example protect(server, { deadlineMs: 3000, trustDeadlinesFrom: ['10.0.0.0/8'] })
    */
   readonly trustDeadlinesFrom?: boolean | readonly string[]
   /**
    * How much a request matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
-   * user, a tenant) whose requests stand or fall together. Undefined: `critical`. Called only about requests that can not
-   * start at once. One that throws or answers nonsense is reported once and counts as `critical`.
+   * user, a tenant) whose requests stand or fall together. Undefined, an exception or nonsense: `critical`. Called only
+   * about requests that can not start at once.
    * @default all are alike
    */
   readonly criticality?: CriticalityOf
   /**
-   * Header field that names the class. Clients can forge it: name one only if something in front of this server removes
-   * it from what comes from outside.
+   * Header field that names the class. Clients can forge it: something in front of this server must remove it from what
+   * comes from outside.
    * @default none is trusted
    */
   readonly criticalityHeader?: string
   /**
-   * Whose request it is. While there is not enough for all, a client that asks for more than an equal share gets no more
-   * than that: `'address'` (of the connection; of IPv6 the first 64 bits), a header field written by a proxy of yours, or
-   * a function of the request. In a field that every proxy appends to, `proxies` says how many of yours there are
-   * (1 unless given): anybody may have made up what stands left of theirs. Not together with `criticality`, which has
-   * keys of its own.
+   * Whose request it is; under overload no client gets more than a fair share. `'address'` (of the connection; of IPv6
+   * the first 64 bits), a header field that a proxy of yours writes, or a function of the request. `proxies`: how many of
+   * yours append to that field. Not together with `criticality`, which has keys of its own.
    * @default it does not matter who asks
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
    */
   readonly clientKey?: ClientKey
   /**
-   * Requests that are never queued or shed: paths (one that ends in `*` covers all below it), or a function of the
-   * request. For health checks and metrics.
+   * Requests that are never queued or shed, such as health checks: paths (one that ends in `*` covers all below it), or
+   * a function of the request.
    * @default none
    */
   readonly exempt?: readonly string[] | ((request: IncomingMessage) => boolean)
   /**
-   * Serves a readiness page at this path, exempt from the gate: 200 also while shedding, 503 while draining, and above
-   * `unreadyAbovePressure` if that is given. The body tells pressure, inflight and queued as JSON.
+   * Path of an exempt readiness page: 200 also while shedding, 503 while draining and above `unreadyAbovePressure`. The
+   * body tells pressure, inflight and queued as JSON.
    * @default none
    */
   readonly readiness?: string | ReadinessOptions
   /**
-   * How long the server goes on accepting and serving after `drain()` while it says that it is not ready, ms; at most half
-   * of the time drain() is given. Balancers need so long to stop sending: probe interval times failures.
+   * How long the server goes on accepting after `drain()`, ms; at most half of the time drain() is given. Balancers need
+   * so long to stop sending: probe interval times failures.
    * @default as long as a request came or ended within the last second, up to 5,000
    * @example protect(server, { readiness: '/ready', drainDelayMs: 8000 }) // probed every 2 s, out after 3 failures
    */
   readonly drainDelayMs?: number
   /**
-   * Say in `Server-Timing` how long an answer took us (`total`, and of that `queue` and `loop`, ms), so that callers can
-   * tell us from the network: to everybody, or to peers at these addresses and networks (`10.0.0.0/8`). It tells a
-   * stranger how busy you are.
+   * Say in `Server-Timing` how long an answer took us (`total`, of that `queue` and `loop`, ms): to everybody, or to peers
+   * at these addresses and networks. It tells a stranger how busy you are.
    * @default false
    */
   readonly serverTiming?: boolean | readonly string[]
-  /**
-   * Decide and count, but start every request: `stats().shed` tells what would have been shed.
-   * @default false
-   */
+  /** Decide and count in `stats().shed`, but start every request. @default false */
   readonly dryRun?: boolean
-  /**
-   * How many may be in service at once, a whole number.
-   * @default learned
-   */
+  /** How many may be in service at once, a whole number. @default learned */
   readonly limit?: number
   /**
-   * Called with each warning (lanes that could not be opened, a failure inside meltproof). May be async; a warning on which
-   * it throws or rejects goes to `process.emitWarning`.
+   * Called with each warning. May be async; a warning on which it throws or rejects goes to `process.emitWarning`.
    * @default process.emitWarning
    */
   readonly onWarning?: (warning: string) => void

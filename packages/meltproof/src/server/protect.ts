@@ -15,7 +15,6 @@ import { heapRoom } from '../signals/heap.ts'
 import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
-import { RequestDeadlines } from './handler/request-deadlines.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { explainShed } from './operate/explanation.ts'
 import { answerReadiness } from './operate/readiness.ts'
@@ -71,15 +70,15 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         isReadiness &&
         ((request, response) => {
           if (!isReadiness(request.url ?? '')) return false
-          answerReadiness(readiness, { draining: draining !== undefined, ...interceptor.stats() }, request, response)
+          answerReadiness(readiness, guard.stats(), request, response)
           return true
         }),
     },
     tuning,
-    deadlines:
+    deadline:
       deadlineMs === undefined
         ? undefined
-        : new RequestDeadlines(deadlineMs, checked.deadlineHeaders, checked.trustDeadlinesFrom),
+        : { limitMs: deadlineMs, headers: checked.deadlineHeaders, trusts: checked.trustDeadlinesFrom },
   })
   const sessions = http2Sessions(server)
   const belowTls = socketsBelowTls(server)

@@ -25,7 +25,7 @@ import { keepUploadEnd } from './gate/upload-ends.ts'
 import { Waiting } from './gate/waiting.ts'
 import type { GuardStats } from './guard.ts'
 import { Handler } from './handler/handler.ts'
-import type { RequestDeadlines } from './handler/request-deadlines.ts'
+import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import type { LastShed } from './operate/explanation.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
@@ -40,7 +40,7 @@ export interface InterceptorOptions {
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
   /** Opens a budget for every request; absent when requests have no deadline. */
-  readonly deadlines?: RequestDeadlines | undefined
+  readonly deadline?: RequestDeadline | undefined
 }
 
 export class RequestInterceptor {
@@ -57,7 +57,7 @@ export class RequestInterceptor {
   #handingOn: Exchange | undefined
 
   constructor(server: Server, options: InterceptorOptions) {
-    const { limiter, answers, onFailure, policy = {}, tuning = GATE_TUNING, deadlines } = options
+    const { limiter, answers, onFailure, policy = {}, tuning = GATE_TUNING, deadline } = options
     const failOpen = new FailOpen({
       stepAside: () => {
         gate.stop()
@@ -80,7 +80,7 @@ export class RequestInterceptor {
         if (!policy.dryRun) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
       },
       onGone: exchange => handler.closed(exchange),
-      answerMs: deadlines && (request => deadlines.answerMs(request)),
+      answerMs: deadline && (request => answerMs(deadline, request)),
     })
     const turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
     const lines = new Lines(server, (connection, exchange) => {
@@ -119,7 +119,7 @@ export class RequestInterceptor {
     const handler = new Handler({
       server,
       policy,
-      deadlines,
+      deadline,
       gate,
       waiting,
       connectionOf: exchange => parser.connectionOf(exchange),
@@ -242,7 +242,7 @@ export class RequestInterceptor {
     response[ASKED] = exchange
     if (exchange.mayRun) {
       response.on('close', this.#onClose)
-      return this.#handler.run(exchange, event, request, response)
+      return this.#handler.run(exchange, event)
     }
     this.#shedding.throughNode(exchange, response)
     return true
@@ -253,7 +253,7 @@ export class RequestInterceptor {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
     response[ASKED] = exchange
-    const run = (): boolean => this.#handler.run(exchange, event, request, response)
+    const run = (): boolean => this.#handler.run(exchange, event)
     try {
       response.on('close', this.#onClose)
       // Node closes the responses that it has made itself, and no others.

@@ -27,14 +27,12 @@ export interface ServerGateParts {
   readonly shed: (exchange: Exchange, reason: ShedReason) => void
   /** An upload is about to lose its permit because its client is slow. */
   readonly onUploadPaused: (exchange: Exchange) => void
-  /** A request is over, and its response will not tell. */
   readonly onGone: (exchange: Exchange) => void
-  /** For how long after its arrival somebody waits for the answer of a request, ms; absent where nobody has a deadline. */
+  /** How long after its arrival the answer of a request is waited for, ms; absent where nobody has a deadline. */
   readonly answerMs: ((request: Exchange['request']) => number) | undefined
 }
 
 export class ServerGate {
-  /** Requests let in, and those that need not ask, since the start. */
   admitted = 0
   exempt = 0
   /** When a connection or a request last came, or a request ended. */
@@ -118,7 +116,6 @@ export class ServerGate {
     return decision
   }
 
-  /** With `start` it has its permit. */
   ask(exchange: Exchange, nowMs: number): Decision {
     if (this.#gate.full) this.permits.makeRoom(nowMs)
     const decision = exchange.again ? this.#gate.offerAgain(exchange, nowMs) : this.#gate.offer(exchange, nowMs)
@@ -133,7 +130,7 @@ export class ServerGate {
     if (!exchange.again) this.admitted++
   }
 
-  /** The gate has let it in, and there is nobody left to serve. */
+  /** The gate has let it in, and its client has gone. */
   drop(exchange: Exchange): void {
     this.#gate.drop(now(), 0, exchange)
   }
@@ -147,15 +144,11 @@ export class ServerGate {
     }
   }
 
-  /** There is time for every head. Asked for every request of a server at rest. */
   get refusesNobody(): boolean {
     return this.#gate.refusesNobody && this.#parts.policy.memoryShort?.() !== true
   }
 
-  /**
-   * The reason to turn a plain request away at its head, before a request is made of it; undefined where the request itself
-   * decides. Then {@link refused} is called, or the request is made and decided on.
-   */
+  /** The reason to turn a plain request away at its head, before a request is made of it; undefined: make it, and ask. */
   refuses({ socket }: Connection, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
@@ -176,12 +169,10 @@ export class ServerGate {
     this.pressure.offered(nowMs)
   }
 
-  /** Sheds every request that waits, and every one that comes, exempt ones aside. */
   close(): void {
     this.#gate.close()
   }
 
-  /** No timer runs any more. */
   stop(): void {
     clearTimeout(this.#timer)
     clearTimeout(this.#lookTimer)

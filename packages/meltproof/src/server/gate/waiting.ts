@@ -17,12 +17,10 @@ export interface WaitingParts {
   readonly gate: ServerGate
   readonly lines: Lines
   readonly shedding: Shedding
-  /** Hands a request that waited on to Node. */
   readonly handOn: (connection: Connection, exchange: Exchange) => void
 }
 
 export class Waiting {
-  /** Those without a place in a line. */
   readonly #others = new Set<Exchange>()
   readonly #parts: WaitingParts
 
@@ -37,7 +35,6 @@ export class Waiting {
     return decision === 'start'
   }
 
-  /** The gate lets one in that waited. */
   start(exchange: Exchange): void {
     const { gate } = this.#parts
     if (exchange.shadow !== undefined) startShadow(exchange, gate)
@@ -52,7 +49,6 @@ export class Waiting {
     }
   }
 
-  /** The gate sheds one that waited. */
   shed(exchange: Exchange, reason: ShedReason): void {
     const { gate, shedding } = this.#parts
     if (exchange.shadow !== undefined) {
@@ -98,7 +94,7 @@ export class Waiting {
     return true
   }
 
-  /** Takes every request out of the line of a connection, in order. None of them waits at the gate any more. */
+  /** Takes every request out of the line of a connection, in order. */
   takeLine(connection: Connection): Exchange[] {
     const { gate, lines } = this.#parts
     const { waiting } = connection
@@ -120,7 +116,6 @@ export class Waiting {
     )
   }
 
-  /** The gate is not asked any more. */
   startAll(): void {
     const { gate, lines } = this.#parts
     for (const connection of [...lines.connections]) {

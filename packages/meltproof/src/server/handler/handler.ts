@@ -1,11 +1,11 @@
 /**
- * The handler of a request: run under a deadline, where requests have one, and with its timeline noted while somebody
- * observes. When it has ended, its permit ends; when its client has gone before, it works on for nobody and keeps it.
+ * Runs the handler of a request, under its deadline and observed where that is asked for. The permit ends with the handler;
+ * when the client has gone before, the handler works on for nobody and keeps it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
-import type { Budget } from '../../deadline/budget.ts'
+import { runWithBudget } from '../../deadline/context.ts'
 import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
 import { shadowHandlerEnded } from '../gate/dry-run.ts'
@@ -16,16 +16,15 @@ import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { observed, publishRecord } from '../response/observed.ts'
 import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
-import type { RequestDeadlines } from './request-deadlines.ts'
+import { openBudget, type RequestDeadline } from './request-deadline.ts'
 
 export interface HandlerParts {
   readonly server: Server
   readonly policy: RequestPolicy
-  readonly deadlines: RequestDeadlines | undefined
+  readonly deadline: RequestDeadline | undefined
   readonly gate: ServerGate
   readonly waiting: Waiting
   readonly connectionOf: (exchange: Exchange) => Connection | undefined
-  /** The server's own `emit`. */
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }
 
@@ -37,23 +36,25 @@ export class Handler {
   }
 
   /** Answers what `emit` answers. Exceptions of the app pass. */
-  run(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const { deadlines, gate, policy } = this.#parts
-    if (exchange.ungated && policy.answers?.(request, response) === true) return true
-    if (deadlines === undefined) return this.#observe(exchange, event, request, response)
-    let budget: Budget
+  run(exchange: Exchange, event: string): boolean {
+    const { deadline, gate, policy } = this.#parts
+    const { request, response } = exchange
+    if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    if (deadline === undefined) return this.#observe(exchange, event)
     try {
-      budget = deadlines.open(exchange, request, response, () => this.#answeredLate(exchange))
+      exchange.budget = openBudget(deadline, exchange, response!, () => this.#answeredLate(exchange))
     } catch (error) {
       gate.failOpen.fail(error)
-      return this.#observe(exchange, event, request, response)
+      return this.#observe(exchange, event)
     }
-    return deadlines.run(budget, () => this.#observe(exchange, event, request, response))
+    return runWithBudget(exchange.budget, () => this.#observe(exchange, event))
   }
 
-  #observe(exchange: Exchange, event: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const { emit } = this.#parts
-    const tells = this.#tellsTiming(request)
+  #observe(exchange: Exchange, event: string): boolean {
+    const { emit, policy } = this.#parts
+    const { request } = exchange
+    const response = exchange.response!
+    const tells = policy.tellsTiming?.(request) === true
     let returned = false
     try {
       const handled =
@@ -65,16 +66,6 @@ export class Handler {
     } finally {
       // Nobody will end the response: its permit ends when the client leaves.
       if (!returned) exchange.threw = true
-    }
-  }
-
-  #tellsTiming(request: IncomingMessage): boolean {
-    const { tellsTiming } = this.#parts.policy
-    if (tellsTiming === undefined) return false
-    try {
-      return tellsTiming(request)
-    } catch {
-      return false // the session of an HTTP/2 client that has gone has no address any more
     }
   }
 
@@ -91,7 +82,6 @@ export class Handler {
     }
   }
 
-  /** The response is closed. */
   closed(exchange: Exchange): void {
     const { connectionOf, gate, server, waiting } = this.#parts
     const nowMs = now()

@@ -1,13 +1,9 @@
 /**
  * Draining, in steps:
  *
- * 1. Balancers learn of it: the server still accepts and serves, but is not ready any more (readiness.ts), and every
- *    HTTP/1 answer is the last one of its connection.
- * 2. The server stops accepting. HTTP/2 clients are told to open no more streams, connections that are idle are closed,
- *    everybody who is in service or waits is served.
- * 3. What has not ended when time is up is shed or cut, upgraded connections as well.
- *
- * The process that has nothing else to do then exits by itself.
+ * 1. Balancers learn of it: the server serves, but is not ready, and every HTTP/1 answer is the last of its connection.
+ * 2. The server stops accepting. Connections that are idle are closed, requests that are in service or wait are served.
+ * 3. When time is up the rest is shed or cut, upgraded connections as well.
  */
 import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
@@ -18,37 +14,26 @@ import { IdleConnections } from '../connection/idle-connections.ts'
 
 export interface Drainable {
   readonly server: Server
-  /** Open HTTP/1 connections. */
   readonly connections: Iterable<Connection>
-  /** Open HTTP/2 sessions: told to take no more streams, and cut with the rest. */
   readonly sessions: ReadonlySet<ServerHttp2Session>
-  /** What neither of these ends: connections given away by 'upgrade' and 'connect', TLS handshakes that hang. */
+  /** What these do not end: upgraded connections, TLS handshakes that hang. */
   readonly sockets: () => Iterable<Duplex>
   /** When a connection or a request last came, or a request ended, ms. */
   readonly activeAt: () => number
-  /** From now on every HTTP/1 answer that begins is the last one of its connection. */
   readonly lastAnswers: () => void
-  /** Sheds whoever waits, and whoever comes. */
   readonly shedRest: () => void
 }
 
-/**
- * How long the server accepts at most after drain(), ms, when the operator has not said how long. Kubernetes, which
- * stops sending at the same time as it sends SIGTERM, has told every node within a few seconds; the usual advice is to
- * go on for 5.
- */
+/** How long the server accepts after drain() at most, ms: Kubernetes has told every node within a few seconds. */
 const ACCEPT_MS = 5000
-/**
- * When nobody has come for so long nobody is taken to be on the way: who has only just finished gets the time to ask again,
- * and a Ctrl-C in front of an idle server is instant, ms.
- */
+/** When no request has come for so long, none is taken to be on the way, ms: Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
-/** How often it is looked whether the next step is due, ms. */
+/** How often to see whether the next step is due, ms. */
 const LOOK_MS = 50
 /** Sheds that are being written when time is up get this long, ms. */
-const LAST_WORDS_MS = 100
+const LAST_SHEDS_MS = 100
 
-/** How long the server goes on accepting at most: half the time, so that the rest is left for who comes last. */
+/** How long the server goes on accepting at most: the other half of the time is for the requests that come last. */
 export function longestDelay(timeoutMs: number): number {
   return timeoutMs / 2
 }
@@ -68,7 +53,6 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   let over = false
   let cut = false
 
-  /** Whatever was noted as idle before `sinceMs` ends, and sessions as soon as their streams have. */
   const closeIdle = (sinceMs: number): void => {
     idle.look(now())
     for (const session of sessions) if (!session.closed) session.close()
@@ -92,13 +76,13 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   const timeIsUp = (): void => {
     close()
     closeIdle(now())
-    // Nothing was cut if idle connections were all there was, and the server says so a moment later.
+    // If there were idle connections only, the server closes a moment later and nothing is cut.
     setImmediate(() => setImmediate(carefully(cutRest)))
   }
   const cutRest = (): void => {
     if (over) return
     cut = true
-    setTimeout(carefully(destroyRest), LAST_WORDS_MS).unref()
+    setTimeout(carefully(destroyRest), LAST_SHEDS_MS).unref()
     drainable.shedRest()
   }
   const destroyRest = (): void => {
@@ -128,9 +112,8 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
 }
 
 /**
- * Runs `act` after a turn of the event loop in which nobody came and that took next to no time, so that what had reached
- * the kernel has been read: a socket destroyed with unread bytes loses a request, a listening one with connections that
- * wait (it accepts one a turn) resets them. A server that has no such turn gets the last of {@link MOST_TURNS}.
+ * Runs `act` after a turn of the event loop in which nothing came: then all that had reached the kernel has been read. A
+ * socket destroyed with unread bytes loses a request; a listening one resets the connections that wait in it.
  */
 function afterReading(activeAt: () => number, act: () => void, turns = MOST_TURNS): void {
   const beganAt = now()
@@ -144,10 +127,10 @@ function afterReading(activeAt: () => number, act: () => void, turns = MOST_TURN
 
 /** A turn of an event loop that had next to nothing to do takes less, ms. */
 const EMPTY_TURN_MS = 0.5
-/** One takes 0.02 ms when there is nothing to do. */
+/** A server without such a turn gets the last of so many. One takes 0.02 ms when there is nothing to do. */
 const MOST_TURNS = 50
 
-/** These run from timers, where an exception (of an app's own close(), say) would end the process. Time goes on. */
+/** These run from timers, where an exception (of an app's own close(), say) would end the process. */
 function carefully(act: () => void): () => void {
   return () => {
     try {

@@ -1,4 +1,3 @@
-/** Pressure as a handler asks for it: of the server that its own request came to. */
 import type { IncomingMessage } from 'node:http'
 import { guardOf } from '../../guard-of.ts'
 import type { Guard } from '../guard.ts'

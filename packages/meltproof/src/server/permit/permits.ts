@@ -1,12 +1,7 @@
 /**
- * The permits of a server: the one place in which a permit is given and ends. It ends once (request/permit.ts): recorded
- * when its request was answered, dropped when its end says nothing about what the service can do.
- *
- * A permit lasts as long as the handler works. Where the client leaves before, or was told that the deadline has passed,
- * the handler works on and keeps it (admission/abandoned.ts).
- *
- * While others wait, permits are taken back early from those who do not need them: answers and uploads that flow at the
- * pace of their client (streaming-responses.ts), and stragglers (admission/stragglers.ts).
+ * The permits of a server: the one place in which they are given and end. A permit lasts as long as the handler works,
+ * also when the client has gone (admission/abandoned.ts). While others wait, it is taken back early from requests that
+ * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../../admission/abandoned.ts'
@@ -24,11 +19,10 @@ import { flows, waitsForBody } from './streaming-responses.ts'
 
 /** Permits that are not needed are looked for this often while somebody waits, ms. */
 export const LOOK_MS = 5
-/** Looking takes no more than this share of the time, */
+/** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
-/** unless it would happen less often than this, ms. */
 const LOOK_MAX_MS = 10
-/** Those who are presumed to have ended are looked for no more often, ms. */
+/** Handlers that are presumed to have ended are looked for no more often, ms. */
 const PRESUME_MS = 10
 
 export interface PermitHooks {
@@ -37,7 +31,6 @@ export interface PermitHooks {
   readonly onUploadPaused: (exchange: Exchange) => void
   /** A request is over, and its response will not tell. */
   readonly onGone: (exchange: Exchange) => void
-  /** For how long the loop has been busy, ever, ms; where it is absent stragglers keep their permits. */
   readonly loopBusyMs: (() => number) | undefined
 }
 
@@ -57,12 +50,10 @@ export class Permits {
     this.#stragglers = new Stragglers(this.#stays, tuning)
   }
 
-  /** How many handlers work on for clients that have left or were told that their deadline has passed. */
   get abandoned(): number {
     return this.#abandoned.count
   }
 
-  /** How many go on without a permit because they take far longer than others of their kind. */
   get stragglers(): number {
     return this.#stragglers.count
   }
@@ -72,7 +63,6 @@ export class Permits {
     return this.#stays.leastMs(kind)
   }
 
-  /** The gate has let it in. */
   give(exchange: Exchange, nowMs: number): void {
     if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
     exchange.holdPermit(nowMs)
@@ -125,14 +115,14 @@ export class Permits {
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
-  /** The connection is another protocol's now: its requests are over, as far as we can ever know. */
+  /** The connection is another protocol's now. */
   dropAllOf(connection: Connection): void {
     const nowMs = now()
     for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)
     for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
   }
 
-  /** Takes permits back that are not needed. Called while somebody waits for one. */
+  /** Takes back permits that are not needed. Called while somebody waits for one. */
   makeRoom(nowMs: number): void {
     this.lookAround(nowMs)
     this.#releaseStragglers(nowMs)
@@ -145,7 +135,7 @@ export class Permits {
     for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#drop(exchange, nowMs)
   }
 
-  /** Ends the permits of requests that merely stream, and of those that ended unseen. */
+  /** Ends the permits of requests that merely flow, and of those that ended unseen. */
   lookAround(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     this.#endPresumed(nowMs)
@@ -182,10 +172,7 @@ export class Permits {
 /** Not the shadow of one whose handler has ended. */
 const handlerRuns = ({ shadow }: Exchange): boolean => shadow === undefined || shadow.tookMs < 0
 
-/**
- * Nobody will tell that it is over: the app has taken the connection from Node (`detachSocket`), or has removed the
- * listeners that would have told.
- */
+/** The app has taken the connection from Node (`detachSocket`), or has removed our listeners. */
 function endedUnseen(exchange: Exchange): boolean {
   const { connection, response, abandoned } = exchange
   if (connection === undefined || response === undefined || abandoned) return false

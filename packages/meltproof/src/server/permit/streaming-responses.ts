@@ -4,7 +4,7 @@ import type { Exchange } from '../request/exchange.ts'
 
 /** An answer flows when it has been under way for so long, ms; one of events from its head on. */
 const FLOW_AFTER_MS = 50
-/** And so does an upload: a body that its client does not send must not keep a permit from those who work. */
+/** And so does an upload, ms. */
 const UPLOAD_AFTER_MS = 20
 
 /**

@@ -5,6 +5,7 @@ import { hashOf } from '../../admission/path-hash.ts'
 import { checkFieldName, checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
 import type { Warn } from '../warnings.ts'
 import { safely } from './operators-function.ts'
+import { addressOf } from './peers.ts'
 
 export type ClientKey =
   | 'address'
@@ -59,14 +60,6 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
 
 /** All requests without a key are of one client. */
 const NOBODY = 0
-
-function addressOf(request: IncomingMessage): string | undefined {
-  try {
-    return request.socket.remoteAddress
-  } catch {
-    return undefined // the session of an HTTP/2 client that has gone
-  }
-}
 
 /** The entry that the outermost of so many proxies has written: each appends its client; clients make up the rest. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {

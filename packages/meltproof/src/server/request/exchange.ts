@@ -12,12 +12,11 @@ export class Exchange extends Permit implements Entry {
   readonly url: string
   /** Undefined when the request was seen only after Node had made a response for it. */
   readonly connection: Connection | undefined
-  /** What llhttp says about the connection after this request; false also when its client has sent its end after it. */
+  /** The connection may be kept after this request: llhttp's word, and false when its client has sent its end. */
   keepAlive: boolean
-  /** Set when Node has made it. */
   response: ServerResponse | undefined
 
-  // The gate's own notes (admission/gate.ts).
+  // Set by admission/.
   arrivedAt: number
   left = false
   line = 0
@@ -26,14 +25,12 @@ export class Exchange extends Permit implements Entry {
   /** It asks for the end of an upload alone (permit/upload-ends.ts). */
   again = false
 
-  // Set by gate/: what the gate is told of the request.
+  // Set by gate/.
   /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
   /** By its path (gate/request-kinds.ts); -1: not asked yet. */
   kind = -1
-  /** {@link kind} has been told that it came. */
   kindCame = false
-  /** The hash of its client, once it was asked for. */
   client: number | undefined
   /** It starts without a permit: it is exempt, or this is a dry run. */
   ungated = false
@@ -43,22 +40,19 @@ export class Exchange extends Permit implements Entry {
   resume: (() => void) | undefined
 
   // Set while the handler runs.
-  /** What the handler works under, where requests have a deadline. */
   budget: Budget | undefined
   /** The client was told that the deadline has passed. */
   answeredLate = false
   threw = false
-  /** Asks for the permit that its handler needs at the end of the upload. */
+  /** Asks for the permit that the handler needs at the end of the upload. */
   uploadEnd: Exchange | undefined
   /** Neighbours among those in service (permit/in-service.ts). */
   startedBefore: Exchange | undefined
   startedAfter: Exchange | undefined
 
   // Set while somebody observes (response/observed.ts).
-  /** How long it may have lain in its socket before it was parsed, ms. */
   lateMs = 0
   times: RequestTimes | undefined
-  /** How response/body-bytes.ts counts; -1 when nothing is known. */
   byteCount = -1
 
   constructor(

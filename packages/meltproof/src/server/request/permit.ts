@@ -1,18 +1,16 @@
 /**
- * The permit of a request: its leave to be in service. It ends once: recorded, when the request was answered, or dropped,
- * when its end says nothing about the service. Only permit/permits.ts changes it.
+ * The permit of a request: its leave to be in service. It ends once. Only permit/permits.ts changes it.
  *
  *     none -> held -> ended
- *     none -> held -> lent -> ended    a straggler goes on, and the place counts as free (admission/stragglers.ts)
+ *     none -> held -> lent -> ended    a straggler goes on, and its place counts as free
  *
  * An exchange is its own permit, so that a request allocates one object and not two.
  */
 import type { Stay } from '../../admission/stays.ts'
 
 export class Permit implements Stay {
-  /** When the permit was given, on the gate's clock. */
   startedAt = 0
-  // Notes of admission/stays.ts.
+  // Set by admission/stays.ts.
   staysSince = 0
   kindNoted = 0
   answeredThen = 0
@@ -39,7 +37,7 @@ export class Permit implements Stay {
     this.#state = 'lent'
   }
 
-  /** Says how the request was in service until now; undefined when its permit has ended, or never began. */
+  /** How the request was in service until now; undefined when its permit has ended, or never began. */
   endPermit(): 'held' | 'lent' | undefined {
     const state = this.#state
     if (state === 'none' || state === 'ended') return undefined

@@ -1,15 +1,12 @@
-/**
- * What the operator says about single requests. A function here that is the operator's own is wrapped
- * (operators-function.ts): none of them throws.
- */
+/** What the operator says about single requests. None of these functions throws (operators-function.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import type { Clients } from './client-key.ts'
 
 export interface RequestPolicy {
-  /** The level of a request (admission/criticality.ts); absent when all are alike. */
+  /** See admission/criticality.ts; absent when all are alike. */
   readonly level?: ((request: IncomingMessage) => number) | undefined
-  /** Tells clients apart, each of which gets no more than a fair share; absent where it does not matter who asks. */
+  /** Absent where it does not matter who asks. */
   readonly clients?: Clients | undefined
   /** Requests that start whatever happens, known by their target alone. */
   readonly exemptUrl?: ((url: string) => boolean) | undefined
@@ -17,14 +14,12 @@ export interface RequestPolicy {
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** The guard's own pages: true when it has answered. Asked about exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
-  /** Whether this client is told how long its answer took us. */
   readonly tellsTiming?: ((request: IncomingMessage) => boolean) | undefined
   /** How long the loop has been busy, ever, ms. Where it is absent, stragglers keep their permits. */
   readonly loopBusyMs?: (() => number) | undefined
-  /** Decide and count, but start every request. */
   readonly dryRun?: boolean
   /** True while the heap is nearly full: every request is shed. */
   readonly memoryShort?: (() => boolean) | undefined
-  /** Keeps account of the time that turning away takes; absent: as it is measured. */
+  /** Absent: as it is measured. */
   readonly turningAway?: TurningAwayTime | undefined
 }

@@ -1,7 +1,4 @@
-/**
- * What a shed needs to know of a request's head, read in one pass over the raw header lines.
- * `request.headers` would build an object of all of them for every request turned away.
- */
+/** What a shed needs to know of a head, in one pass over its lines: `request.headers` would make an object of them all. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
