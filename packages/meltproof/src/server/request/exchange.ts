@@ -22,7 +22,7 @@ export class Exchange extends Permit implements Entry {
   line = 0
   startBy: number = Number.POSITIVE_INFINITY
   among = 0
-  /** It asks for the end of an upload alone (permit/upload-ends.ts). */
+  /** It asks for the end of an upload alone (gate/upload-ends.ts). */
   again = false
 
   // Set by gate/.
@@ -76,7 +76,7 @@ export class Exchange extends Permit implements Entry {
   }
 }
 
-/** Asks at the gate in a dry run, while the handler runs already (permit/dry-run.ts). */
+/** Asks at the gate in a dry run, while the handler runs already (gate/dry-run.ts). */
 export interface ShadowPermit {
   /** How long the handler took, ms; -1 while it runs. */
   tookMs: number
