@@ -43,8 +43,6 @@ export class AtParser {
     this.#parts = parts
   }
 
-  // Connections ---------------------------------------------------------------------------------------------------
-
   connectionOf({ connection, request }: Exchange): Connection | undefined {
     // The socket of an HTTP/2 client that has gone is not to be asked anything.
     if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
@@ -57,7 +55,6 @@ export class AtParser {
 
   onConnection(socket: HttpSocket | undefined): void {
     const { gate, server, turningAway } = this.#parts
-    // Apps emit these events themselves, with any arguments.
     if (gate.failOpen.isOpen || typeof socket?.on !== 'function' || this.#at(socket) !== undefined) return
     try {
       const connection = Connection.attach(socket, this.#onHead, this.#refuse)
@@ -80,7 +77,6 @@ export class AtParser {
     if (connection !== undefined) connection.timedOut = true
   }
 
-  /** The connection is another protocol's from now on. */
   onUpgrade(socket: Duplex | undefined): void {
     if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
     try {
@@ -103,7 +99,6 @@ export class AtParser {
     if (overlapping !== undefined) for (const exchange of [...overlapping]) onClosed(exchange)
   }
 
-  /** This answer is the last one of its connection. */
   makeLast(request: IncomingMessage, response: ServerResponse): void {
     if (request.httpVersionMajor >= 2) return
     const connection = this.#at(request.socket)
@@ -116,8 +111,6 @@ export class AtParser {
       },
     )
   }
-
-  // Requests ------------------------------------------------------------------------------------------------------
 
   /** A head was parsed. Answers what Node's parser expects: 0, or 2 for an upgrade. */
   readonly #onHead = (connection: Connection, request: ParsedRequest, keepAlive: boolean): number => {
@@ -165,7 +158,6 @@ export class AtParser {
   ): boolean => {
     const { gate, shedding } = this.#parts
     if (gate.refusesNobody) return false
-    // Whoever listens to sheds gets their requests, so these are made then.
     if (gate.failOpen.isOpen || !connection.quiet || sheds.hasSubscribers) return false
     try {
       const nowMs = now()
@@ -206,5 +198,4 @@ export function noteOverlap(connection: Connection | undefined, exchange: Exchan
   connection!.overlapping.add(exchange)
 }
 
-/** Node marks a request that asks to change the protocol. */
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }

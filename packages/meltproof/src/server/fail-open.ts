@@ -4,7 +4,6 @@
  */
 export interface FailOpenHooks {
   readonly stepAside: () => void
-  /** Starts every request that waits. */
   readonly startWaiting: () => void
   readonly onFailure: (error: unknown) => void
 }
@@ -23,12 +22,10 @@ export class FailOpen {
     return this.#isOpen
   }
 
-  /** Opens because somebody asked for it. */
   open(): void {
     if (this.#stepAside()) this.#hooks.startWaiting()
   }
 
-  /** Opens because of an error. */
   fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
@@ -37,7 +34,6 @@ export class FailOpen {
     this.#hooks.onFailure(error)
   }
 
-  /** Runs code of ours. */
   guard(act: () => void): void {
     try {
       act()

@@ -110,24 +110,17 @@ export interface ProtectOptions {
   readonly onWarning?: (warning: string) => void
 }
 
-export interface CheckedOptions {
-  readonly lanes: number
+type Defaulted = 'lanes' | 'shedBody' | 'shedPage' | 'deadlineHeaders' | 'exempt' | 'dryRun' | 'onWarning'
+type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'drainDelayMs' | 'limit'
+type Options = Required<ProtectOptions>
+
+export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
+  readonly [Name in Optional]: Options[Name] | undefined
+} & {
   readonly retryAfterS: readonly [number, number]
-  readonly shedBody: { readonly type: string; readonly text: string }
-  readonly shedPage: string
-  readonly deadlineMs: number | undefined
-  readonly deadlineHeaders: readonly DeadlineHeader[]
   readonly trustDeadlinesFrom: FromPeer | undefined
-  readonly criticality: CriticalityOf | undefined
-  readonly criticalityHeader: string | undefined
-  readonly clientKey: ClientKey | undefined
-  readonly exempt: readonly string[] | ((request: IncomingMessage) => boolean)
   readonly readiness: ReadinessOptions | undefined
-  readonly drainDelayMs: number | undefined
   readonly serverTiming: FromPeer | undefined
-  readonly dryRun: boolean
-  readonly limit: number | undefined
-  readonly onWarning: (warning: string) => void
 }
 
 /** A day: longer is not "retry", and no deadline. */

@@ -85,8 +85,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   const guard: Guard = {
     stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
-    pressure: () => interceptor.pressure(),
-    explain: () => explainShed(interceptor.lastShed, now(), dryRun),
+    pressure: () => interceptor.gate.pressure.value(now()),
+    explain: () => explainShed(interceptor.shedding.last, now(), dryRun),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
@@ -98,17 +98,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
             `${longest} ms, so that requests which come last still have time. Give drain() more.`,
         )
       }
-      const { connections, upgraded } = interceptor.parser
-      const drainable = {
-        server,
-        connections,
-        sessions: sessions.open,
-        sockets: () => [...upgraded, ...belowTls.open],
-        activeAt: () => interceptor.activeAt,
-        lastAnswers: () => interceptor.lastAnswers(),
-        shedRest: () => interceptor.shedEverybody(),
-      }
-      draining = drain(drainable, timeoutMs, drainDelayMs)
+      draining = drain(
+        { server, interceptor, sessions: sessions.open, sockets: belowTls.open },
+        timeoutMs,
+        drainDelayMs,
+      )
       return draining
     },
     close: () => {
@@ -128,7 +122,6 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
 const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
-/** The guard that stands at the server already, if any. */
 function checkServer(server: net.Server, options: ProtectOptions | undefined): Guard | undefined {
   if (!isServer(server)) {
     throw new MeltproofError(

@@ -26,7 +26,6 @@ import { Waiting } from './gate/waiting.ts'
 import type { GuardStats } from './guard.ts'
 import { Handler } from './handler/handler.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
-import type { LastShed } from './operate/explanation.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import type { ShedAnswers } from './shed/shed-answer.ts'
@@ -39,14 +38,13 @@ export interface InterceptorOptions {
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
-  /** Opens a budget for every request; absent when requests have no deadline. */
   readonly deadline?: RequestDeadline | undefined
 }
 
 export class RequestInterceptor {
   readonly parser: AtParser
-  readonly #gate: ServerGate
-  readonly #shedding: Shedding
+  readonly gate: ServerGate
+  readonly shedding: Shedding
   readonly #waiting: Waiting
   readonly #handler: Handler
   readonly #interception: Interception
@@ -126,8 +124,8 @@ export class RequestInterceptor {
       emit: (event, request, response) => this.#interception.emit(event, request, response),
     })
     this.parser = parser
-    this.#gate = gate
-    this.#shedding = shedding
+    this.gate = gate
+    this.shedding = shedding
     this.#waiting = waiting
     this.#handler = handler
     this.#turningAway = turningAway
@@ -145,12 +143,10 @@ export class RequestInterceptor {
     })
   }
 
-  // For the guard -------------------------------------------------------------------------------------------------
-
   stats(): Omit<GuardStats, 'lanes' | 'draining' | 'dryRun'> {
-    const { failOpen, permits } = this.#gate
+    const { failOpen, permits } = this.gate
     if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
-    const { inflight, queued, admitted, exempt } = this.#gate
+    const { inflight, queued, admitted, exempt } = this.gate
     return {
       inflight,
       stragglers: permits.stragglers,
@@ -159,54 +155,36 @@ export class RequestInterceptor {
       limit: this.#limit(),
       admitted,
       exempt,
-      shed: { ...this.#shedding.counts },
-      pressure: this.pressure(),
+      shed: { ...this.shedding.counts },
+      pressure: this.gate.pressure.value(now()),
     }
   }
 
   /** 0 when the limiter does not know what it says. */
   #limit(): number {
     try {
-      return this.#gate.limit
+      return this.gate.limit
     } catch {
       return 0
     }
   }
 
-  pressure(): number {
-    return this.#gate.pressure.value(now())
-  }
-
-  get lastShed(): LastShed | undefined {
-    return this.#shedding.last
-  }
-
-  /** When a connection or a request last came, or a request ended. */
-  get activeAt(): number {
-    return this.#gate.activeAt
-  }
-
-  /** From now on every HTTP/1 answer that begins is the last one of its connection. */
   lastAnswers(): void {
-    this.#shedding.leaving = true
+    this.shedding.leaving = true
     for (const connection of this.parser.connections) {
       for (const response of connection.unanswered()) this.parser.makeLast(response.req, response)
     }
   }
 
-  /** Sheds every request that waits and every one that comes, exempt ones aside. */
   shedEverybody(): void {
-    if (this.#gate.failOpen.isOpen) return
-    this.#shedding.putOffNothing()
-    this.#gate.failOpen.guard(() => this.#gate.close())
+    if (this.gate.failOpen.isOpen) return
+    this.shedding.putOffNothing()
+    this.gate.failOpen.guard(() => this.gate.close())
   }
 
-  /** Takes meltproof off the server for good: requests that wait are started. */
   open(): void {
-    this.#gate.failOpen.open()
+    this.gate.failOpen.open()
   }
-
-  // To the handler ------------------------------------------------------------------------------------------------
 
   /** Hands a request on to Node. Exceptions of the app's handler pass, as they do without us. */
   #handOn(connection: Connection, exchange: Exchange, later: boolean): number {
@@ -223,20 +201,18 @@ export class RequestInterceptor {
     }
   }
 
-  // At server.emit('request') -------------------------------------------------------------------------------------
-
   #onRequestEvent(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
     const exchange = this.#handingOn
     if (exchange === undefined || exchange.request !== request) {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
-      if (this.#shedding.leaving) this.parser.makeLast(request, response)
+      if (this.shedding.leaving) this.parser.makeLast(request, response)
       // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-      if (this.#gate.failOpen.isOpen || response[ASKED]) return this.#interception.emit(event, ...args)
+      if (this.gate.failOpen.isOpen || response[ASKED]) return this.#interception.emit(event, ...args)
       return this.#onLateRequest(event, request, response)
     }
-    if (this.#shedding.leaving) this.parser.makeLast(request, response)
+    if (this.shedding.leaving) this.parser.makeLast(request, response)
     this.#handingOn = undefined
     exchange.response = response
     response[ASKED] = exchange
@@ -244,7 +220,7 @@ export class RequestInterceptor {
       response.on('close', this.#onClose)
       return this.#handler.run(exchange, event)
     }
-    this.#shedding.throughNode(exchange, response)
+    this.shedding.throughNode(exchange, response)
     return true
   }
 
@@ -263,7 +239,7 @@ export class RequestInterceptor {
       if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
       if (!this.#waiting.settle(exchange, decision)) return true
     } catch (error) {
-      this.#gate.failOpen.fail(error)
+      this.gate.failOpen.fail(error)
     }
     return run()
   }
@@ -271,14 +247,14 @@ export class RequestInterceptor {
   /** All of an upload has come whose permit had ended: what its handler does now needs one again. */
   #onUploadEnd(exchange: Exchange): void {
     const response = exchange.response!
-    let starts = this.#gate.failOpen.isOpen || response.headersSent || response.destroyed
+    let starts = this.gate.failOpen.isOpen || response.headersSent || response.destroyed
     if (!starts) {
       try {
         response.on('close', () => this.#handler.closed(exchange))
         noteOverlap(this.parser.connectionOf(exchange), exchange)
-        starts = this.#waiting.settle(exchange, this.#gate.ask(exchange, exchange.arrivedAt))
+        starts = this.#waiting.settle(exchange, this.gate.ask(exchange, exchange.arrivedAt))
       } catch (error) {
-        this.#gate.failOpen.fail(error)
+        this.gate.failOpen.fail(error)
         starts = true
       }
     }

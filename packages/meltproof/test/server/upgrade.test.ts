@@ -141,7 +141,7 @@ describe('an upgrade pipelined behind requests that wait', () => {
     for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
     const { upgrade, late } = house.door.stats().shed
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
-    assert.match(explainShed(house.door.lastShed, now(), false), /asked for another protocol, which can not wait/)
+    assert.match(explainShed(house.door.shedding.last, now(), false), /asked for another protocol, which can not wait/)
   })
 })
 

@@ -9,7 +9,6 @@ import { describeHead } from '../request/request-head.ts'
 import type { Shedding } from '../shed/shedding.ts'
 import type { ServerGate } from './server-gate.ts'
 
-/** Notes what the gate decides, and starts the request. */
 export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, shedding: Shedding): Decision {
   const needs = describeHead(exchange.request.rawHeaders)
   if (shedding.refusedByNode(exchange, needs)) gate.admitted++
@@ -29,7 +28,6 @@ export function startShadow(exchange: Exchange, gate: ServerGate): void {
   if (exchange.shadow!.tookMs >= 0) endLater(exchange, gate)
 }
 
-/** The handler of a request with a shadow has ended. */
 export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: ServerGate): void {
   const shadow = exchange.shadow!
   if (shadow.tookMs >= 0) return

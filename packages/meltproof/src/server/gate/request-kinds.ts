@@ -7,7 +7,6 @@ import type { Exchange } from '../request/exchange.ts'
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
-  /** The kind of a request that comes to wait. */
   ofWaiting(exchange: Exchange): number {
     if (!exchange.kindCame) {
       exchange.kindCame = true

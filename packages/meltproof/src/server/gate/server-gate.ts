@@ -22,10 +22,8 @@ export interface ServerGateParts {
   readonly tuning: GateTuning
   readonly policy: RequestPolicy
   readonly failOpen: FailOpen
-  /** A request that waited may start, or is shed. */
   readonly start: (exchange: Exchange) => void
   readonly shed: (exchange: Exchange, reason: ShedReason) => void
-  /** An upload is about to lose its permit because its client is slow. */
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
   /** How long after its arrival the answer of a request is waited for, ms; absent where nobody has a deadline. */
@@ -124,7 +122,6 @@ export class ServerGate {
     return decision
   }
 
-  /** The gate has let it in. */
   permit(exchange: Exchange, nowMs: number): void {
     this.permits.give(exchange, nowMs)
     if (!exchange.again) this.admitted++
@@ -135,7 +132,6 @@ export class ServerGate {
     this.#gate.drop(now(), 0, exchange)
   }
 
-  /** It does not wait any more: its client has gone, or the gate is not asked any more. */
   abandon(exchange: Exchange): void {
     try {
       this.#gate.abandon(exchange, now())

@@ -94,7 +94,6 @@ export class Waiting {
     return true
   }
 
-  /** Takes every request out of the line of a connection, in order. */
   takeLine(connection: Connection): Exchange[] {
     const { gate, lines } = this.#parts
     const { waiting } = connection

@@ -35,7 +35,6 @@ export class Handler {
     this.#parts = parts
   }
 
-  /** Answers what `emit` answers. Exceptions of the app pass. */
   run(exchange: Exchange, event: string): boolean {
     const { deadline, gate, policy } = this.#parts
     const { request, response } = exchange
@@ -97,7 +96,6 @@ export class Handler {
     else this.#abandon(exchange, times)
   }
 
-  /** The client was told that its deadline has passed. */
   #answeredLate(exchange: Exchange): void {
     exchange.answeredLate = true
     if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
@@ -113,7 +111,6 @@ export class Handler {
     failOpen.guard(() => permits.abandon(working, now(), scope, ended))
   }
 
-  /** `answered`: with an answer of its own. */
   #ended(exchange: Exchange, answered: boolean, nowMs: number): void {
     const { gate } = this.#parts
     exchange.budget?.settle()

@@ -16,12 +16,10 @@ import { answerLate } from '../response/late-answer.ts'
 
 export interface RequestDeadline {
   readonly limitMs: number
-  /** Fields in which callers say that they wait less long, and whose also cancel the work. */
   readonly headers: readonly DeadlineHeader[]
   readonly trusts: FromPeer | undefined
 }
 
-/** How long after its arrival the answer of a request is waited for, ms. */
 export function answerMs({ headers, limitMs }: RequestDeadline, request: IncomingMessage): number {
   if (headers.length === 0) return limitMs
   return Math.min(readDeadline(request.headers, headers) ?? Number.POSITIVE_INFINITY, limitMs)

@@ -7,28 +7,24 @@
  */
 import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
 import { now } from '../../clock.ts'
-import { type Connection, sparing } from '../connection/connection.ts'
+import { sparing } from '../connection/connection.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
+import type { RequestInterceptor } from '../request-interceptor.ts'
 
 export interface Drainable {
   readonly server: Server
-  readonly connections: Iterable<Connection>
+  readonly interceptor: RequestInterceptor
   readonly sessions: ReadonlySet<ServerHttp2Session>
-  /** What these do not end: upgraded connections, TLS handshakes that hang. */
-  readonly sockets: () => Iterable<Duplex>
-  /** When a connection or a request last came, or a request ended, ms. */
-  readonly activeAt: () => number
-  readonly lastAnswers: () => void
-  readonly shedRest: () => void
+  /** TLS handshakes that hang end with none of these. */
+  readonly sockets: ReadonlySet<Socket>
 }
 
 /** How long the server accepts after drain() at most, ms: Kubernetes has told every node within a few seconds. */
 const ACCEPT_MS = 5000
 /** When no request has come for so long, none is taken to be on the way, ms: Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
-/** How often to see whether the next step is due, ms. */
 const LOOK_MS = 50
 /** Sheds that are being written when time is up get this long, ms. */
 const LAST_SHEDS_MS = 100
@@ -43,7 +39,9 @@ export function longestDelay(timeoutMs: number): number {
  * @param delayMs how long the server goes on accepting; undefined: as long as requests come, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
-  const { server, connections, sessions, activeAt } = drainable
+  const { server, interceptor, sessions, sockets } = drainable
+  const { connections, upgraded } = interceptor.parser
+  const activeAt = (): number => interceptor.gate.activeAt
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const beganAt = now()
   const acceptMs = Math.min(delayMs ?? ACCEPT_MS, longestDelay(timeoutMs))
@@ -83,13 +81,13 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     if (over) return
     cut = true
     setTimeout(carefully(destroyRest), LAST_SHEDS_MS).unref()
-    drainable.shedRest()
+    interceptor.shedEverybody()
   }
   const destroyRest = (): void => {
     try {
       server.closeAllConnections?.()
       for (const session of sessions) session.destroy()
-      for (const socket of drainable.sockets()) socket.destroy()
+      for (const socket of [...upgraded, ...sockets]) socket.destroy()
     } finally {
       end()
     }
@@ -106,7 +104,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   server.once('close', end)
   // One that never listened has no end to wait for.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
-  carefully(drainable.lastAnswers)()
+  carefully(() => interceptor.lastAnswers())()
   carefully(look)()
   return promise
 }

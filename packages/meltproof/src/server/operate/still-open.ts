@@ -1,7 +1,5 @@
 /** What a server has emitted and not closed: a drain has to end it. */
-import { Server as HttpServer } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
-import { Server as HttpsServer } from 'node:https'
 import type net from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 
@@ -16,17 +14,13 @@ export function socketsBelowTls(server: net.Server): StillOpen<net.Socket> {
 }
 
 export function http2Sessions(server: net.Server): StillOpen<ServerHttp2Session> {
-  const isHttp1 = server instanceof HttpServer || server instanceof HttpsServer
-  return watch(isHttp1 ? undefined : server, 'session')
+  return watch(server, 'session')
 }
 
-function watch<T extends net.Socket | ServerHttp2Session>(
-  server: net.Server | undefined,
-  event: 'connection' | 'session',
-): StillOpen<T> {
+function watch<T extends net.Socket | ServerHttp2Session>(server: net.Server | undefined, event: string): StillOpen<T> {
   const open = new Set<T>()
   const opened = (one: T | undefined): void => {
-    // Apps emit these events themselves, with whatever they have.
+    // Apps emit these events themselves, with any arguments.
     if (typeof one?.on !== 'function') return
     open.add(one)
     one.on('close', () => open.delete(one))

@@ -18,7 +18,6 @@ export class InService {
     this.#last = exchange
   }
 
-  /** It must be in it. */
   delete(exchange: Exchange): void {
     const { startedBefore: before, startedAfter: after } = exchange
     if (before === undefined) this.#first = after

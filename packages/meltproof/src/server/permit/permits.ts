@@ -27,9 +27,7 @@ const PRESUME_MS = 10
 
 export interface PermitHooks {
   readonly onRecorded: (exchange: Exchange, nowMs: number) => void
-  /** An upload whose client is slow loses its permit: its handler must have one again for what comes after. */
   readonly onUploadPaused: (exchange: Exchange) => void
-  /** A request is over, and its response will not tell. */
   readonly onGone: (exchange: Exchange) => void
   readonly loopBusyMs: (() => number) | undefined
 }
@@ -115,7 +113,6 @@ export class Permits {
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
-  /** The connection is another protocol's now. */
   dropAllOf(connection: Connection): void {
     const nowMs = now()
     for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)

@@ -2,9 +2,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Exchange } from '../request/exchange.ts'
 
-/** An answer flows when it has been under way for so long, ms; one of events from its head on. */
+/** An answer and an upload flow when they have been under way for so long, ms; events from their head on. */
 const FLOW_AFTER_MS = 50
-/** And so does an upload, ms. */
 const UPLOAD_AFTER_MS = 20
 
 /**
@@ -18,7 +17,6 @@ export function flows({ request, response, shadow, abandoned }: Exchange, forMs:
   return forMs >= UPLOAD_AFTER_MS && waitsForBody(request)
 }
 
-/** Its handler waits for more of the body. */
 export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
   // HTTP/2 says complete only when all was read.

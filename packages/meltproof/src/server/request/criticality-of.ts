@@ -13,10 +13,7 @@ import { safely } from './operators-function.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
-/**
- * Undefined when all requests are alike.
- * @param header field in lower case whose value is a class. Clients can forge it: only behind a proxy that sets it.
- */
+/** Undefined when all requests are alike. */
 export function criticalityLevels(
   criticality: CriticalityOf | undefined,
   header: string | undefined,

@@ -41,10 +41,8 @@ export class Exchange extends Permit implements Entry {
 
   // Set while the handler runs.
   budget: Budget | undefined
-  /** The client was told that the deadline has passed. */
   answeredLate = false
   threw = false
-  /** Asks for the permit that the handler needs at the end of the upload. */
   uploadEnd: Exchange | undefined
   /** Neighbours among those in service (permit/in-service.ts). */
   startedBefore: Exchange | undefined
@@ -70,7 +68,6 @@ export class Exchange extends Permit implements Entry {
     this.arrivedAt = arrivedAt
   }
 
-  /** Its handler may run. */
   get mayRun(): boolean {
     return this.holdsPermit || this.ungated
   }

@@ -1,7 +1,4 @@
-/**
- * Which URLs are exempt from the gate: exact paths, or everything below one that ends in `*`. Health checks and metrics
- * must be answered whatever happens, or overload looks like an outage. Pure.
- */
+/** Which URLs are exempt from the gate. Pure. */
 
 /**
  * What may lead an application out of the path that a URL begins with, so that nobody becomes exempt by
@@ -24,7 +21,7 @@ const CLIMBS = new RegExp(
   'i',
 )
 
-/** A predicate over request targets as they stand in the request line, query included; undefined for an empty list. */
+/** Exact paths, or everything below one that ends in `*`, whatever the query; undefined for an empty list. */
 export function exemptPaths(paths: readonly string[]): ((url: string) => boolean) | undefined {
   if (paths.length === 0) return undefined
   const exact = new Set(paths.filter(path => !path.endsWith('*')))

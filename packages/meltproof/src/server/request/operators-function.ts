@@ -5,7 +5,6 @@ import { show, showThrown } from '../../options.ts'
 import type { Warn } from '../warnings.ts'
 
 export interface OperatorsFunction<A> {
-  /** The option it was given in. */
   readonly name: string
   readonly call: (request: IncomingMessage) => unknown
   /** What its answer says; undefined for one that makes no sense. */

@@ -17,7 +17,6 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
   let namesHost = false
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const name = lines[i]!
-    // Compare lengths first: most names differ there already.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === 'host') namesHost = true
