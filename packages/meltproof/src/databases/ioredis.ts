@@ -1,14 +1,13 @@
 /** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
-import { markBound, unknownClient } from '../bound-client.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/open-budget.ts'
-import { currentBudget } from '../deadline/context.ts'
+import { currentBudget, openBudget } from '../deadline/context.ts'
+import { Call } from '../outbound/call.ts'
 import { checkOptions } from './bound-options.ts'
-import { recordCall } from './record-call.ts'
 
 export interface BoundRedisOptions {
   /**
-   * How long a command may take, ms; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
+   * How long a command may take. Milliseconds; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
    * XREAD with BLOCK, WAIT) have the budget alone. @default 10_000
    */
   readonly commandMs?: number
@@ -47,10 +46,10 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
     }
     budget.onEnd(reason => command.reject(reason))
     const { host, port, db } = redis.options
-    const record = recordCall('redis', { host, port, database: db }, name)
+    const call = Call.database('redis', { host, port, database: db }, name)
     const over = (error?: unknown): void => {
       budget.settle()
-      record?.end(error)
+      call?.end(error)
     }
     command.promise.then(() => over(), over)
     return original.call(redis, command, stream)

@@ -1,7 +1,7 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { markBound, unknownClient } from '../bound-client.ts'
-import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
+import { type BoundDatabaseOptions, checkOptions } from './bound-options.ts'
 import { BoundPool } from './bound-pool.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
@@ -18,17 +18,17 @@ import { type Connection, isConnection, isPool, type Pool, type PooledConnection
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const checked = checkOptions(options, ['queryMs', 'acquireMs'])
+  const { queryMs, acquireMs } = checkOptions(options, ['queryMs', 'acquireMs'])
   // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
-  if (isPool(core)) boundPool(core, checked)
-  else if (isConnection(core)) boundConnection(core, checked)
+  if (isPool(core)) boundPool(core, queryMs, acquireMs)
+  else if (isConnection(core)) boundConnection(core, queryMs)
   else throw unknownClient('mysql2', 'a pool or connection of the package mysql2 (version 3)', client)
   return client
 }
 
-function boundPool(pool: Pool, options: CheckedOptions): void {
+function boundPool(pool: Pool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
@@ -39,7 +39,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
     const { release } = Object.getPrototypeOf(connection) as PooledConnection
     release.call(connection)
   }
-  const ours = new BoundPool<PooledConnection>(pool, options.acquireMs, {
+  const ours = new BoundPool<PooledConnection>(pool, acquireMs, {
     database: 'MySQL',
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
     size: () => size,
@@ -63,7 +63,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
         return
       }
       out.add(connection)
-      const given = boundConnection(connection, options)
+      const given = boundConnection(connection, queryMs)
       connection.release = given.checkOut(ours, () => giveBack(connection))
       inContext(null, connection)
     })
@@ -72,10 +72,10 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnection(connection: Connection, options: CheckedOptions): MysqlConnection {
+function boundConnection(connection: Connection, queryMs: number): MysqlConnection {
   const known = connections.get(connection)
   if (known !== undefined) return known
-  const made = new MysqlConnection(connection, options.queryMs)
+  const made = new MysqlConnection(connection, queryMs)
   connections.set(connection, made)
   return made
 }

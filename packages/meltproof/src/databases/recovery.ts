@@ -12,7 +12,7 @@ import type { CancellationOutcome } from './cancellations.ts'
 /** How long to wait for each answer, ms. A database looks for interrupts every few milliseconds. */
 const PATIENCE_MS = 2000
 
-export interface RecoveryHooks {
+export interface Recoverable {
   /** As Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
   /** One round trip. Settles when the server has answered or the connection is gone. */
@@ -24,7 +24,7 @@ export interface RecoveryHooks {
 }
 
 export class Recovery {
-  readonly #hooks: RecoveryHooks
+  readonly #connection: Recoverable
   #running: boolean
   #cancelling = false
   #mayStrike = false
@@ -33,20 +33,21 @@ export class Recovery {
   #stopped = false
 
   /** @param running false when no query runs any more and a round trip is all that is missing */
-  constructor(hooks: RecoveryHooks, running: boolean) {
-    this.#hooks = hooks
+  constructor(connection: Recoverable, running: boolean) {
+    this.#connection = connection
     this.#running = running
   }
 
   start(): void {
-    if (!this.#running) this.#probe()
-    else {
-      this.#cancelling = true
-      this.#takeBack = this.#hooks.cancel(outcome => this.#cancelled(outcome))
-      if (this.#takeBack !== undefined) return
-      this.#cancelling = false
-      this.#watch()
+    if (!this.#running) {
+      this.#probe()
+      return
     }
+    this.#cancelling = true
+    this.#takeBack = this.#connection.cancel(outcome => this.#cancelled(outcome))
+    if (this.#takeBack !== undefined) return
+    this.#cancelling = false
+    this.#watch()
   }
 
   /** The server has said that the query is over. */
@@ -69,7 +70,7 @@ export class Recovery {
     this.#mayStrike = outcome !== 'unsent'
     if (outcome === 'unknown') {
       this.stop()
-      this.#hooks.lost()
+      this.#connection.lost()
     } else if (this.#running) this.#watch()
     else this.#advance()
   }
@@ -84,17 +85,17 @@ export class Recovery {
   #probe(): void {
     this.#watch()
     const answered = (): void => this.#recovered()
-    this.#hooks.probe().then(answered, answered)
+    this.#connection.probe().then(answered, answered)
   }
 
   #recovered(): void {
     if (this.#stopped) return
     this.stop()
-    this.#hooks.recovered()
+    this.#connection.recovered()
   }
 
   #watch(): void {
     this.#timer?.cancel()
-    this.#timer = startFairTimer(PATIENCE_MS, () => this.#hooks.lost())
+    this.#timer = startFairTimer(PATIENCE_MS, () => this.#connection.lost())
   }
 }

@@ -1,6 +1,7 @@
-/** Which budget the code that runs now works under. The only file that knows where it is kept. */
+/** Which budget the running code works under, and how one is opened within it. The only file that knows where it is kept. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Budget } from './budget.ts'
+import { Budget, type BudgetOptions } from './budget.ts'
+import { DeadlineExceededError } from './deadline-error.ts'
 
 const storage = new AsyncLocalStorage<Budget>()
 
@@ -12,4 +13,21 @@ export function currentBudget(): Budget | undefined {
 /** Runs `fn`, and whatever it starts, under `budget`. */
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {
   return storage.run(budget, fn)
+}
+
+/** With less than this left nothing is worth starting, ms. */
+const LEAST_MS = 1
+
+/**
+ * A budget of `limitMs` at most within that of the running code, or within `parent` when that is given, also as
+ * undefined. With less than `needsMs` left it is an error instead: a DeadlineExceededError of phase `refused`, or the
+ * reason for which the budget around has ended.
+ */
+export function openBudget(limitMs: number, options: BudgetOptions & { readonly needsMs?: number }): Budget | Error {
+  const parent = 'parent' in options ? options.parent : currentBudget()
+  if (parent?.reason !== undefined) return parent.reason
+  const budget = new Budget(limitMs, { ...options, parent })
+  if (budget.limitMs >= (options.needsMs ?? LEAST_MS)) return budget
+  const facts = { phase: 'refused', limitMs: budget.limitMs, waitedMs: 0, ownStallMs: 0, what: options.what } as const
+  return new DeadlineExceededError(facts)
 }

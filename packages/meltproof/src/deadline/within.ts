@@ -1,8 +1,7 @@
 /** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
 import { invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
-import { currentBudget, runWithBudget } from './context.ts'
-import { openBudget } from './open-budget.ts'
+import { currentBudget, openBudget, runWithBudget } from './context.ts'
 
 /** All optional. */
 export interface WithinOptions {

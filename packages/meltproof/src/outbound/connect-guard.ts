@@ -12,7 +12,7 @@ import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { nextTick } from 'node:process'
 import { setImmediate } from 'node:timers'
-import type { Bounds } from './call.ts'
+import type { Bounds } from './bounds.ts'
 
 /** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
 const CLIENT_SOCKET = 'net.client.socket'

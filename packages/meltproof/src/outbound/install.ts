@@ -1,13 +1,11 @@
 /** Bounds the whole process, or one dispatcher. */
 import { emitWarning } from 'node:process'
-import { markBound, unknownClient } from '../bound-client.ts'
-import { Bounds } from './call.ts'
+import { markBound, unknownClient } from './bound-client.ts'
+import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
-import { aroundGlobalDispatchers, originOfDispatcher } from './global-dispatcher.ts'
-import { dispatchBounded } from './interceptor.ts'
 import { LimitTable, type OutboundOptions } from './limits.ts'
-import { boundNodeHttp } from './node-http.ts'
-import { boundOtherCopies } from './other-copies.ts'
+import { nodeHttp } from './node-http.ts'
+import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
 /** Takes the bounds off again. Calls in flight go on without them. Any number of times. */
@@ -40,10 +38,10 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundOptions =
   const patched = dispatcher as { dispatch?: Dispatch }
   const original = patched?.dispatch
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
-  const dispatch: Dispatch = (options, handler) => original.call(dispatcher, options, handler)
-  const ownOrigin = (): string | undefined => originOfDispatcher(dispatcher)
   if (markBound(dispatcher)) {
-    patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatch, options, handler, ownOrigin)
+    patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
+    // Header fields are added there.
+    if (bounds.limits.tells) undiciRequests.use()
   }
   return dispatcher
 }
@@ -58,6 +56,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   let parts: Uninstall[] = []
   const uninstall = (): void => {
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
+    if (installedBounds() === bounds) setInstalledBounds(undefined)
     bounds.active = false
     for (const part of parts) part()
     parts = []
@@ -67,14 +66,8 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
     warn(error)
   }
   const bounds = new Bounds(limits, failed, onFirst)
-  parts.push(
-    aroundGlobalDispatchers((dispatch, options, handler, ownOrigin) =>
-      dispatchBounded(bounds, dispatch, options, handler, ownOrigin),
-    ),
-    boundOtherCopies(bounds),
-    boundNodeHttp(bounds),
-    guardConnects(bounds),
-  )
+  setInstalledBounds(bounds)
+  parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
   shared[CURRENT] = uninstall
   return uninstall
 }

@@ -1,6 +1,7 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import type { Fields } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
@@ -36,9 +37,6 @@ export interface OutboundOptions extends Partial<CallLimits> {
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
-
-/** Names and values of header fields. */
-export type Fields = readonly (readonly [name: string, value: string])[]
 
 /**
  * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
@@ -79,6 +77,8 @@ const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 /** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
+  /** Whether any origin is told how long we wait. */
+  readonly tells: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
@@ -97,6 +97,7 @@ export class LimitTable {
     }
     if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
     for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
+    this.tells = tellDeadlineTo.length > 0
     this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 

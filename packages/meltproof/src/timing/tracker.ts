@@ -10,7 +10,7 @@ import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../s
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
-import { recordHttpCalls } from './http-calls.ts'
+import { observeHttpCalls } from '../outbound/observe.ts'
 import { latenessMs, RequestTimeline } from './request-timeline.ts'
 import { RequestTimes } from './request-times.ts'
 import { claimedMs } from './server-timing.ts'
@@ -93,7 +93,7 @@ function listen(): void {
   if (unlisten !== undefined) return
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
-  const stopRecording = recordHttpCalls()
+  const stopRecording = observeHttpCalls()
   unlisten = () => {
     stopRecording()
     calls.unsubscribe(onCall)

@@ -335,7 +335,6 @@ describe('install and uninstall', () => {
     'http.client.response.finish',
     'net.client.socket',
     'undici:request:create',
-    'undici:client:beforeConnect',
   ]
 
   test('taking it off puts everything back', async () => {

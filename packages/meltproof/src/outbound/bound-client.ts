@@ -1,6 +1,6 @@
 /** What every bound() shares, whatever its client: a client is recognised by shape, patched in place, and only once. */
-import { MeltproofError } from './errors.ts'
-import { show } from './options.ts'
+import { MeltproofError } from '../errors.ts'
+import { show } from '../options.ts'
 
 const BOUND = Symbol.for('meltproof.bound')
 

@@ -1,9 +1,10 @@
 /**
- * Stands between undici and its caller: tells the call how it gets on, and ends it when a limit passes. Two classes for undici's two generations of handlers; what they share is the base.
+ * Stands between undici and its caller: reports to the call how it gets on, and ends it when a limit passes. Two
+ * classes, because undici has two generations of handlers; the base has what they share.
  */
-import type { Bounds, Carrier, BoundedCall } from './call.ts'
-import type { CallProgress } from './call-phases.ts'
-import type { Fields } from './limits.ts'
+import type { Bounds, Carrier } from './bounds.ts'
+import { Call } from './call.ts'
+import type { CallProgress } from './phases.ts'
 import type {
   CallbackHandler,
   Controller,
@@ -13,63 +14,48 @@ import type {
   Headers,
 } from './undici-types.ts'
 
-type Body = Pick<DispatchOptions, 'body'>
+type Sent = Pick<DispatchOptions, 'body' | 'method'>
 
-/** Starts a call and makes the handler that bounds it; `refusal` when it must not start. */
-export function boundHandler(
+/** Begins a call and makes the handler that carries it. `call.refusal` says when it must not start. */
+export function boundedHandler(
   bounds: Bounds,
   origin: string,
   handler: Handler,
-  options: Body,
+  options: Sent,
   withController: boolean,
-): { readonly bounded: BoundedHandler; readonly refusal: Error | undefined } {
-  const bounded = withController ? new BoundedController(handler, options) : new BoundedCallbacks(handler, options)
-  return { bounded, refusal: bounded.begin(bounds, origin) }
+): BoundedHandler {
+  const Kind = withController ? BoundedController : BoundedCallbacks
+  return new Kind(bounds, origin, handler, options)
 }
 
-/** What both generations have in common. */
 export abstract class BoundedHandler implements Carrier {
+  readonly call: Call | undefined
   protected readonly inner: Handler
-  protected call: BoundedCall | undefined
-  /** Why we gave up before there was a connection; it is told, and what undici says later is not. */
+  /** Why we gave up before there was a connection. The caller has been told; what undici says later is dropped. */
   protected gaveUp: Error | undefined
   /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
 
-  constructor(inner: Handler, { body }: Body) {
+  constructor(bounds: Bounds, origin: string, inner: Handler, { body, method }: Sent) {
     this.inner = inner
     this.#streams = typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
-  }
-
-  begin(bounds: Bounds, origin: string): Error | undefined {
-    const begun = bounds.begin(origin, this)
-    if (begun instanceof Error) return begun
-    this.call = begun
-    return undefined
-  }
-
-  /** Header fields that tell the other side how long we wait. */
-  deadlineFields(): Fields {
-    return this.call?.deadlineFields() ?? []
+    this.call = Call.http(origin, typeof method === 'string' ? method : 'GET', bounds, this)
   }
 
   progress(): CallProgress {
     return { paused: this.paused(), awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
-  /** The call is over. */
-  end(): void {
-    this.call?.end()
-  }
-
   /** Ends a request that is made already and must not start. */
   refuse(error: Error): void {
+    this.call?.end(error)
     this.gaveUp = error
     queueMicrotask(() => this.tell(error))
   }
 
   fail(error: Error): void {
+    this.call?.end(error)
     if (this.abort(error)) return
     this.gaveUp = error
     this.tell(error)
@@ -89,9 +75,8 @@ export abstract class BoundedHandler implements Carrier {
     this.inner.onResponseStarted?.()
   }
 
-  /** The request goes out; whole, unless its body is produced on the way. */
   protected connected(): void {
-    this.call?.connected()
+    this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
   }
 
@@ -117,7 +102,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onHeaders(status: number, headers: readonly unknown[], resume: () => void, text?: string): boolean | undefined {
-    if (status >= 200) this.call?.head(headers)
+    if (status >= 200) this.call?.answered(status, headers)
     const resumed = (): void => {
       this.#paused = false
       resume()
@@ -140,17 +125,17 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onComplete(trailers: unknown): void {
-    this.end()
+    this.call?.end()
     this.inner.onComplete?.(trailers)
   }
 
   onError(error: Error): void {
-    this.end()
+    this.call?.end(error)
     if (this.gaveUp === undefined) this.inner.onError?.(error)
   }
 
   onUpgrade(status: number, headers: unknown, socket: unknown): void {
-    this.end()
+    this.call?.end()
     this.inner.onUpgrade?.(status, headers, socket)
   }
 
@@ -183,7 +168,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onResponseStart(controller: Controller, status: number, headers: Headers, text?: string): void {
-    if (status >= 200) this.call?.head(headers)
+    if (status >= 200) this.call?.answered(status, headers)
     this.inner.onResponseStart?.(controller, status, headers, text)
     if (controller.paused) this.call?.paused()
   }
@@ -195,17 +180,17 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onResponseEnd(controller: Controller, trailers: unknown): void {
-    this.end()
+    this.call?.end()
     this.inner.onResponseEnd?.(controller, trailers)
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
-    this.end()
+    this.call?.end(error)
     if (this.gaveUp === undefined) this.inner.onResponseError?.(controller, error)
   }
 
   onRequestUpgrade(controller: Controller, status: number, headers: Headers, socket: unknown): void {
-    this.end()
+    this.call?.end()
     this.inner.onRequestUpgrade?.(controller, status, headers, socket)
   }
 

@@ -10,8 +10,11 @@
  */
 import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
 
+/** What is being waited for. */
+type Stage = 'connect' | 'first-byte' | 'idle'
+
 /** Which limit passed. */
-export type CallPhase = 'connect' | 'first-byte' | 'idle' | 'drip' | 'total'
+export type CallPhase = Stage | 'drip' | 'total'
 
 export interface CallProgress {
   /** We do not read, so the peer's silence is our doing. */
@@ -26,11 +29,9 @@ export interface CallProgress {
 export type StalledBetween = (fromMs: number, toMs: number) => number
 
 /** Either the limit that passed, or in how many fair milliseconds to ask again. */
-export type CallVerdict =
+export type PhaseCheck =
   | { readonly expired: CallPhase; readonly limitMs: number }
   | { readonly expired: undefined; readonly inMs: number }
-
-type Stage = 'connect' | 'head' | 'body'
 
 export class CallPhases {
   readonly #limits: CallLimits
@@ -62,20 +63,20 @@ export class CallPhases {
 
   connected(nowMs: number): void {
     if (this.#stage !== 'connect') return
-    this.#stage = 'head'
+    this.#stage = 'first-byte'
     this.#lastMs = nowMs
   }
 
   /** The whole request went out: from here it is the peer's turn. */
   sent(nowMs: number): void {
-    if (this.#stage !== 'head') return
+    if (this.#stage !== 'first-byte') return
     this.#sentMs = nowMs
     this.#lastMs = nowMs
   }
 
   /** The head of the answer is here, and may have lain unread since `sinceMs`. */
   head(nowMs: number, eventStream: boolean, sinceMs: number = nowMs): void {
-    this.#stage = 'body'
+    this.#stage = 'idle'
     this.#sentMs = Math.min(this.#sentMs, nowMs)
     this.#headMs = Math.max(sinceMs, this.#sentMs)
     this.#eventStream = eventStream
@@ -98,20 +99,12 @@ export class CallPhases {
 
   /** The earliest time a limit can fall due. */
   nextMs(): number {
-    const limits = this.#limits
-    let next = this.#unlimited() ? Number.POSITIVE_INFINITY : this.#startMs + orNever(limits.totalMs)
-    if (this.#stage === 'connect') next = Math.min(next, this.#startMs + orNever(limits.connectMs))
-    else if (this.#stage === 'head') next = Math.min(next, this.#lastMs + orNever(limits.firstByteMs))
-    else {
-      next = Math.min(next, this.#lastMs + this.#idleMs())
-      if (this.#rated()) next = Math.min(next, this.#windowStartMs + RATE_WINDOW_MS)
-    }
-    return next
+    const rateMs = this.#rated() ? this.#windowStartMs + RATE_WINDOW_MS : Number.POSITIVE_INFINITY
+    return Math.min(this.#startMs + this.#totalMs(), this.#lastMs + this.#stageMs(), rateMs)
   }
 
   /** At `nextMs`: has a limit passed, or was there progress, or a stall of ours? */
-  check(nowMs: number, stalled: StalledBetween, progress: CallProgress): CallVerdict {
-    const { totalMs, connectMs, firstByteMs } = this.#limits
+  check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
     let inMs = Number.POSITIVE_INFINITY
     /** What is left of a limit; true when nothing is. */
     const passed = (sinceMs: number, limitMs: number): boolean => {
@@ -120,40 +113,44 @@ export class CallPhases {
       inMs = Math.min(inMs, leftMs)
       return false
     }
-    if (!this.#unlimited() && passed(this.#startMs, orNever(totalMs))) return expiry('total', totalMs)
-    if (this.#stage === 'connect') {
-      if (passed(this.#startMs, orNever(connectMs))) return expiry('connect', connectMs)
-    } else if (this.#stage === 'head') {
-      if (passed(this.#lastMs, orNever(firstByteMs))) {
-        const { awaitingCaller, sentBytes } = progress
-        if (this.#sentMs < Number.POSITIVE_INFINITY || (!awaitingCaller && sentBytes === this.#sentBytes))
-          return expiry('first-byte', firstByteMs)
-        // We learn only now that the request got on: a whole limit from here.
-        this.#sentBytes = sentBytes
-        this.#lastMs = nowMs
-        passed(nowMs, orNever(firstByteMs))
-      }
-    } else {
-      if (progress.paused) this.paused()
-      const idleMs = this.#idleMs()
-      if (passed(this.#lastMs, idleMs)) {
-        if (!this.#pausedSinceByte) return expiry('idle', idleMs)
-        // Nobody knows when reading went on: a whole limit from here.
-        this.#lastMs = nowMs
-        this.#pausedSinceByte = progress.paused
-        passed(nowMs, idleMs)
-      }
-      if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
-        const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
-        const due = (orNever(this.#limits.minBytesPerSecond) * fairMs) / 1000
-        if (!this.#pausedInWindow && this.#windowBytes < due) return expiry('drip', RATE_WINDOW_MS)
-        this.#windowStartMs = nowMs
-        this.#windowBytes = 0
-        this.#pausedInWindow = progress.paused
-        passed(nowMs, RATE_WINDOW_MS)
-      }
+    const totalMs = this.#totalMs()
+    if (passed(this.#startMs, totalMs)) return { expired: 'total', limitMs: totalMs }
+    const stageMs = this.#stageMs()
+    if (this.#stage === 'idle' && progress.paused) this.paused()
+    if (passed(this.#lastMs, stageMs)) {
+      if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
+      // Nobody knows since when: a whole limit from here.
+      this.#lastMs = nowMs
+      passed(nowMs, stageMs)
+    }
+    if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
+      const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
+      const due = (orNever(this.#limits.minBytesPerSecond) * fairMs) / 1000
+      if (!this.#pausedInWindow && this.#windowBytes < due) return { expired: 'drip', limitMs: RATE_WINDOW_MS }
+      this.#windowStartMs = nowMs
+      this.#windowBytes = 0
+      this.#pausedInWindow = progress.paused
+      passed(nowMs, RATE_WINDOW_MS)
     }
     return { expired: undefined, inMs }
+  }
+
+  /** For how long stalls of ours can have held the call up. */
+  heldUpMs(nowMs: number, stalled: StalledBetween): number {
+    return this.#heldUpMs(this.#startMs, nowMs, stalled)
+  }
+
+  /** The request got on without our being told, or we did not read. */
+  #gotOn({ paused, awaitingCaller, sentBytes }: CallProgress): boolean {
+    if (this.#stage === 'connect') return false
+    if (this.#stage === 'first-byte') {
+      const more = awaitingCaller || sentBytes !== this.#sentBytes
+      this.#sentBytes = sentBytes
+      return more && this.#sentMs === Number.POSITIVE_INFINITY
+    }
+    const waited = this.#pausedSinceByte
+    this.#pausedSinceByte = paused
+    return waited
   }
 
   /** How much of a stretch the peer had. At least half: as with a fair timer, stalls may double a limit and not lift it. */
@@ -162,36 +159,30 @@ export class CallPhases {
     return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
   }
 
-  /** For how long stalls of ours can have held the call up. */
-  heldUpMs(nowMs: number, stalled: StalledBetween): number {
-    return this.#heldUpMs(this.#startMs, nowMs, stalled)
-  }
-
   #heldUpMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const sentMs = Math.min(this.#sentMs, toMs)
     const headMs = Math.max(this.#headMs, fromMs)
     return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
   }
 
-  #idleMs(): number {
-    return orNever(this.#eventStream ? this.#limits.eventStreamIdleMs : this.#limits.idleMs)
+  /** An event stream that has begun ends when its peer or its reader ends it. */
+  #totalMs(): number {
+    return this.#eventStream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
+  }
+
+  #stageMs(): number {
+    const { connectMs, firstByteMs, idleMs, eventStreamIdleMs } = this.#limits
+    if (this.#stage === 'connect') return orNever(connectMs)
+    if (this.#stage === 'first-byte') return orNever(firstByteMs)
+    return orNever(this.#eventStream ? eventStreamIdleMs : idleMs)
   }
 
   /** An event stream may be as slow as it likes. */
   #rated(): boolean {
-    return !this.#eventStream && this.#limits.minBytesPerSecond !== false
-  }
-
-  /** An event stream that has begun ends when its peer or its reader ends it. */
-  #unlimited(): boolean {
-    return this.#eventStream && this.#stage === 'body'
+    return this.#stage === 'idle' && !this.#eventStream && this.#limits.minBytesPerSecond !== false
   }
 }
 
 function orNever(limit: number | false): number {
   return limit === false ? Number.POSITIVE_INFINITY : limit
-}
-
-function expiry(expired: CallPhase, limit: number | false): CallVerdict {
-  return { expired, limitMs: orNever(limit) }
 }

@@ -1,16 +1,14 @@
-/**
- * One call to somebody else, from its begin to its end, when its OutboundRecord is published. All who observe calls
- * write here: HTTP clients (timing/http-calls.ts), and the adapters of databases and caches.
- */
-import { calls } from './channels.ts'
-import { now } from './clock.ts'
-import type { OutboundOutcome, OutboundRecord } from './record.ts'
-import { callBegins, callEnds, type Scope } from './scope.ts'
+/** Writes the record of one call, and publishes it at the call's end. */
+import { calls } from '../channels.ts'
+import { now } from '../clock.ts'
+import type { OutboundOutcome, OutboundRecord } from '../record.ts'
+import { callBegins, callEnds, type Scope } from '../scope.ts'
+import { type Headers, headerOf } from './headers.ts'
 
 /** A shorter wait for a connection is not a queue, ms. */
 const NO_QUEUE_MS = 0.5
 
-export class RecordedCall implements OutboundRecord {
+export class CallRecord implements OutboundRecord {
   readonly kind: OutboundRecord['kind']
   readonly peer: string
   readonly operation: string
@@ -26,7 +24,7 @@ export class RecordedCall implements OutboundRecord {
   firstByteAtMs: number | undefined = undefined
   endedAtMs = 0
   serverTiming: string | undefined = undefined
-  #over = false
+  #whole = false
 
   constructor(kind: OutboundRecord['kind'], peer: string, operation: string) {
     this.kind = kind
@@ -34,30 +32,27 @@ export class RecordedCall implements OutboundRecord {
     this.operation = operation
   }
 
-  /** It goes out. Until now it waited for a connection to be made, for its turn on one, or for its own caller. */
-  sent(waitedFor: 'connection' | 'turn' | 'caller'): void {
+  connected(made: boolean, whole: boolean): void {
+    this.#whole = whole
     this.sentAtMs = now()
     const waitedMs = this.sentAtMs - this.startedAtMs
-    this.connectMs = waitedFor === 'connection' ? waitedMs : 0
-    if (waitedFor === 'turn' && waitedMs > NO_QUEUE_MS) this.queuedMs = waitedMs
+    this.connectMs = made ? waitedMs : 0
+    this.queuedMs = made || waitedMs <= NO_QUEUE_MS ? 0 : waitedMs
   }
 
-  /** The last of its body went out, unless the answer came before. */
-  bodySent(): void {
-    if (this.firstByteAtMs === undefined) this.sentAtMs = now()
+  /** A request that was whole when it got its connection left at once; we may be told of that much later. */
+  sent(): void {
+    if (this.firstByteAtMs === undefined && !this.#whole) this.sentAtMs = now()
   }
 
-  /** The head of an HTTP answer is here. */
-  answered(status: number | undefined, serverTiming: string | undefined): void {
+  answered(status: number | undefined, headers: Headers): void {
+    if (this.firstByteAtMs !== undefined) return
     this.firstByteAtMs = now()
     this.status = status
-    this.serverTiming = serverTiming
+    this.serverTiming = headerOf(headers, 'server-timing')
   }
 
-  /** It is over for the caller. Any number of times. */
-  end(error?: unknown): void {
-    if (this.#over) return
-    this.#over = true
+  end(error: unknown): void {
     callEnds(this.scope)
     this.endedAtMs = now()
     this.outcome = outcomeOf(error)

@@ -1,0 +1,11 @@
+/** Has every HTTP call recorded that this process makes, whether or not it is bounded. */
+import { nodeHttp } from './node-http.ts'
+import { undiciProgress, undiciRequests } from './undici.ts'
+
+/** Records calls until the returned function is called. */
+export function observeHttpCalls(): () => void {
+  const parts = [undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
+  return () => {
+    for (const stop of parts) stop()
+  }
+}
