@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       signals: VOCABULARY,
       timing: [...VOCABULARY, 'signals', 'outbound'],
       adapters: VOCABULARY,
-      observe: [...VOCABULARY, 'timing'],
+      observe: [...VOCABULARY, 'signals', 'timing'],
       deadline: [...VOCABULARY, 'signals'],
       outbound: [...VOCABULARY, 'signals', 'deadline'],
       databases: [...VOCABULARY, 'deadline', 'outbound'],

@@ -19,8 +19,8 @@ export class BoundClient extends BoundConnection<PgClient> {
   readonly #query: Query
   /** Not sent yet, and not in pg's own queue, from which nothing can be taken out again. */
   #line: Entry[] = []
-  /** Until the server is done with them, whether or not somebody still waits. */
-  readonly #sent = new Set<Entry>()
+  /** Until the server is done with it, whether or not somebody still waits. */
+  #running: Entry | undefined
 
   constructor(client: PgClient, queryMs: number) {
     super({ name: 'PostgreSQL', kind: 'pg', where: client.connectionParameters ?? {} }, queryMs)
@@ -50,7 +50,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     pending.budget?.onEnd(reason => {
       this.endedEarly(reason)
       this.#tell(entry, reason)
-      if (this.#sent.has(entry)) this.#recoverIfAllLate()
+      if (this.#running === entry) this.recover(true)
       else this.#line = this.#line.filter(other => other !== entry)
     })
     this.sendWaiting()
@@ -74,27 +74,26 @@ export class BoundClient extends BoundConnection<PgClient> {
     return config
   }
 
+  /** One at a time, also in pg's pipeline mode: a cancel hits whichever is running. */
   protected sendWaiting(): boolean {
-    while (this.#line.length > 0 && this.recovery === undefined && this.discarded === undefined) {
-      if (this.#sent.size > 0 && (this.#client.pipeline !== true || this.#someLate())) break
-      const entry = this.#line.shift()!
-      this.#sent.add(entry)
-      entry.pending.call?.connected(false, true)
-      entry.submit().then(
-        result => this.#ended(entry, undefined, result),
-        error => this.#ended(entry, error),
-      )
-    }
-    return this.#sent.size === 0
+    if (this.#running !== undefined) return false
+    if (this.#line.length === 0 || this.recovery !== undefined || this.discarded !== undefined) return true
+    const entry = this.#line.shift()!
+    this.#running = entry
+    entry.pending.call?.connected(false, true)
+    entry.submit().then(
+      result => this.#ended(entry, undefined, result),
+      error => this.#ended(entry, error),
+    )
+    return false
   }
 
   /** The server is done with it. */
   #ended(entry: Entry, error: Error | undefined, result?: unknown): void {
-    this.#sent.delete(entry)
+    this.#running = undefined
     this.#tell(entry, error, result)
     if (this.discarded !== undefined) return
-    if (this.recovery === undefined) this.#recoverIfAllLate()
-    else if (this.#sent.size === 0) this.recovery.queryEnded()
+    this.recovery?.queryEnded()
     this.goOn()
   }
 
@@ -103,20 +102,8 @@ export class BoundClient extends BoundConnection<PgClient> {
     if (pending.end(error)) nextTick(done, error, result)
   }
 
-  #someLate(): boolean {
-    for (const { pending } of this.#sent) if (pending.over) return true
-    return false
-  }
-
-  /** Only when all of a pipeline are late: a cancel hits whichever is running. */
-  #recoverIfAllLate(): void {
-    if (this.recovery !== undefined || this.discarded !== undefined || this.#sent.size === 0) return
-    for (const { pending } of this.#sent) if (!pending.over) return
-    this.recover(true)
-  }
-
   protected cancellation(): Cancellation | undefined {
-    return this.#sent.size === 0 ? undefined : pgCancellation(this.#client)
+    return this.#running === undefined ? undefined : pgCancellation(this.#client)
   }
 
   async probe(): Promise<unknown> {
@@ -128,7 +115,8 @@ export class BoundClient extends BoundConnection<PgClient> {
   }
 
   protected close(error: Error): void {
-    for (const entry of [...this.#sent, ...this.#line]) this.#tell(entry, error)
+    if (this.#running !== undefined) this.#tell(this.#running, error)
+    for (const entry of this.#line) this.#tell(entry, error)
     this.#line = []
     // One of a pool is ended by its release; ended here, the pool would not know.
     if (this.pool === undefined) Promise.resolve(this.#client.end()).catch(() => {})

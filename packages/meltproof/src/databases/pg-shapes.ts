@@ -26,7 +26,6 @@ export interface PgClient {
   on(event: 'error', listener: () => void): unknown
   removeListener(event: 'error', listener: () => void): unknown
   release?: Release
-  readonly pipeline?: boolean
   readonly connectionParameters?: Whereabouts
   readonly connection?: PgConnection
   getTransactionStatus?: () => string | null

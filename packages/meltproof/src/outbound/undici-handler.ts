@@ -1,6 +1,6 @@
 /**
- * Stands between undici and its caller: reports to the call how it gets on, and ends it when a limit passes. Two
- * classes, because undici has two generations of handlers; the base has what they share.
+ * Stands between undici and its caller: reports to the call how it gets on, and ends it when a limit passes. undici has
+ * two generations of handlers, so there are two classes.
  */
 import type { Bounds, Carrier } from './bounds.ts'
 import { Call } from './call.ts'
@@ -31,11 +31,14 @@ export function boundedHandler(
 export abstract class BoundedHandler implements Carrier {
   readonly call: Call | undefined
   protected readonly inner: Handler
-  /** Why we gave up before there was a connection. The caller has been told; what undici says later is dropped. */
-  protected gaveUp: Error | undefined
+  protected paused = false
   /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
+  /** Ends what undici has started. */
+  #abort: ((error: Error) => void) | undefined
+  /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
+  #gaveUp: Error | undefined
 
   constructor(bounds: Bounds, origin: string, inner: Handler, { body, method }: Sent) {
     this.inner = inner
@@ -44,21 +47,23 @@ export abstract class BoundedHandler implements Carrier {
   }
 
   progress(): CallProgress {
-    return { paused: this.paused(), awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+    return { paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
   /** Ends a request that is made already and must not start. */
   refuse(error: Error): void {
     this.call?.end(error)
-    this.gaveUp = error
+    this.#gaveUp = error
     queueMicrotask(() => this.tell(error))
   }
 
   fail(error: Error): void {
     this.call?.end(error)
-    if (this.abort(error)) return
-    this.gaveUp = error
-    this.tell(error)
+    if (this.#abort !== undefined) this.#abort(error)
+    else {
+      this.#gaveUp = error
+      this.tell(error)
+    }
   }
 
   onBodySent(chunk: unknown): void {
@@ -75,52 +80,53 @@ export abstract class BoundedHandler implements Carrier {
     this.inner.onResponseStarted?.()
   }
 
-  protected connected(): void {
+  /** undici has a connection; false when we have given up. */
+  protected started(abort: (error: Error) => void): boolean {
+    if (this.#gaveUp !== undefined) {
+      abort(this.#gaveUp)
+      return false
+    }
+    this.#abort = abort
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
+    return true
   }
 
-  /** Ends what undici has started; false when it has not started. */
-  protected abstract abort(error: Error): boolean
+  protected note(paused: boolean): void {
+    this.paused = paused
+    if (paused) this.call?.paused()
+  }
+
+  protected failed(error: Error): boolean {
+    this.call?.end(error)
+    return this.#gaveUp === undefined
+  }
+
   protected abstract tell(error: Error): void
-  protected abstract paused(): boolean
 }
 
 /** For a handler of undici 5 to 7. */
 class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
-  #abort: ((reason?: Error) => void) | undefined
-  #paused = false
-
   onConnect(abort: (reason?: Error) => void, context?: unknown): void {
-    if (this.gaveUp !== undefined) {
-      abort(this.gaveUp)
-      return
-    }
-    this.#abort = abort
-    this.connected()
-    this.inner.onConnect?.(abort, context)
+    if (this.started(abort)) this.inner.onConnect?.(abort, context)
   }
 
   onHeaders(status: number, headers: readonly unknown[], resume: () => void, text?: string): boolean | undefined {
     if (status >= 200) this.call?.answered(status, headers)
     const resumed = (): void => {
-      this.#paused = false
+      this.paused = false
       resume()
     }
-    return this.#note(this.inner.onHeaders?.(status, headers, resumed, text))
+    // `false` asks undici to read no more until it is told to resume.
+    const flows = this.inner.onHeaders?.(status, headers, resumed, text)
+    if (flows === false) this.note(true)
+    return flows
   }
 
   onData(chunk: Uint8Array): boolean | undefined {
     this.call?.chunk(chunk.length)
-    return this.#note(this.inner.onData?.(chunk))
-  }
-
-  /** `false` asks undici to read no more until it is told to resume. */
-  #note(flows: boolean | undefined): boolean | undefined {
-    if (flows === false) {
-      this.#paused = true
-      this.call?.paused()
-    }
+    const flows = this.inner.onData?.(chunk)
+    if (flows === false) this.note(true)
     return flows
   }
 
@@ -130,8 +136,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onError(error: Error): void {
-    this.call?.end(error)
-    if (this.gaveUp === undefined) this.inner.onError?.(error)
+    if (this.failed(error)) this.inner.onError?.(error)
   }
 
   onUpgrade(status: number, headers: unknown, socket: unknown): void {
@@ -139,17 +144,8 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
     this.inner.onUpgrade?.(status, headers, socket)
   }
 
-  protected abort(error: Error): boolean {
-    this.#abort?.(error)
-    return this.#abort !== undefined
-  }
-
   protected tell(error: Error): void {
     this.inner.onError?.(error)
-  }
-
-  protected paused(): boolean {
-    return this.#paused
   }
 }
 
@@ -158,25 +154,20 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   #controller: Controller | undefined
 
   onRequestStart(controller: Controller, context?: unknown): void {
-    if (this.gaveUp !== undefined) {
-      controller.abort(this.gaveUp)
-      return
-    }
     this.#controller = controller
-    this.connected()
-    this.inner.onRequestStart?.(controller, context)
+    if (this.started(error => controller.abort(error))) this.inner.onRequestStart?.(controller, context)
   }
 
   onResponseStart(controller: Controller, status: number, headers: Headers, text?: string): void {
     if (status >= 200) this.call?.answered(status, headers)
     this.inner.onResponseStart?.(controller, status, headers, text)
-    if (controller.paused) this.call?.paused()
+    this.note(controller.paused)
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
     this.call?.chunk(chunk.length)
     this.inner.onResponseData?.(controller, chunk)
-    if (controller.paused) this.call?.paused()
+    this.note(controller.paused)
   }
 
   onResponseEnd(controller: Controller, trailers: unknown): void {
@@ -185,8 +176,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
-    this.call?.end(error)
-    if (this.gaveUp === undefined) this.inner.onResponseError?.(controller, error)
+    if (this.failed(error)) this.inner.onResponseError?.(controller, error)
   }
 
   onRequestUpgrade(controller: Controller, status: number, headers: Headers, socket: unknown): void {
@@ -194,16 +184,11 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
     this.inner.onRequestUpgrade?.(controller, status, headers, socket)
   }
 
-  protected abort(error: Error): boolean {
-    this.#controller?.abort(error)
-    return this.#controller !== undefined
+  override progress(): CallProgress {
+    return { ...super.progress(), paused: this.#controller?.paused === true }
   }
 
   protected tell(error: Error): void {
     this.inner.onResponseError?.(null, error)
-  }
-
-  protected paused(): boolean {
-    return this.#controller?.paused ?? false
   }
 }

@@ -1,11 +1,13 @@
 /**
  * What is noted of a request while it is under way and somebody observes: a few points in time, and its calls. Small,
- * for every request has one; what becomes of it is written at the end (request-timeline.ts). It is also what the calls of
- * the request know it by, possibly long after it is over. Pure.
+ * for every request has one; request-timeline.ts makes its record of it at the end. Pure.
  */
 import type { Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import { RequestTimeline } from './request-timeline.ts'
+import type { Interval } from './intervals.ts'
+
+/** Calls of one request that are told apart; the time of later ones is the handler's. */
+const MOST_CALLS = 256
 
 export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
@@ -21,10 +23,10 @@ export class RequestTimes implements Scope {
   answeredAtMs: number = Number.NaN
   openCalls = 0
   /** Since its first call. */
-  #timeline: RequestTimeline | undefined = undefined
-  #ended = false
+  calls: CallTimes | undefined = undefined
+  ended = false
 
-  constructor(arrivedAtMs: number, startedAtMs: number, lateMs: number) {
+  constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
     this.arrivedAtMs = arrivedAtMs
     this.startedAtMs = startedAtMs
     this.lateMs = lateMs
@@ -32,16 +34,24 @@ export class RequestTimes implements Scope {
 
   /** A call of this request's is over. One that outlives its request is not part of it any more. */
   addCall(call: CallTimeline): void {
-    if (this.#ended) return
-    this.#timeline ??= new RequestTimeline(this.arrivedAtMs)
-    this.#timeline.addCall(call)
+    if (this.ended) return
+    this.calls ??= new CallTimes()
+    this.calls.add(call)
   }
+}
 
-  /** It is over: what was noted goes into the timeline of its calls, or into `otherwise()` where it made none. */
-  end(otherwise: () => RequestTimeline): RequestTimeline {
-    this.#ended = true
-    const timeline = this.#timeline ?? otherwise()
-    timeline.take(this)
-    return timeline
+/** When a dependency, and the network, had a call of the request. */
+class CallTimes {
+  count = 0
+  readonly dependency: Interval[] = []
+  readonly network: Interval[] = []
+
+  add({ sentAtMs, dependencyMs, connectMs, shares: { networkMs } }: CallTimeline): void {
+    if (++this.count > MOST_CALLS) return
+    const hadItUntilMs = sentAtMs + dependencyMs.best
+    this.dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
+    if (networkMs === 0) return
+    this.network.push({ fromMs: sentAtMs - connectMs, toMs: sentAtMs })
+    this.network.push({ fromMs: hadItUntilMs, toMs: hadItUntilMs + networkMs - connectMs })
   }
 }
