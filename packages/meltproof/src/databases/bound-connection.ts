@@ -11,7 +11,6 @@ import type { BoundPool } from './bound-pool.ts'
 import { type Cancellation, type CancellationOutcome, loneCancellations } from './cancellations.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
 
-/** What somebody waits for. */
 export class PendingQuery {
   readonly budget: Budget | undefined
   readonly call: Call | undefined
@@ -23,7 +22,7 @@ export class PendingQuery {
     this.call = call
   }
 
-  /** It is over for whoever waits: true the first time. */
+  /** True the first time. */
   end(error: unknown): boolean {
     if (this.over) return false
     this.over = true
@@ -33,7 +32,6 @@ export class PendingQuery {
   }
 }
 
-/** What queries a connection has, for messages and records. */
 export interface Database {
   readonly name: string
   readonly kind: OutboundRecord['kind']
@@ -67,10 +65,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected abstract mayBeInTransaction(): boolean
   /** Sends what waits; true when nothing is under way then. */
   protected abstract sendWaiting(): boolean
-  /** Rejects whatever it was to run, and lets go of what it holds. */
   protected abstract close(error: Error): void
 
-  /** Begins a query, or says what it is refused with. */
   protected beginQuery(): PendingQuery | Error {
     if (this.discarded !== undefined) return this.discardedError(this.discarded)
     const { name, kind, where } = this.#database
@@ -80,16 +76,14 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     return budget
   }
 
-  /** A query ended before its time. */
   protected endedEarly(reason: Error): void {
     this.reason = reason
     this.pool?.line.ended(reason)
   }
 
-  /** @param running false when no query runs any more and a round trip is all that is missing */
-  protected recover(running: boolean): void {
-    this.recovery = new Recovery(this, running)
-    this.recovery.start()
+  protected recover(): void {
+    this.recovery = new Recovery(this)
+    void this.recovery.afterQuery()
   }
 
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined {
@@ -119,7 +113,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
     // The app's own rollback may have been refused for want of time.
     this.reason = undefined
-    this.recover(false)
+    this.recovery = new Recovery(this)
+    void this.recovery.afterRoundTrip()
   }
 
   protected discardedError(cause: Error): MeltproofError {
@@ -132,7 +127,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     )
   }
 
-  /** Never uses it again. */
   #discard(reason: Error): void {
     this.discarded = reason
     this.recovery?.stop()
@@ -141,10 +135,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.released) this.giveBack(reason)
   }
 
-  /**
-   * The pool gives it out; `giveBack` is the pool's own release. Returns the release for its user, which is false from
-   * the second time on.
-   */
+  /** The pool gives it out. Returns its release, which is false from the second time on. */
   checkOut(pool: BoundPool<Connection>, giveBack?: (error?: unknown) => void): (error?: unknown) => boolean {
     this.pool = pool
     this.#giveBack = giveBack
@@ -158,7 +149,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
   }
 
-  /** Its user is done with it. The pool gets it when the server is, too. */
   protected release(_error?: unknown): void {
     if (this.reason === undefined || this.discarded !== undefined) {
       this.giveBack(this.discarded)

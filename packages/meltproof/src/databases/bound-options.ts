@@ -1,4 +1,6 @@
-/** The options of every bound() of a database or cache: declared, defaulted and checked in one place. Pure. */
+/**
+ * The options of every bound() of a database or cache. Throws a MeltproofError for unknown ones and bad values. Pure.
+ */
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 
 /** Options of `bound()` for a database. A budget that has less left shrinks them. */
@@ -11,10 +13,8 @@ export interface BoundDatabaseOptions {
 
 /** As the total of an outbound call (outbound/limits.ts), ms. */
 const DEFAULT_MS = 10_000
-/** A day. */
 const MOST_MS = 86_400_000
 
-/** Fills in defaults; throws a MeltproofError for any other name, and for a value out of range. */
 export function checkOptions<Name extends string>(options: object, names: readonly Name[]): Record<Name, number> {
   const what = 'bound(client, options)'
   if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)

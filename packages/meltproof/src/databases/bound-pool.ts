@@ -8,9 +8,9 @@ import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { Turns } from './turns.ts'
 
 /**
- * How much of a pool may be replaced at once. A connection that is given up leaves a query at the server that may run on,
- * and the connection made in its place is one more: a pool that replaced all of them every few seconds would soon have
- * a hundred queries at work that nobody waits for.
+ * How much of a pool may be replaced at once. A connection that is given up leaves a query at the server that may run
+ * on: a pool that replaced all of them every few seconds would soon have a hundred queries at work that nobody waits
+ * for.
  */
 const REPLACED_SHARE = 0.25
 /** For how long one counts as being replaced, ms: until the new one is at work and the old query is likely over. */
@@ -20,7 +20,6 @@ export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
   /** How many connections the pool may have. */
   size(): number
-  /** How many wait in the pool's own line. */
   waiting(): number
 }
 
@@ -40,14 +39,13 @@ export class BoundPool<Connection> {
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
   }
 
-  /** Calls once: with a connection, or with why there is none. */
   acquire(called: (error: Error | undefined, connection?: Connection) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (budget instanceof Budget) this.line.wait(budget, called)
     else nextTick(called, budget)
   }
 
-  /** Calls `replace` now or when it may. Returns a function that takes the wish back. */
+  /** Calls `replace` now or in its turn. Returns what takes the wish back. */
   askToReplace(replace: () => void): () => boolean {
     return this.#replacements.take(done => {
       startFairTimer(REPLACING_MS, done)

@@ -1,13 +1,11 @@
 /**
- * The line in front of a pool, for those who have a deadline. A pool serves first come, first served: once its line is
- * longer than the deadlines allow, each connection goes to the one with the least time left, and no query ends in time.
- * So once a deadline has passed, the newest goes first until the line is empty. Who gets a connection is decided when
- * it comes.
+ * The line in front of a pool. A pool serves first come, first served: once its line is longer than the deadlines
+ * allow, each connection goes to the one with the least time left, and no query ends in time. So once a deadline has
+ * passed, the newest goes first until the line is empty. Who gets a connection is decided when it comes.
  */
 import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 
-/** What the line needs of a pool. */
 export interface ConnectionSource<Connection> {
   /** How many connections may be out at once. */
   limit(): number
@@ -23,7 +21,6 @@ interface Waiter<Connection> {
 
 export class ConnectionLine<Connection> {
   readonly #source: ConnectionSource<Connection>
-  /** The oldest first. */
   readonly #waiters: Waiter<Connection>[] = []
   #newestFirst = false
   /** Connections asked of the pool that have not come yet. */
@@ -41,7 +38,6 @@ export class ConnectionLine<Connection> {
     return Math.max(0, this.#waiters.length - this.#asked)
   }
 
-  /** Calls once: with a connection, or with why there is none. */
   wait(budget: Budget, called: Waiter<Connection>['called']): void {
     const waiter: Waiter<Connection> = { budget, called }
     this.#waiters.push(waiter)

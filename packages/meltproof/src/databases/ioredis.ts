@@ -7,19 +7,18 @@ import { checkOptions } from './bound-options.ts'
 
 export interface BoundRedisOptions {
   /**
-   * How long a command may take. Milliseconds; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
-   * XREAD with BLOCK, WAIT) have the budget alone. @default 10_000
+   * How long a command may take. Milliseconds. A budget shrinks it; commands that wait on purpose (BLPOP, XREAD with
+   * BLOCK, WAIT) have the budget alone. @default 10_000
    */
   readonly commandMs?: number
 }
 
 /**
  * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
- * client is not connected, gets a deadline: `commandMs`, or what is left of the budget it runs in, whichever is less.
- * When it passes, its promise rejects with a DeadlineExceededError; the late answer is read and dropped in its turn.
- * Redis cannot take a command back: one that was sent may still be executed.
+ * client is not connected, gets a deadline: `commandMs`, or what is left of its budget. When it passes, its promise
+ * rejects with a DeadlineExceededError, and the late answer is dropped. One that was sent may still be executed.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
   const { commandMs } = checkOptions(options, ['commandMs'])

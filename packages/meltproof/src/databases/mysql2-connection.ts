@@ -84,7 +84,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     // One of them tells of its answer, the other of a connection that is gone.
     late.once?.('end', ended)
     late.onResult = ended
-    this.recover(true)
+    this.recover()
   }
 
   protected cancellation(): Cancellation | undefined {

@@ -8,14 +8,11 @@ import { type Connection, isConnection, isPool, type Pool, type PooledConnection
 
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
- * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs
- * in, whichever is less. When it passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`,
- * and the connection is used again when the server has said that the query is over. The same when the budget ends early
- * because the client has left.
+ * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it
+ * passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`, and the connection is used again
+ * when the server is done. Queries without a callback (streams of rows) are left alone.
  *
- * Queries without a callback (streams of rows) run at the reader's pace and are left alone.
- *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
   const { queryMs, acquireMs } = checkOptions(options, ['queryMs', 'acquireMs'])
@@ -55,7 +52,7 @@ function boundPool(pool: Pool, queryMs: number, acquireMs: number): void {
     if (out.delete(connection)) ours.line.free()
   }
   pool.getConnection = callback => {
-    // The pool calls back in the context of the caller that released a connection, and so under its budget.
+    // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection) => {
       if (error || connection === undefined) {

@@ -1,12 +1,10 @@
 /**
  * PostgreSQL's cancel request: a connection of its own that carries the backend's process and its secret, and that the
- * server closes without an answer (PostgreSQL documentation, chapter Frontend/Backend Protocol). pg makes it, so it is
- * encrypted when the client's connection is.
+ * server closes without an answer. pg makes it, so it is encrypted when the client's connection is.
  */
 import type { Cancellation } from './cancellations.ts'
 import type { PgClient, PgConnection } from './pg-shapes.ts'
 
-/** The cancellation of whatever this client is running; undefined when it has no backend to cancel. */
 export function pgCancellation(client: PgClient): Cancellation | undefined {
   const { host = 'localhost', port = 5432, ssl, sslNegotiation, processID, secretKey, connection } = client
   if (typeof processID !== 'number' || typeof secretKey !== 'number') return undefined

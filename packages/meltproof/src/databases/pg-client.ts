@@ -50,7 +50,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     pending.budget?.onEnd(reason => {
       this.endedEarly(reason)
       this.#tell(entry, reason)
-      if (this.#running === entry) this.recover(true)
+      if (this.#running === entry) this.recover()
       else this.#line = this.#line.filter(other => other !== entry)
     })
     this.sendWaiting()

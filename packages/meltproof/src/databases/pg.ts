@@ -10,13 +10,11 @@ import { type Callback, isClient, isPool, type PgClient, type PgPool } from './p
 
 /**
  * Bounds a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
- * deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs in, whichever is less. When it passes, the
- * caller gets a DeadlineExceededError at once, the server a cancel request, and the connection is used again when the
- * server has said that the query is over. The same when the budget ends early because the client has left.
+ * deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it passes, the caller gets a
+ * DeadlineExceededError at once, the server a cancel request, and the connection is used again when the server is done.
+ * Cursors and streams run at their reader's pace and get no deadline.
  *
- * Cursors and streams (pg-cursor, pg-query-stream, pg-copy-streams) run at the reader's pace and get no deadline.
- *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
  */
 export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
   const { queryMs, acquireMs } = checkOptions(options, ['queryMs', 'acquireMs'])
@@ -57,7 +55,7 @@ function boundPool(pool: PgPool, queryMs: number, acquireMs: number): void {
       done(undefined, client, client.release)
     })
   }
-  // The pool calls back in the context of the caller that released a connection, and so under its budget.
+  // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => callbackOrPromise(callback, acquire)
 }
 

@@ -1,16 +1,14 @@
-/** Which budget the running code works under, and how one is opened within it. The only file that knows where it is kept. */
+/** Which budget the running code works under, and how one is opened within it. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Budget, type BudgetOptions } from './budget.ts'
 import { DeadlineExceededError } from './deadline-error.ts'
 
 const storage = new AsyncLocalStorage<Budget>()
 
-/** The innermost budget that was opened around the running code, if any. */
 export function currentBudget(): Budget | undefined {
   return storage.getStore()
 }
 
-/** Runs `fn`, and whatever it starts, under `budget`. */
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {
   return storage.run(budget, fn)
 }
@@ -19,9 +17,9 @@ export function runWithBudget<R>(budget: Budget, fn: () => R): R {
 const LEAST_MS = 1
 
 /**
- * A budget of `limitMs` at most within that of the running code, or within `parent` when that is given, also as
- * undefined. With less than `needsMs` left it is an error instead: a DeadlineExceededError of phase `refused`, or the
- * reason for which the budget around has ended.
+ * A budget of `limitMs` at most, within that of the running code, or within `parent` when that is given (also
+ * undefined). An error when less than `needsMs` is left: the reason of a budget that has ended, or a
+ * DeadlineExceededError of phase `refused`.
  */
 export function openBudget(limitMs: number, options: BudgetOptions & { readonly needsMs?: number }): Budget | Error {
   const parent = 'parent' in options ? options.parent : currentBudget()

@@ -5,9 +5,7 @@ import type { Expiry } from './fair-timer.ts'
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
 const WAITED_FOR = {
-  /** Nothing was started: too little was left. */
   refused: 'nothing',
-  /** A callback of within(). */
   work: 'it to finish',
   handler: 'the handler to answer',
   /** Of an HTTP call: name lookup and TLS included. */
@@ -21,7 +19,6 @@ const WAITED_FOR = {
   command: 'the answer to the command',
 } as const
 
-/** What was being waited for. */
 export type DeadlinePhase = keyof typeof WAITED_FOR
 
 export interface DeadlineFacts extends Expiry {
@@ -74,7 +71,6 @@ function describe(facts: DeadlineFacts): string {
   return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(facts)}`
 }
 
-/** Below this a stall is not worth a word, ms. */
 const WORTH_TELLING_MS = 1
 
 function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: DeadlineFacts): string {

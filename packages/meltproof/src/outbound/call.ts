@@ -1,15 +1,18 @@
 /**
- * One call to somebody else, from its begin to its end. Everything that sees calls reports here: the hooks on undici
- * (undici.ts) and node:http (node-http.ts), and the clients of databases. A call has a record while somebody observes
- * calls, and limits where it is bounded; it knows no client.
+ * One call to somebody else. Everything that sees calls reports here: the hooks on undici (undici.ts) and node:http
+ * (node-http.ts), and the clients of databases. While somebody observes calls it is its own record, published at its
+ * end; where it is bounded it has limits (limiter.ts). It knows no client.
  *
  *   begun -> connected -> sent -> answered -> chunks of the body -> ended
  */
 import { calls } from '../channels.ts'
-import type { OutboundRecord } from '../record.ts'
-import type { Bounds, CallLimiter, Carrier } from './bounds.ts'
-import { CallRecord } from './call-record.ts'
-import type { Fields, Headers } from './headers.ts'
+import { now } from '../clock.ts'
+import type { OutboundOutcome, OutboundRecord } from '../record.ts'
+import { callBegins, callEnds, type Scope } from '../scope.ts'
+import type { Bounds } from './bounds.ts'
+import { type Fields, type Headers, headerOf } from './headers.ts'
+import { CallLimiter, type Carrier } from './limiter.ts'
+import { codeOf, outcomeOf, textOf } from './outcome.ts'
 
 /** What a client's configuration says of its server. It must hold no user name and no password. */
 export interface Whereabouts {
@@ -18,18 +21,39 @@ export interface Whereabouts {
   readonly database?: unknown
 }
 
-export class Call {
-  readonly #record: CallRecord | undefined
-  readonly #limiter: CallLimiter | undefined
-  /** Why it must not start. */
-  readonly refusal: Error | undefined
+/** A shorter wait for a connection is not a queue, ms. */
+const NO_QUEUE_MS = 0.5
+
+export class Call implements OutboundRecord {
+  readonly kind: OutboundRecord['kind']
+  readonly peer: string
+  readonly operation: string
+  readonly startedAtMs: number = now()
+  readonly scope: Scope | undefined
+  status: number | undefined = undefined
+  outcome: OutboundOutcome = 'answered'
+  errorCode: string | undefined = undefined
+  phase: string | undefined = undefined
+  queuedMs = 0
+  connectMs: number | undefined = undefined
+  sentAtMs: number | undefined = undefined
+  firstByteAtMs: number | undefined = undefined
+  endedAtMs = 0
+  serverTiming: string | undefined = undefined
+  readonly #observed = calls.hasSubscribers
+  #limiter: CallLimiter | undefined = undefined
+  #refusal: Error | undefined = undefined
+  #whole = false
   #ended = false
 
-  /** Begins a call; undefined when nobody observes it and nothing bounds it. `carrier` carries what is bounded. */
+  /** Begins an HTTP call; undefined when nobody observes it and nothing bounds it. */
   static http(origin: string, method: string, bounds: Bounds | undefined, carrier?: Carrier): Call | undefined {
-    const limiter = carrier && bounds?.begin(origin, carrier)
-    if (limiter === undefined && !calls.hasSubscribers) return undefined
-    return new Call('http', origin, method, limiter)
+    const limits = carrier && bounds?.enter(origin)
+    if (limits === undefined && !calls.hasSubscribers) return undefined
+    const call = new Call('http', origin, method)
+    if (limits instanceof Error) call.#refusal = limits
+    else if (limits !== undefined) call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
+    return call
   }
 
   /** Begins a query or command; undefined while nobody observes calls. */
@@ -37,10 +61,16 @@ export class Call {
     return calls.hasSubscribers ? new Call(kind, peerOf(where), operation) : undefined
   }
 
-  constructor(kind: OutboundRecord['kind'], peer: string, operation: string, limiter?: CallLimiter | Error) {
-    this.#record = calls.hasSubscribers ? new CallRecord(kind, peer, operation) : undefined
-    if (limiter instanceof Error) this.refusal = limiter
-    else this.#limiter = limiter
+  private constructor(kind: OutboundRecord['kind'], peer: string, operation: string) {
+    this.kind = kind
+    this.peer = peer
+    this.operation = operation
+    this.scope = this.#observed ? callBegins() : undefined
+  }
+
+  /** Why it must not start. */
+  get refusal(): Error | undefined {
+    return this.#refusal
   }
 
   /**
@@ -49,28 +79,34 @@ export class Call {
    * @param whole nothing of the request is still to come from the caller
    */
   connected(made: boolean, whole: boolean): void {
-    this.#record?.connected(made, whole)
     this.#limiter?.connected()
+    if (!this.#observed) return
+    this.#whole = whole
+    this.sentAtMs = now()
+    const waitedMs = this.sentAtMs - this.startedAtMs
+    this.connectMs = made ? waitedMs : 0
+    this.queuedMs = made || waitedMs <= NO_QUEUE_MS ? 0 : waitedMs
   }
 
-  /** The last of the request went out. */
+  /** The last of the request went out. One that was whole left at once, and we may be told much later. */
   sent(): void {
-    this.#record?.sent()
     this.#limiter?.sent()
+    if (this.#observed && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
   }
 
-  /** The head of an HTTP answer is here. */
   answered(status: number | undefined, headers: Headers): void {
-    this.#record?.answered(status, headers)
     this.#limiter?.answered(headers)
+    if (!this.#observed || this.firstByteAtMs !== undefined) return
+    this.firstByteAtMs = now()
+    this.status = status
+    this.serverTiming = headerOf(headers, 'server-timing')
   }
 
-  /** A part of the body is here. */
   chunk(bytes: number): void {
     this.#limiter?.chunk(bytes)
   }
 
-  /** We asked the other side to wait. */
+  /** We do not read on for now. */
   paused(): void {
     this.#limiter?.paused()
   }
@@ -84,7 +120,14 @@ export class Call {
     if (this.#ended) return
     this.#ended = true
     this.#limiter?.end()
-    this.#record?.end(error)
+    if (!this.#observed) return
+    callEnds(this.scope)
+    this.endedAtMs = now()
+    this.outcome = outcomeOf(error)
+    this.errorCode = codeOf(error)
+    this.phase = textOf(error, 'phase')
+    if (this.outcome === 'answered') this.firstByteAtMs ??= this.endedAtMs
+    calls.publish(this)
   }
 
   /** Header fields that tell the other side how long we wait. */

@@ -3,7 +3,6 @@
 /** Parsed, or raw (name, value, name, value; strings, or Buffers from undici), which costs less. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
-/** Names and values of header fields. */
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 /** The value of a field whose `name` is in lower case, joined when it is repeated. */
@@ -21,7 +20,6 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return found
 }
 
-/** An event stream is meant to stay open. */
 export function isEventStream(headers: Headers): boolean {
   return headerOf(headers, 'content-type')?.startsWith('text/event-stream') === true
 }

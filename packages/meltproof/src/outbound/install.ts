@@ -8,19 +8,15 @@ import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
-/** Takes the bounds off again. Calls in flight go on without them. Any number of times. */
+/** Takes the bounds off. Calls in flight go on without them. Any number of times. */
 export type Uninstall = () => void
 
 /**
- * Bounds everything the process sends: `fetch` and undici, `node:http` and `node:https` with all that is built on
- * them. Each limit is counted in time our own event loop could turn, so none of them is ever our own stall.
+ * Bounds everything the process sends: `fetch` and undici, `node:http` and `node:https` with all that is built on them.
+ * No limit passes because of a stall of our own event loop. Installing again replaces the limits; any uninstall of the
+ * latest takes everything off.
  *
- * ```js
- * install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
- * ```
- *
- * Installing again replaces the limits; the latest `install` counts, and its uninstall takes everything off.
- *
+ * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
  */
 export function install(limits: OutboundOptions = {}): Uninstall {
@@ -28,10 +24,10 @@ export function install(limits: OutboundOptions = {}): Uninstall {
 }
 
 /**
- * Bounds one dispatcher of undici, in place, and returns it, where you do not want the whole process bounded, or this
- * one otherwise: `bound(new Agent(), { totalMs: 2000 })`. It counts its calls in flight by itself.
+ * Bounds one dispatcher of undici, in place, and returns it. It counts its calls in flight by itself.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits as install() does.
+ * @example bound(new Agent(), { totalMs: 2000 })
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
  */
 export function bound<T extends object>(dispatcher: T, limits: OutboundOptions = {}): T {
   const bounds = new Bounds(new LimitTable(limits), warn)
@@ -40,7 +36,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundOptions =
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
   if (markBound(dispatcher)) {
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
-    // Header fields are added there.
+    // Fields of header are added where requests are made.
     if (bounds.limits.tells) undiciRequests.use()
   }
   return dispatcher
@@ -50,7 +46,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundOptions =
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
-/** `onFirst` is called at the first call that is bounded. */
+/** `onFirst` is called at the first bounded call. */
 export function installLimits(limits: LimitTable, onFirst?: () => void): Uninstall {
   shared[CURRENT]?.()
   let parts: Uninstall[] = []

@@ -25,23 +25,20 @@ export interface CallLimits {
 /** What `install()` takes: limits for every origin, and others for some. */
 export interface OutboundOptions extends Partial<CallLimits> {
   /**
-   * Overrides by origin: `{ 'https://search.internal': { totalMs: 30_000 }, 'https://*.amazonaws.com': {...} }`.
-   * `false` leaves an origin alone. An exact origin beats a wildcard, the longest wildcard beats a shorter one.
+   * Limits of some origins: `https://search.internal`, `https://*.amazonaws.com`; `false` leaves one alone. The most
+   * exact wins.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told, in a header field, how many milliseconds we wait for them: `['http://prices:8080',
-   * 'http://*.svc.cluster.local']`, `['*']` for all. It tells them about the inside of your system. @default none
+   * Origins that are told how long we wait: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. It
+   * shows them the inside of your system. @default none
    */
   readonly tellDeadlineTo?: readonly string[]
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/**
- * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
- * SYNs, which are sent again after 1 s and 2 s more.
- */
+/** 10 s in total, as between systems. connectMs leaves room for two lost SYNs, sent again after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
@@ -74,16 +71,13 @@ const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFligh
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
-/** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
-  /** Whether any origin is told how long we wait. */
   readonly tells: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
-  /** Throws for an unknown option, a value out of range or a malformed origin. */
   constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
@@ -101,12 +95,11 @@ export class LimitTable {
     this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
-  /** The limits of a normalised origin (origin.ts); false when it is left alone. */
   of(origin: string): CallLimits | false {
     return this.#limits.of(origin) ?? this.everywhere
   }
 
-  /** What an origin is told of the time it has; nothing unless the operator said so. */
+  /** What an origin is told of the time it has. */
   deadlineFields(origin: string, leftMs: number): Fields {
     if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {

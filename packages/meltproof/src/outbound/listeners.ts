@@ -1,4 +1,6 @@
-/** Listeners on diagnostics channels that several parts need: subscribed once, for as long as one of them needs them. */
+/**
+ * Listeners on diagnostics channels that several parts need: subscribed once, for as long as one of them needs them.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { installedBounds } from './bounds.ts'
 

@@ -1,17 +1,16 @@
 /**
- * Sees every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built on
- * them, and bounds it. Node publishes each request and each response on diagnostics channels, however early
- * `http.request` was imported.
- *
- * It adds no listener whose presence changes what Node does: 'response', 'error', 'upgrade', 'connect', 'information'.
+ * Sees every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
+ * on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
+ * 'response', 'error', 'upgrade', 'connect', 'information'.
  */
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
-import { type Carrier, installedBounds } from './bounds.ts'
+import { installedBounds } from './bounds.ts'
 import { Call } from './call.ts'
 import { missing } from './headers.ts'
+import type { Carrier } from './limiter.ts'
 import { SharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
@@ -108,7 +107,6 @@ class RequestCarrier implements Carrier {
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
 
-  /** Ends a request that must not start, while its connection is not taken yet. */
   #refuse(error: Error): void {
     this.call?.end(error)
     this.#request.destroy(error)
@@ -165,10 +163,7 @@ class RequestCarrier implements Carrier {
   }
 }
 
-/**
- * Node tells a destroyed request that waits in its agent's queue only once it gets a connection, which may be never.
- * It leaves the queue and is told now.
- */
+/** Node tells a destroyed request that waits in its agent's queue once it gets a connection, which may be never. */
 function tellQueued(request: ClientRequest, error: Error): void {
   const { agent } = request as { agent?: Agent }
   if (request.socket != null || request.closed || agent?.requests === undefined) return

@@ -2,7 +2,6 @@
 import { nodeHttp } from './node-http.ts'
 import { undiciProgress, undiciRequests } from './undici.ts'
 
-/** Records calls until the returned function is called. */
 export function observeHttpCalls(): () => void {
   const parts = [undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {

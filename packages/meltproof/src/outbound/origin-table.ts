@@ -1,6 +1,6 @@
 /**
  * Values by origin: `https://api.example:8443`, `unix:/path`, `https://*.example` for all hosts below one, `*` for
- * every origin. An exact origin beats a wildcard, a longer wildcard beats a shorter one. Pure.
+ * every origin. An exact origin beats a wildcard, a longer wildcard a shorter one. Pure.
  */
 import { invalidOption } from '../options.ts'
 

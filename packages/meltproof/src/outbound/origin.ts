@@ -1,7 +1,7 @@
 /** The origin of a call: what limits are set for and what records name. */
 import type { ClientRequest } from 'node:http'
 
-/** Origins as callers write them, and normalised. */
+/** As callers write them, and normalised. */
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 

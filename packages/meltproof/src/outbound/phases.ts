@@ -1,19 +1,15 @@
 /**
- * Where one call is, and which limit falls due next: connect, then first byte, then the body. Pure.
+ * Where one call is, and which limit falls due next. Pure, and without a timer: the holder keeps one for `nextMs`.
  *
  * A limit gets back the time that stalls of our own event loop can have cost the call, and no more. Until the request
- * is sent, and while a body comes, each step waits for us, so every stall counts. In between only the peer works. If
- * the small stalls of a busy loop counted there too, a limit of 3 s would be one of 3.7 s at 90 % utilisation
- * (`meltlab run timeouts`).
- *
- * There is no timer here: the holder keeps one for `nextMs`, so that a chunk of a body costs a few assignments.
+ * is sent, and while a body comes, each step waits for us, so every stall counts. In between only the peer works: if
+ * the small stalls of a busy loop counted there too, a limit of 3 s would be 3.7 s at 90 % utilisation (`meltlab run
+ * timeouts`).
  */
 import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
 
-/** What is being waited for. */
 type Stage = 'connect' | 'first-byte' | 'idle'
 
-/** Which limit passed. */
 export type CallPhase = Stage | 'drip' | 'total'
 
 export interface CallProgress {
@@ -25,10 +21,8 @@ export interface CallProgress {
   readonly sentBytes: number
 }
 
-/** How long our own event loop was stalled between two points in time, ms. */
 export type StalledBetween = (fromMs: number, toMs: number) => number
 
-/** Either the limit that passed, or in how many fair milliseconds to ask again. */
 export type PhaseCheck =
   | { readonly expired: CallPhase; readonly limitMs: number }
   | { readonly expired: undefined; readonly inMs: number }
@@ -56,7 +50,6 @@ export class CallPhases {
     this.#lastMs = startMs
   }
 
-  /** Bytes of the body that came. */
   get bytesSeen(): number {
     return this.#bytes
   }
@@ -91,19 +84,17 @@ export class CallPhases {
     this.#pausedSinceByte = false
   }
 
-  /** We asked the peer to wait. */
   paused(): void {
     this.#pausedSinceByte = true
     this.#pausedInWindow = true
   }
 
-  /** The earliest time a limit can fall due. */
   nextMs(): number {
     const rateMs = this.#rated() ? this.#windowStartMs + RATE_WINDOW_MS : Number.POSITIVE_INFINITY
     return Math.min(this.#startMs + this.#totalMs(), this.#lastMs + this.#stageMs(), rateMs)
   }
 
-  /** At `nextMs`: has a limit passed, or was there progress, or a stall of ours? */
+  /** Asked at `nextMs`: the limit that passed, or in how many fair milliseconds to ask again. */
   check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
     let inMs = Number.POSITIVE_INFINITY
     /** What is left of a limit; true when nothing is. */
@@ -135,7 +126,6 @@ export class CallPhases {
     return { expired: undefined, inMs }
   }
 
-  /** For how long stalls of ours can have held the call up. */
   heldUpMs(nowMs: number, stalled: StalledBetween): number {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
@@ -153,7 +143,7 @@ export class CallPhases {
     return waited
   }
 
-  /** How much of a stretch the peer had. At least half: as with a fair timer, stalls may double a limit and not lift it. */
+  /** How much of a stretch the peer had; at least half, so stalls may double a limit and not lift it. */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
     return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)

@@ -2,8 +2,9 @@
  * Stands between undici and its caller: reports to the call how it gets on, and ends it when a limit passes. undici has
  * two generations of handlers, so there are two classes.
  */
-import type { Bounds, Carrier } from './bounds.ts'
+import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
+import type { Carrier } from './limiter.ts'
 import type { CallProgress } from './phases.ts'
 import type {
   CallbackHandler,
@@ -35,7 +36,6 @@ export abstract class BoundedHandler implements Carrier {
   /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
-  /** Ends what undici has started. */
   #abort: ((error: Error) => void) | undefined
   /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
   #gaveUp: Error | undefined
@@ -105,7 +105,6 @@ export abstract class BoundedHandler implements Carrier {
   protected abstract tell(error: Error): void
 }
 
-/** For a handler of undici 5 to 7. */
 class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   onConnect(abort: (reason?: Error) => void, context?: unknown): void {
     if (this.started(abort)) this.inner.onConnect?.(abort, context)
@@ -149,7 +148,6 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 }
 
-/** For a handler of undici 7 and later. */
 class BoundedController extends BoundedHandler implements ControllerHandler {
   #controller: Controller | undefined
 

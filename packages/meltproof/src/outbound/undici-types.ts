@@ -1,6 +1,5 @@
 /** The part of undici's dispatcher interface that we use. There are two generations of handlers. */
 
-/** What a dispatcher is asked to send. */
 export interface DispatchOptions {
   readonly origin?: string | URL | undefined
   readonly method?: unknown

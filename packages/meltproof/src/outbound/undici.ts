@@ -1,12 +1,11 @@
 /**
  * Sees every request of `fetch` and undici, and bounds it. There are two ways in:
  *
- * 1. `dispatch`, where a call begins before it waits in a Pool. We replace it in the common base class of the dispatchers
- *    of every undici whose Agent serves, or has served, as the global one: so an app's own Agent, Pool or ProxyAgent of
+ * 1. `dispatch`, where a call begins before it waits in a Pool. We replace it in the base class of the dispatchers of
+ *    every undici whose Agent serves, or has served, as the global one. So an app's own Agent, Pool or ProxyAgent of
  *    that undici is bounded too, and `setGlobalDispatcher` undoes nothing.
- * 2. The channel on which undici publishes each request it makes. A request that did not come through a `dispatch` of
- *    ours is of a copy of undici that never was the global one, or the first of a copy that has just loaded. Our handler
- *    takes the place of the one it was given.
+ * 2. The channel on which undici publishes each request. One that did not come through our `dispatch` is of a copy of
+ *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
  */
 import type { Socket } from 'node:net'
 import { type Bounds, installedBounds } from './bounds.ts'
@@ -45,10 +44,8 @@ const used = new WeakSet<object>()
 /** What `dispatch` is sending: the request that comes into being meanwhile is its. */
 let sending: BoundedHandler | undefined
 
-/** Sees requests when they are made, to bound them. */
 export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:request:create': onCreated })
 
-/** Sees what becomes of them, to observe them. */
 export const undiciProgress: SharedListeners = new SharedListeners({
   'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
     underWay.get(request)?.connected(!used.has(socket), false)
@@ -80,7 +77,7 @@ function onCreated({ request }: RequestMessage): void {
   for (const [name, value] of missing(request.headers, fields)) request.addHeader(name, value)
 }
 
-/** Puts a handler of ours in the place of the request's own; undefined where that can not be done. */
+/** Puts our handler in the place of its own; undefined where that can not be done. */
 function takeOver(request: UndiciRequest, bounds: Bounds): BoundedHandler | undefined {
   adoptGlobals()
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
@@ -100,7 +97,6 @@ function takeOver(request: UndiciRequest, bounds: Bounds): BoundedHandler | unde
 /** Marks options with the handler that bounds them: an Agent hands them on to its Pool, and that to its Client. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
-/** Sends with `dispatch` of `dispatcher`, bounded. */
 export function dispatchBounded(
   bounds: Bounds,
   dispatcher: object,

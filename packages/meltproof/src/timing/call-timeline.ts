@@ -21,13 +21,11 @@ export interface CallFacts {
   readonly sentAtMs: number | undefined
   readonly firstByteAtMs: number | undefined
   readonly endedAtMs: number
-  /** It never got beyond making a connection. */
   readonly failedToConnect: boolean
-  /** Stalls of our loop around that time, in order; one that is still on ends at `endedAtMs`. */
+  /** In order; one that is still on ends at `endedAtMs`. */
   readonly stalls: Intervals
-  /** What the peer claims to have taken, ms. */
   readonly claimedMs: number | undefined
-  /** What this peer usually takes when it takes between `lowMs` and `highMs`, from calls no stall touched; ms. */
+  /** What this peer usually takes when it takes between `lowMs` and `highMs`. */
   readonly usualMs: ((lowMs: number, highMs: number) => number | undefined) | undefined
 }
 
@@ -87,7 +85,6 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   }
 }
 
-/** No connection came about: what was not our stall was spent on the way. */
 function unconnected({ stalls, startedAtMs, endedAtMs }: CallFacts, wallMs: number, queuedMs: number): CallTimeline {
   const tryingMs = wallMs - queuedMs
   const loopMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)

@@ -50,7 +50,6 @@ export class RequestTimeline implements RequestRecord {
   /** Most requests make no call and meet no stall; for them a few subtractions come to the same. */
   #takePlain(times: RequestTimes, endedAtMs: number): void {
     const startedAtMs = Math.min(Math.max(times.startedAtMs, times.arrivedAtMs), endedAtMs)
-    // The handler's first stretch ends here.
     const freeAtMs = Math.min(Math.max(orElse(times.returnedAtMs, startedAtMs), startedAtMs), endedAtMs)
     const receivedAtMs = Math.min(Math.max(orElse(times.receivedAtMs, freeAtMs), freeAtMs), endedAtMs)
     const sendingAtMs = Math.min(Math.max(orElse(times.answeredAtMs, endedAtMs), freeAtMs), endedAtMs)

@@ -1,17 +1,16 @@
 /**
- * What is noted of a request while it is under way and somebody observes: a few points in time, and its calls. Small,
- * for every request has one; request-timeline.ts makes its record of it at the end. Pure.
+ * What is noted of a request while it is under way and somebody observes. request-timeline.ts makes its record of it.
+ * Pure.
  */
 import type { Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import type { Interval } from './intervals.ts'
 
-/** Calls of one request that are told apart; the time of later ones is the handler's. */
+/** Of one request; the time of later ones is the handler's. */
 const MOST_CALLS = 256
 
 export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
-  /** When it left the gate. */
   readonly startedAtMs: number
   /** How long it may have lain in its socket before it arrived. */
   readonly lateMs: number
@@ -22,7 +21,6 @@ export class RequestTimes implements Scope {
   /** When the handler had given its whole answer to Node; NaN before. */
   answeredAtMs: number = Number.NaN
   openCalls = 0
-  /** Since its first call. */
   calls: CallTimes | undefined = undefined
   ended = false
 
@@ -32,7 +30,7 @@ export class RequestTimes implements Scope {
     this.lateMs = lateMs
   }
 
-  /** A call of this request's is over. One that outlives its request is not part of it any more. */
+  /** One that outlives its request is not part of it. */
   addCall(call: CallTimeline): void {
     if (this.ended) return
     this.calls ??= new CallTimes()
@@ -40,7 +38,6 @@ export class RequestTimes implements Scope {
   }
 }
 
-/** When a dependency, and the network, had a call of the request. */
 class CallTimes {
   count = 0
   readonly dependency: Interval[] = []

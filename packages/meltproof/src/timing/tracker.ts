@@ -1,7 +1,4 @@
-/**
- * Takes the requests and calls of this process apart: brings their records and the stall ledger together. Works only
- * while somebody asks, and by itself keeps the ledger's heartbeat going only while a request is pending.
- */
+/** Takes the requests and calls of this process apart, with their records and the stall ledger, while somebody asks. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
@@ -17,7 +14,7 @@ import { UsualTimes } from './usual.ts'
 
 export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => void
 
-/** How far back stalls are looked for that run into the one at hand, ms. */
+/** How far back stalls are looked for that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
 const usual = new UsualTimes()
@@ -27,7 +24,6 @@ let unlisten: (() => void) | undefined
 /** The loop's idle time when the last stall ended: it has turned to something new as soon as that grows. */
 let idleAtStallEndMs = Number.POSITIVE_INFINITY
 
-/** Calls back for each call to a dependency when it is over. */
 export function watchCalls(watcher: CallWatcher): () => void {
   watchers.add(watcher)
   listen()
@@ -37,7 +33,7 @@ export function watchCalls(watcher: CallWatcher): () => void {
   }
 }
 
-/** A request has left the gate whose time somebody will want to know. Pair it with {@link endRequest}. */
+/** A request has left the gate that somebody observes. Pair it with {@link endRequest}. */
 export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimes {
   pending++
   holdCounted()
@@ -45,10 +41,7 @@ export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: n
   return new RequestTimes(arrivedAtMs, startedAtMs, lateMs)
 }
 
-/**
- * It is over: gives its record, in which what it was is still to be filled in. A record that is not `kept` is the next
- * request's as soon as it has been read.
- */
+/** It is over: gives its record, without what it was. One that is not `kept` is the next request's once it is read. */
 export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean): RequestTimeline {
   pending--
   releaseCounted()
@@ -122,7 +115,8 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     sentAtMs,
     firstByteAtMs,
     endedAtMs,
-    failedToConnect: firstByteAtMs === undefined && (record.phase === 'connect' || neverConnected(record.errorCode)),
+    // Databases do not all tell when they have sent.
+    failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
     claimedMs: claimedMs(record.serverTiming),
     usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(keyOf(record), lowMs, highMs),
@@ -130,18 +124,3 @@ function timelineOf(record: OutboundRecord): CallTimeline {
 }
 
 const keyOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`
-
-/** Codes of Node, undici and the database clients for a connection that did not come about. */
-const CONNECT_CODES: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
-function neverConnected(code: string | undefined): boolean {
-  return code !== undefined && CONNECT_CODES.has(code)
-}

@@ -8,6 +8,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { rejection } from '../rejection.ts'
+import { CERTIFICATE } from '../server/tls.fixture.ts'
 import { type CancelProxy, cancelProxy } from './cancel-proxy.ts'
 import { type Running, startPostgres } from './real-servers.ts'
 
@@ -267,6 +268,22 @@ test('a lone client: what comes next waits; when the server does not answer in t
   const refused = await rejection(client.query('select 1'))
   assert.ok(isMeltproofError(refused) && refused.code === 'MELTPROOF_CLIENT_DISCARDED', String(refused))
   await proxy.stop()
+})
+
+test('over TLS a cancel is encrypted, and strikes', async () => {
+  const secure = await startPostgres(CERTIFICATE)
+  const proxy = await cancelProxy(secure.port)
+  const pool = bound(new pg.Pool({ ...config(proxy.port), max: 1, ssl: { rejectUnauthorized: false } }))
+  pool.on('error', () => {})
+  const pid = await pidOf(pool)
+  const startMs = performance.now()
+  await isLate(within(60, () => pool.query('select pg_sleep(30)')))
+  assert.equal(await pidOf(pool), pid)
+  assert.ok(performance.now() - startMs < 1500, 'the server was told at once')
+  assert.equal(proxy.cancels, 0, 'nobody on the way can read it')
+  await pool.end()
+  await proxy.stop()
+  await secure.stop()
 })
 
 test('a cursor or stream waits for the cancel, and has no deadline', async () => {
