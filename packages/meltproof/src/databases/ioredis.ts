@@ -3,14 +3,14 @@ import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
 import { Call } from '../outbound/call.ts'
-import { checkOptions } from './bound-options.ts'
+import { checkLimits } from './limits.ts'
 
-export interface BoundRedisOptions {
+export interface RedisLimits {
   /**
    * How long a command may take. Milliseconds. A budget shrinks it; commands that wait on purpose (BLPOP, XREAD with
    * BLOCK, WAIT) have the budget alone. @default 10_000
    */
-  readonly commandMs?: number
+  readonly commandMs?: number | false
 }
 
 /**
@@ -18,10 +18,10 @@ export interface BoundRedisOptions {
  * client is not connected, gets a deadline: `commandMs`, or what is left of its budget. When it passes, its promise
  * rejects with a DeadlineExceededError, and the late answer is dropped. One that was sent may still be executed.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
-  const { commandMs } = checkOptions(options, ['commandMs'])
+export function bound<T extends object>(client: T, limits: RedisLimits = {}): T {
+  const { commandMs } = checkLimits(limits, ['commandMs'])
   if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
   if (!markBound(client)) return client
   const original = client.sendCommand

@@ -1,10 +1,12 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import { type BoundDatabaseOptions, checkOptions } from './bound-options.ts'
 import { BoundPool } from './bound-pool.ts'
+import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
+
+export type { DatabaseLimits } from './limits.ts'
 
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
@@ -12,20 +14,20 @@ import { type Connection, isConnection, isPool, type Pool, type PooledConnection
  * passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`, and the connection is used again
  * when the server is done. Queries without a callback (streams of rows) are left alone.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const { queryMs, acquireMs } = checkOptions(options, ['queryMs', 'acquireMs'])
+export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
+  const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
   // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
-  if (isPool(core)) boundPool(core, queryMs, acquireMs)
-  else if (isConnection(core)) boundConnection(core, queryMs)
+  if (isPool(core)) patchPool(core, queryMs, acquireMs)
+  else if (isConnection(core)) boundConnectionOf(core, queryMs)
   else throw unknownClient('mysql2', 'a pool or connection of the package mysql2 (version 3)', client)
   return client
 }
 
-function boundPool(pool: Pool, queryMs: number, acquireMs: number): void {
+function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
@@ -60,7 +62,7 @@ function boundPool(pool: Pool, queryMs: number, acquireMs: number): void {
         return
       }
       out.add(connection)
-      const given = boundConnection(connection, queryMs)
+      const given = boundConnectionOf(connection, queryMs)
       connection.release = given.checkOut(ours, () => giveBack(connection))
       inContext(null, connection)
     })
@@ -69,7 +71,7 @@ function boundPool(pool: Pool, queryMs: number, acquireMs: number): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnection(connection: Connection, queryMs: number): MysqlConnection {
+function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection {
   const known = connections.get(connection)
   if (known !== undefined) return known
   const made = new MysqlConnection(connection, queryMs)

@@ -3,10 +3,12 @@ import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import { type BoundDatabaseOptions, checkOptions } from './bound-options.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
+import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient, callbackOrPromise } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
+
+export type { DatabaseLimits } from './limits.ts'
 
 /**
  * Bounds a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
@@ -14,14 +16,14 @@ import { type Callback, isClient, isPool, type PgClient, type PgPool } from './p
  * DeadlineExceededError at once, the server a cancel request, and the connection is used again when the server is done.
  * Cursors and streams run at their reader's pace and get no deadline.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const { queryMs, acquireMs } = checkOptions(options, ['queryMs', 'acquireMs'])
-  if (isPool(client)) boundPool(client, queryMs, acquireMs)
+export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
+  const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
+  if (isPool(client)) patchPool(client, queryMs, acquireMs)
   else if (isClient(client)) {
-    boundClient(client, queryMs)
-    boundConnect(client, acquireMs)
+    boundClientOf(client, queryMs)
+    patchConnect(client, acquireMs)
   } else throw unknownClient('pg', 'a Pool or Client of the package pg (version 8, not pg-native)', client)
   return client
 }
@@ -29,9 +31,9 @@ export function bound<T extends object>(client: T, options: BoundDatabaseOptions
 /** pg's own connection timeout, where none is set, is this many times ours: it clears away what we gave up. */
 const BACKSTOP = 2
 
-function boundPool(pool: PgPool, queryMs: number, acquireMs: number): void {
+function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
-  pool.options.connectionTimeoutMillis ||= BACKSTOP * acquireMs
+  if (acquireMs < Number.POSITIVE_INFINITY) pool.options.connectionTimeoutMillis ||= BACKSTOP * acquireMs
   const size = (): number => pool.options.max ?? Number.POSITIVE_INFINITY
   const own = Object.getPrototypeOf(pool) as object
   const ours = new BoundPool<PgClient>(pool, acquireMs, {
@@ -48,7 +50,7 @@ function boundPool(pool: PgPool, queryMs: number, acquireMs: number): void {
         done(error, undefined, () => {})
         return
       }
-      const release = boundClient(client, queryMs).checkOut(ours, client.release)
+      const release = boundClientOf(client, queryMs).checkOut(ours, client.release)
       client.release = fault => {
         if (!release(fault)) throw new Error('Release called on client which has already been released to the pool.')
       }
@@ -60,7 +62,7 @@ function boundPool(pool: PgPool, queryMs: number, acquireMs: number): void {
 }
 
 /** For a client in no pool: when it cannot connect in time, its socket is closed. */
-function boundConnect(client: PgClient, acquireMs: number): void {
+function patchConnect(client: PgClient, acquireMs: number): void {
   if (!markBound(client)) return
   const original = client.connect.bind(client)
   const connect = (done: Callback): void => {
@@ -87,7 +89,7 @@ function boundConnect(client: PgClient, acquireMs: number): void {
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-function boundClient(client: PgClient, queryMs: number): BoundClient {
+function boundClientOf(client: PgClient, queryMs: number): BoundClient {
   const known = clients.get(client)
   if (known !== undefined) return known
   const made = new BoundClient(client, queryMs)

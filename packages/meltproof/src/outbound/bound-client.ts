@@ -1,4 +1,4 @@
-/** What every bound() shares, whatever its client: a client is recognised by shape, patched in place, and only once. */
+/** What every bound() shares: a client is recognised by shape, patched in place, and only once. */
 import { MeltproofError } from '../errors.ts'
 import { show } from '../options.ts'
 

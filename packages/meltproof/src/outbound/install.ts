@@ -3,7 +3,7 @@ import { emitWarning } from 'node:process'
 import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
-import { LimitTable, type OutboundOptions } from './limits.ts'
+import { LimitTable, type OutboundLimits } from './limits.ts'
 import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
@@ -19,7 +19,7 @@ export type Uninstall = () => void
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
  */
-export function install(limits: OutboundOptions = {}): Uninstall {
+export function install(limits: OutboundLimits = {}): Uninstall {
   return installLimits(new LimitTable(limits))
 }
 
@@ -29,7 +29,7 @@ export function install(limits: OutboundOptions = {}): Uninstall {
  * @example bound(new Agent(), { totalMs: 2000 })
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
  */
-export function bound<T extends object>(dispatcher: T, limits: OutboundOptions = {}): T {
+export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {
   const bounds = new Bounds(new LimitTable(limits), warn)
   const patched = dispatcher as { dispatch?: Dispatch }
   const original = patched?.dispatch

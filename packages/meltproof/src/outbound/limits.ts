@@ -23,7 +23,7 @@ export interface CallLimits {
 }
 
 /** What `install()` takes: limits for every origin, and others for some. */
-export interface OutboundOptions extends Partial<CallLimits> {
+export interface OutboundLimits extends Partial<CallLimits> {
   /**
    * Limits of some origins: `https://search.internal`, `https://*.amazonaws.com`; `false` leaves one alone. The most
    * exact wins.
@@ -78,7 +78,7 @@ export class LimitTable {
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
-  constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
+  constructor(options: OutboundLimits, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
@@ -125,7 +125,12 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
       limits[name] = checkNumber(prefix + name, value, { min: 1, max: 1_000_000, whole: true })
     } else if (name === 'minBytesPerSecond') {
       limits[name] = checkNumber(prefix + name, value, { min: 0.001, max: 1e12, unit: 'bytes' })
-    } else limits[name] = checkNumber(prefix + name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
+    } else limits[name] = checkDuration(prefix + name, value)
   }
   return limits as unknown as CallLimits
+}
+
+/** Milliseconds, or `false` for no limit. */
+export function checkDuration(name: string, value: unknown): number | false {
+  return value === false ? false : checkNumber(name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
 }

@@ -99,6 +99,14 @@ test('a query past its deadline rejects on time, and is cancelled at the server'
     assert.equal(pendingFairTimers(), 0)
   }))
 
+test('without a limit of its own a query has that of its budget', () =>
+  withPool({ max: 1 }, async pool => {
+    bound(pool, { queryMs: false, acquireMs: false })
+    assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
+    assert.equal(pendingFairTimers(), 0)
+    assert.ok((await rejection(within(100, () => pool.query('select pg_sleep(30)')))) instanceof DeadlineExceededError)
+  }))
+
 test('the budget around shrinks it, and ends it early', () =>
   withPool({ max: 2 }, async pool => {
     bound(pool)

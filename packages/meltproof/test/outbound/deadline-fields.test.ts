@@ -7,7 +7,7 @@ import { Budget } from '../../src/deadline/budget.ts'
 import { runWithBudget } from '../../src/deadline/context.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { bound, install } from '../../src/outbound/install.ts'
-import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 import { CLIENTS } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
@@ -87,6 +87,6 @@ test('what is no list of origins or headers is refused', () => {
     { deadlineHeaders: [{ name: 'host', format: 'milliseconds' }] },
     { deadlineHeaders: [{ name: 'x', format: 'seconds' }] },
   ]) {
-    assert.throws(() => new LimitTable(options as OutboundOptions), isMeltproofError)
+    assert.throws(() => new LimitTable(options as OutboundLimits), isMeltproofError)
   }
 })
