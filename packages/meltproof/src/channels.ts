@@ -8,7 +8,6 @@ import type { LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRec
 
 export interface Seam<T> {
   readonly name: string | symbol
-  /** Ask before building a message: it is a property read, and false nearly always. */
   readonly hasSubscribers: boolean
   publish(message: T): void
   subscribe(listener: (message: T) => void): void

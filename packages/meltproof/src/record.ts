@@ -50,7 +50,6 @@ export interface RequestRecord {
   readonly dependencyMs: number
   /** Of that: the network's share of those calls, and the time a body or the answer took to cross to the client. */
   readonly networkMs: number
-  /** What is left: the handler's own work, timers, disk. */
   readonly ownMs: number
   /** How long its bytes may have lain in the socket before `arrivedAtMs`, because of a stall. Not part of `totalMs`. */
   readonly lateMs: number
@@ -61,9 +60,7 @@ export interface RequestRecord {
 
 export type OutboundOutcome =
   | 'answered'
-  /** Refused, reset, unreachable, a protocol error. */
   | 'failed'
-  /** One of our limits passed. */
   | 'timeout'
   /** The caller no longer wanted it. */
   | 'aborted'
@@ -75,9 +72,7 @@ export interface OutboundRecord {
    * An origin (`https://api.example:8443`), or `host:port/database`; no path, user name or password. A label, bounded.
    */
   readonly peer: string
-  /** HTTP method, or what kind of statement or command, such as `query` or `GET`. */
   readonly operation: string
-  /** HTTP status; undefined for everything else and when no answer came. */
   readonly status: number | undefined
   readonly outcome: OutboundOutcome
   /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), when there was one. */
@@ -105,7 +100,6 @@ export interface OutboundRecord {
 export interface ShedRecord {
   readonly atMs: number
   readonly reason: string
-  /** How long it had waited at the gate. */
   readonly waitedMs: number
   /** Bytes of the body of the answer it got; 0 for HEAD, and when its client had gone. */
   readonly bytes: number
@@ -116,7 +110,6 @@ export interface StallRecord {
   readonly toMs: number
 }
 
-/** Log lines that were given up, because whoever reads them does not keep up. */
 export interface LogLossRecord {
   readonly stream: 'stdout' | 'stderr'
   readonly lines: number

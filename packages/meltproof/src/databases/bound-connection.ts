@@ -16,13 +16,11 @@ export class PendingQuery {
   readonly call: Call | undefined
   over = false
 
-  /** Without a budget it runs at its reader's pace. */
   constructor(budget?: Budget, call?: Call) {
     this.budget = budget
     this.call = call
   }
 
-  /** True the first time. */
   end(error: unknown): boolean {
     if (this.over) return false
     this.over = true
@@ -42,7 +40,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected recovery: Recovery | undefined
   /** Why it must not be used any more. */
   protected discarded: Error | undefined
-  /** Of a connection that a pool has given out. */
   protected pool: BoundPool<Connection> | undefined
   /** Its user is done with it, and it is not ready for its pool yet. */
   protected released = false

@@ -1,4 +1,3 @@
-/** What a pool under bound() and the connections it gives out share. */
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
@@ -18,7 +17,6 @@ const REPLACING_MS = 5000
 
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
-  /** How many connections the pool may have. */
   size(): number
   waiting(): number
 }

@@ -7,7 +7,6 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { Turns } from './turns.ts'
 
 const MOST_AT_ONCE = 8
-/** One that takes longer is given up, ms: connecting and sending twenty bytes takes a few. */
 const CANCELLATION_MS = 2000
 
 /** `processed`: the server has taken it. `unsent`: it never left. `unknown`: it may still arrive. */

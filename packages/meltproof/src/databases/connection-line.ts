@@ -7,7 +7,6 @@ import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 
 export interface ConnectionSource<Connection> {
-  /** How many connections may be out at once. */
   limit(): number
   connect(called: (error: Error | undefined | null, connection?: Connection) => void): void
   /** Gives back one that nobody waits for any more. */
@@ -25,7 +24,6 @@ export class ConnectionLine<Connection> {
   #newestFirst = false
   /** Connections asked of the pool that have not come yet. */
   #asked = 0
-  /** Connections that are out. */
   #out = 0
   #asking = false
 
@@ -56,7 +54,6 @@ export class ConnectionLine<Connection> {
     if (this.#waiters.length > 0 && this.#asked + this.#out < this.#source.limit()) this.#askOne()
   }
 
-  /** A wait, or what was done with a connection, ended before its time. */
   ended(reason: Error): void {
     this.#newestFirst = this.#waiters.length > 0 && (this.#newestFirst || reason instanceof DeadlineExceededError)
   }

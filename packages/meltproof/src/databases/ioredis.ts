@@ -76,7 +76,7 @@ function isRedis(value: object): value is Redis {
   return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
 }
 
-/** What ioredis sends by itself until a connection is ready; failing one would break the connection. */
+/** What ioredis sends by itself; failing one would break the connection. */
 const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
 function isOwn(redis: Redis, { name }: Command): boolean {
   return redis.status === 'connect' && HANDSHAKE.has(name.toLowerCase())

@@ -9,7 +9,6 @@ import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
   readonly #add: Connection['addCommand']
-  /** What tells each caller that still waits. */
   readonly #inFlight = new Set<(error: Error) => void>()
   /** What came while the connection recovers: a late cancel would hit it. */
   #held: Command[] = []
@@ -109,7 +108,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  /** mysql2 does not tell. */
   protected mayBeInTransaction(): boolean {
     return true
   }

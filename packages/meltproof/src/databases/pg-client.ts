@@ -10,7 +10,6 @@ import { type Callback, isOwnQuery, type OwnQuery, type PgClient, type Query } f
 interface Entry {
   readonly pending: PendingQuery
   readonly done: Callback
-  /** Gives it to pg; settles when the server is done with it. */
   readonly submit: () => Promise<unknown>
 }
 
@@ -88,7 +87,6 @@ export class BoundClient extends BoundConnection<PgClient> {
     return false
   }
 
-  /** The server is done with it. */
   #ended(entry: Entry, error: Error | undefined, result?: unknown): void {
     this.#running = undefined
     this.#tell(entry, error, result)

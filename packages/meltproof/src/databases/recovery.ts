@@ -60,7 +60,6 @@ export class Recovery {
     this.#queryOver.resolve()
   }
 
-  /** Nothing is called any more. */
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()

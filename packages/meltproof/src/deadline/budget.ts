@@ -80,7 +80,6 @@ export class Budget {
     return this.#reason
   }
 
-  /** How late after its limit a fair timer within this budget may expire, ms. */
   creditCapMs(limitMs: number): number {
     return Math.max(0, this.#hardUntilMs - now() - limitMs)
   }

@@ -13,7 +13,6 @@ export function runWithBudget<R>(budget: Budget, fn: () => R): R {
   return storage.run(budget, fn)
 }
 
-/** With less than this left nothing is worth starting, ms. */
 const LEAST_MS = 1
 
 /**

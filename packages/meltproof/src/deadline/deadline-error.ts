@@ -8,7 +8,6 @@ const WAITED_FOR = {
   refused: 'nothing',
   work: 'it to finish',
   handler: 'the handler to answer',
-  /** Of an HTTP call: name lookup and TLS included. */
   connect: 'a connection',
   'first-byte': 'the first byte of the answer',
   idle: 'the next byte of the answer',
@@ -25,7 +24,6 @@ export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
-  /** How much of `ownStallMs` can have held it up, where that is known to be less. */
   readonly heldUpMs?: number
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number

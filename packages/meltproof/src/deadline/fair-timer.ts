@@ -25,7 +25,6 @@ export interface FairTimerOptions {
 }
 
 export interface FairTimer {
-  /** Any number of times. */
   cancel(): void
 }
 
@@ -46,7 +45,6 @@ export function startFairTimer(
   return timer
 }
 
-/** For tests and the soak. */
 export function pendingFairTimers(): number {
   return heap.size + expiring
 }
@@ -86,7 +84,6 @@ let wakeAtMs = Number.POSITIVE_INFINITY
 /** The shared Node timer must not hold the async context of the code that armed it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 const LONGEST_NODE_TIMEOUT_MS = 2 ** 31 - 1
-/** A Node timer may fire this much early, since it rounds to milliseconds. */
 const EARLY_MS = 0.5
 
 function wakeBy(dueMs: number, nowMs: number): void {

@@ -37,7 +37,6 @@ export function readDeadline(
   return leastMs
 }
 
-/** Milliseconds, above 0; undefined for anything that is not exactly such a value. */
 export function parseDeadline(text: string, format: DeadlineFormat): number | undefined {
   if (text.length > LONGEST) return undefined
   const match = PATTERN[format].exec(text)
@@ -81,7 +80,6 @@ const MOST_GRPC_VALUE = 99_999_999
 const MOST_MS = 9_999_999_999_999
 const LONGEST = 32
 const MOST_REPEATED = 16
-/** A field name (RFC 9110 section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 const TAKEN = new Set(
   'authorization connection content-encoding content-length content-type cookie expect host keep-alive set-cookie te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(

@@ -2,7 +2,6 @@
 
 export interface HeapEntry {
   dueMs: number
-  /** Its place, which the heap sets; -1 while it is in none. */
   slot: number
 }
 

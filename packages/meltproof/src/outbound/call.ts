@@ -56,7 +56,6 @@ export class Call implements OutboundRecord {
     return call
   }
 
-  /** Begins a query or command; undefined while nobody observes calls. */
   static database(kind: OutboundRecord['kind'], where: Whereabouts, operation: string): Call | undefined {
     return calls.hasSubscribers ? new Call(kind, peerOf(where), operation) : undefined
   }
@@ -68,7 +67,6 @@ export class Call implements OutboundRecord {
     this.scope = this.#observed ? callBegins() : undefined
   }
 
-  /** Why it must not start. */
   get refusal(): Error | undefined {
     return this.#refusal
   }

@@ -13,7 +13,6 @@ import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 
-/** What a bounded call runs on: a request of undici or node:http. */
 export interface Carrier {
   /** Ends the call with this error, in the way its client reports errors. Called once at most. */
   fail(error: Error): void
@@ -77,7 +76,6 @@ export class CallLimiter {
     })
   }
 
-  /** Any number of times. */
   end(): void {
     if (this.#ended) return
     this.#ended = true

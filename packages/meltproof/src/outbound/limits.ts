@@ -22,7 +22,6 @@ export interface CallLimits {
   readonly maxInFlight: number | false
 }
 
-/** What `install()` takes: limits for every origin, and others for some. */
 export interface OutboundLimits extends Partial<CallLimits> {
   /**
    * Limits of some origins: `https://search.internal`, `https://*.amazonaws.com`; `false` leaves one alone. The most

@@ -12,7 +12,6 @@ export class SharedListeners {
     this.#listeners = Object.entries(listeners).map(([channel, listener]) => [channel, guarded(listener)])
   }
 
-  /** Listens until the returned function is called. */
   use(): () => void {
     if (this.#users++ === 0) for (const [channel, listener] of this.#listeners) subscribe(channel, listener)
     let using = true

@@ -47,7 +47,6 @@ export class OriginTable<T> {
   }
 }
 
-/** An http origin and nothing else: no path, no user, no query. */
 function parse(text: string): URL | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return undefined

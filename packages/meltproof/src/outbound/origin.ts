@@ -1,7 +1,6 @@
 /** The origin of a call: what limits are set for and what records name. */
 import type { ClientRequest } from 'node:http'
 
-/** As callers write them, and normalised. */
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 

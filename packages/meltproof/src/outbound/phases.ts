@@ -35,7 +35,6 @@ export class CallPhases {
   #sentMs = Number.POSITIVE_INFINITY
   #headMs = Number.POSITIVE_INFINITY
   readonly #startMs: number
-  /** Last sign of life within the stage. */
   #lastMs: number
   #sentBytes = 0
   #bytes = 0
@@ -97,7 +96,6 @@ export class CallPhases {
   /** Asked at `nextMs`: the limit that passed, or in how many fair milliseconds to ask again. */
   check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
     let inMs = Number.POSITIVE_INFINITY
-    /** What is left of a limit; true when nothing is. */
     const passed = (sinceMs: number, limitMs: number): boolean => {
       const leftMs = limitMs - this.#fairMs(sinceMs, nowMs, stalled)
       if (leftMs <= 0) return true

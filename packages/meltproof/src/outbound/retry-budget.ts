@@ -23,7 +23,6 @@ export class RetryBudget {
   #tokens: number
   #atMs: number | undefined
 
-  /** Starts full. Throws for an unknown option or a value out of range. */
   constructor(options: RetryBudgetOptions = {}) {
     if (typeof options !== 'object' || options === null) {
       invalidOption('the options of RetryBudget', 'an object such as { ratio: 0.1 }', options)
@@ -39,7 +38,6 @@ export class RetryBudget {
     return Math.floor(this.#tokens + ROUNDING)
   }
 
-  /** A first attempt was made: it earns its share of a retry. */
   attempted(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
   }

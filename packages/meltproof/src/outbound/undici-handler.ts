@@ -50,7 +50,6 @@ export abstract class BoundedHandler implements Carrier {
     return { paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
-  /** Ends a request that is made already and must not start. */
   refuse(error: Error): void {
     this.call?.end(error)
     this.#gaveUp = error

@@ -22,10 +22,8 @@ interface UndiciRequest {
   readonly origin?: string | URL
   readonly method?: string
   readonly body?: unknown
-  /** Names and values, flat; written out by now. */
   readonly headers?: unknown
   addHeader?(name: string, value: string): unknown
-  /** undici 8 and later. */
   readonly onRequestStart?: unknown
   [symbol: symbol]: unknown
 }
@@ -159,7 +157,7 @@ interface DispatcherBase {
 /** undici keeps its global dispatcher here: the first since undici 5, the second since 7.27. */
 const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
 
-/** Base classes whose `dispatch` is ours, and what puts theirs back. */
+/** Base classes with our `dispatch`, and what puts theirs back. */
 const adopted = new Map<object, () => void>()
 
 /** Bounds what the dispatchers of undici send by `installedBounds()` until the returned function is called. */

@@ -7,7 +7,6 @@
  */
 
 const SHORT_ABOVE = 0.85
-/** Thrashing counts above this share: below, V8 still has somewhere to grow. */
 const THRASHING_ABOVE = 0.5
 /** So many full collections in so short a time are thrashing; a busy process has a few a second. */
 const THRASHING_COLLECTIONS = 5

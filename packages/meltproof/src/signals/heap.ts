@@ -11,7 +11,6 @@ interface CollectionEntry {
 
 let room: HeapRoom | undefined
 
-/** All guards share one observer, which keeps nothing alive. */
 export function heapRoom(): HeapRoom {
   room ??= observeHeap()
   return room

@@ -22,7 +22,6 @@ const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
 
-/** Told of each beat: how long it was to wait, and how much later it came; ms. */
 export type DelayWatcher = (periodMs: number, lateMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
@@ -48,7 +47,6 @@ export function releaseCounted(): void {
   holders--
 }
 
-/** Milliseconds of stall within [fromMs, toMs]. */
 export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }

@@ -45,13 +45,11 @@ export class StallLedger {
     this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }
 
-  /** A beat came, and the next is to come `nextInMs` later. */
   beat(atMs: number, idleMs: number, nextInMs: number = this.#tuning.periodMs): void {
     if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
     this.#expect(atMs, idleMs, nextInMs)
   }
 
-  /** Share of the time since the last beat in which the loop waited for something to do, 0 to 1. */
   idleSince(atMs: number, idleMs: number): number {
     return (idleMs - this.#lastIdleMs) / Math.max(atMs - this.#lastBeatMs, 1e-9)
   }

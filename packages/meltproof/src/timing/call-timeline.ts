@@ -33,11 +33,9 @@ export interface CallTimeline {
   readonly wallMs: number
   /** What the dependency took: at least, at most, and our best single figure. */
   readonly dependencyMs: { readonly low: number; readonly high: number; readonly best: number }
-  /** Spent on making a connection; part of the network's share. */
   readonly connectMs: number
   readonly shares: Shares
   readonly verdict: Verdict
-  /** When the dependency had it; the rest of the network's share follows. */
   readonly sentAtMs: number
 }
 

@@ -5,7 +5,6 @@
 
 export const MOST_HEADER = 4096
 const MOST_ENTRIES = 64
-/** A day: nothing of ours waits so long, ms. */
 const MOST_DURATION_MS = 86_400_000
 
 /**
@@ -41,7 +40,6 @@ function durationOf(parameters: readonly string[]): number | undefined {
   return undefined
 }
 
-/** Splits at a separator that is not within a quoted string. */
 function split(text: string, separator: string): string[] {
   const parts: string[] = []
   let start = 0

@@ -63,7 +63,6 @@ export function latenessNow(nowMs: number, sinceMs: number): number {
   return nowMs - Math.max(stallBefore(before, nowMs), sinceMs)
 }
 
-/** Whole stalls that touch [fromMs, toMs], in order, with the one that is still on. */
 function stallsAround(fromMs: number, toMs: number): Intervals {
   const totalMs = stalledBetween(fromMs, toMs)
   if (totalMs === 0) return NEVER

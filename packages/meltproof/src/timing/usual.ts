@@ -3,7 +3,6 @@
  * answer arrived somewhere within a stall is put where such calls usually end. Pure and bounded.
  */
 
-/** Peers remembered; the one unheard of for longest goes first. */
 const MOST_PEERS = 256
 const WINDOW = 31
 
