@@ -7,20 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = [
-  'bound-client',
-  'channels',
-  'clock',
-  'errors',
-  'handler-end',
-  'options',
-  'origin',
-  'raw-headers',
-  'record',
-  'recorded-call',
-  'route',
-  'scope',
-]
+const VOCABULARY = ['channels', 'clock', 'errors', 'handler-end', 'options', 'record', 'route', 'scope']
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -42,17 +29,13 @@ const RULES: Readonly<Record<string, Rules>> = {
       route: [],
       'handler-end': [],
       channels: ['record'],
-      origin: [],
-      'raw-headers': [],
-      'recorded-call': ['channels', 'clock', 'record', 'scope'],
-      'bound-client': ['errors', 'options'],
       signals: VOCABULARY,
-      timing: [...VOCABULARY, 'signals'],
+      timing: [...VOCABULARY, 'signals', 'outbound'],
       adapters: VOCABULARY,
-      observe: [...VOCABULARY, 'timing'],
+      observe: [...VOCABULARY, 'signals', 'timing'],
       deadline: [...VOCABULARY, 'signals'],
       outbound: [...VOCABULARY, 'signals', 'deadline'],
-      databases: [...VOCABULARY, 'deadline'],
+      databases: [...VOCABULARY, 'deadline', 'outbound'],
       admission: ['errors', 'options', 'signals'],
       server: [...VOCABULARY, 'signals', 'admission', 'deadline', 'timing'],
       logging: VOCABULARY,
@@ -63,7 +46,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
-    pure: ['admission', 'errors', 'options', 'raw-headers', 'record', 'register-options'],
+    pure: ['admission', 'errors', 'options', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {

@@ -4,7 +4,7 @@
  * tells of waits that hold its own period.
  */
 import { createHistogram, type EventLoopUtilization, performance } from 'node:perf_hooks'
-import { watchDelays } from '../timing/tracker.ts'
+import { watchDelays } from '../signals/loop-stalls.ts'
 
 /** By how much the loop was late, seconds. NaN while nothing has been seen yet. */
 export interface LoopDelay {

@@ -1,7 +1,6 @@
 /** The origin of a call: what limits are set for and what records name. */
 import type { ClientRequest } from 'node:http'
 
-/** Origins as their callers write them -> normalised. */
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 
@@ -24,18 +23,6 @@ export function originOf(request: ClientRequest): string {
   const { protocol, host, socketPath } = request as ClientRequest & { socketPath?: string }
   if (typeof socketPath === 'string') return `unix:${socketPath}`
   const header = request.getHeader('host')
-  const authority = typeof header === 'string' && header !== '' ? header : host
-  const hosts = protocol === 'https:' ? secureHosts : plainHosts
-  let origin = hosts.get(authority)
-  if (origin === undefined) {
-    const text = `${protocol}//${authority}`
-    origin = normalOrigin(text) ?? text
-    if (hosts.size >= MOST_KNOWN) hosts.clear()
-    hosts.set(authority, origin)
-  }
-  return origin
+  const text = `${protocol}//${typeof header === 'string' && header !== '' ? header : host}`
+  return normalOrigin(text) ?? text
 }
-
-/** Host headers -> origins: to look one up costs a tenth of putting the origin together. */
-const plainHosts = new Map<string, string>()
-const secureHosts = new Map<string, string>()

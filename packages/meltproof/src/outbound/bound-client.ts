@@ -1,10 +1,10 @@
-/** What every bound() shares, whatever its client: a client is recognised by shape, patched in place, and only once. */
-import { MeltproofError } from './errors.ts'
-import { show } from './options.ts'
+/** What every bound() shares: a client is recognised by shape, patched in place, and only once. */
+import { MeltproofError } from '../errors.ts'
+import { show } from '../options.ts'
 
 const BOUND = Symbol.for('meltproof.bound')
 
-/** True the first time; a client that is bound already stays as it is, also when another copy of meltproof bound it. */
+/** True the first time. A client that any copy of meltproof has bound stays as it is. */
 export function markBound(client: object): boolean {
   if (BOUND in client) return false
   Object.defineProperty(client, BOUND, { value: true })

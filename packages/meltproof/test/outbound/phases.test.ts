@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { CallPhases, type CallProgress } from '../../src/outbound/call-phases.ts'
+import { CallPhases, type CallProgress } from '../../src/outbound/phases.ts'
 import { type CallLimits, DEFAULT_LIMITS, RATE_WINDOW_MS } from '../../src/outbound/limits.ts'
 
 const FLOWING: CallProgress = { paused: false, awaitingCaller: false, sentBytes: 0 }
@@ -23,8 +23,8 @@ class Phases extends CallPhases {
   }
 
   at(nowMs: number, progress: CallProgress): { expired: string | undefined; limitMs?: number; nextMs?: number } {
-    const verdict = this.check(nowMs, () => 0, progress)
-    return verdict.expired === undefined ? { expired: undefined, nextMs: nowMs + verdict.inMs } : verdict
+    const found = this.check(nowMs, () => 0, progress)
+    return found.expired === undefined ? { expired: undefined, nextMs: nowMs + found.inMs } : found
   }
 }
 const phases = (limits: Partial<CallLimits>): Phases => new Phases(limits)
@@ -188,12 +188,12 @@ describe('phases of a call', () => {
             for (let turns = 0; call.nextMs() <= untilMs; turns++) {
               assert.ok(turns < 10_000, 'asked for ever')
               nowMs = Math.max(nowMs, call.nextMs())
-              const verdict = call.at(nowMs, paused ? PAUSED : FLOWING)
-              if (verdict.expired !== undefined) {
-                if (verdict.expired !== 'drip') assert.ok(nowMs >= verdict.limitMs!)
+              const found = call.at(nowMs, paused ? PAUSED : FLOWING)
+              if (found.expired !== undefined) {
+                if (found.expired !== 'drip') assert.ok(nowMs >= found.limitMs!)
                 return
               }
-              assert.ok(verdict.nextMs! > nowMs, `next ${verdict.nextMs} at ${nowMs}`)
+              assert.ok(found.nextMs! > nowMs, `next ${found.nextMs} at ${nowMs}`)
             }
             nowMs = untilMs
             if (what === 'connected') call.connected(nowMs)
