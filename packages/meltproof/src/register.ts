@@ -11,7 +11,7 @@ import { install } from './logging/stdout.ts'
 import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
-import { guardOf } from './server/guard-of.ts'
+import { guardOf } from './guard-of.ts'
 import { isProtected, protect } from './server/protect.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
