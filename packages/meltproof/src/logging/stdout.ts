@@ -10,7 +10,7 @@
  *       descriptor-sink.ts, stream-sink.ts  the kernel, or a stream of somebody else's
  *     notices.ts                          what tells of lost lines
  *     exit-hooks.ts, final-flush.ts       what is done when the process ends
- *     worker-writer.ts, worker-backlog.ts the same for worker threads that write to a descriptor
+ *     worker-writer.ts                    the same for worker threads that write to a descriptor
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
@@ -25,8 +25,7 @@ import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './s
 import { patchFs } from './stdout/patched-fs.ts'
 import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
 import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } from './stdout/standard-stream.ts'
-import { WorkerBacklog } from './stdout/worker-backlog.ts'
-import { WorkerWriter } from './stdout/worker-writer.ts'
+import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
@@ -47,10 +46,10 @@ const INSTALLED = Symbol.for('meltproof.stdout')
  */
 export function install(options: StdoutOptions = {}): Uninstall {
   const settings = checkStdoutOptions(options)
-  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'configure'> }
+  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'settings'> }
   const before = host[INSTALLED]
   if (before !== undefined) {
-    if (Object.keys(options).length > 0) before.configure(settings)
+    if (Object.keys(options).length > 0) Object.assign(before.settings, settings)
     return before.uninstall
   }
   const installed = new BufferedStreams(settings, () => Reflect.deleteProperty(host, INSTALLED))
@@ -60,7 +59,8 @@ export function install(options: StdoutOptions = {}): Uninstall {
 
 class BufferedStreams {
   readonly uninstall: Uninstall
-  private settings: StdoutSettings
+  /** Read anew for each use. */
+  readonly settings: StdoutSettings
   /** One writer for both where they are one. */
   private readonly writers = new Map<Fd, BufferedWriter>()
   private readonly patches = new Map<Fd, StreamPatch>()
@@ -84,19 +84,10 @@ class BufferedStreams {
     this.uninstall = Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
   }
 
-  configure(settings: StdoutSettings): void {
-    this.settings = { ...settings, descriptors: this.settings.descriptors }
-    for (const writers of [this.writers, this.workerWriters]) {
-      for (const writer of writers.values()) writer.configure(settings)
-    }
-  }
-
   private patch(): void {
     this.patchStream(1)
     this.patchStream(2)
-    if (this.settings.descriptors) {
-      this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
-    }
+    this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
     if (isMainThread) {
       const finalFlush = new FinalFlush()
       const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
@@ -115,13 +106,8 @@ class BufferedStreams {
     const first = this.writers.get(1)
     // One buffer keeps the order of both. A file takes everything at once and needs none.
     const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
-    const writer =
-      shared ??
-      new BufferedWriter(
-        standardSink(fd, stream, () => this.writers.get(fd)?.flush()),
-        this.settings,
-        this.hooksOf(fd),
-      )
+    const sink = (): BufferedWriter['sink'] => standardSink(fd, stream, () => this.writers.get(fd)?.flush())
+    const writer = shared ?? new BufferedWriter(sink(), this.settings, this.hooksOf(fd))
     this.writers.set(fd, writer)
     this.patches.set(fd, patchStream(stream, writer))
   }

@@ -3,8 +3,7 @@
  * exception, and signals, from others or by process.kill(). The exit code stays, and a process that a signal would have
  * ended is ended by that signal.
  */
-import { ExitSignals } from './exit-signals.ts'
-import { fatalSignal } from './fatal-signals.ts'
+import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from './replace-method.ts'
 
 export interface ExitHooks {

@@ -6,10 +6,27 @@
  * whether the process is to end. If nobody else listens, the signal is sent again, and now it ends the process.
  */
 import type { EventEmitter } from 'node:events'
+import { constants } from 'node:os'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
-/** nodemon restarts with SIGUSR2. */
+/** Those that others send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
+
+/**
+ * All that end a process by default (signal(7)), without the ones that Node uses: it starts its inspector on SIGUSR1,
+ * its profiler uses SIGPROF, and SIGPIPE and SIGXFSZ are ignored.
+ */
+const FATAL: readonly string[] = [
+  ...[...SIGNALS, 'SIGKILL', 'SIGABRT', 'SIGALRM', 'SIGVTALRM', 'SIGXCPU'],
+  ...['SIGILL', 'SIGTRAP', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGSYS'],
+]
+
+const NUMBERS: Readonly<Record<string, number>> = constants.signals
+
+/** The name of a signal, given as process.kill() takes it, if it ends a process by default. */
+export function fatalSignal(signal: unknown): string | undefined {
+  return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
+}
 
 /** To begin to listen takes about 0.1 ms, and what waited once soon waits again. */
 const LINGER_MS = 1000
@@ -44,7 +61,7 @@ export class ExitSignals {
     this.lookLater()
   }
 
-  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it does what it does by default. */
+  /** Leaves a signal alone until the loop's next turn. True if nobody else listens: then it does what it does by default. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {

@@ -49,9 +49,9 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
   })
 
   const onNewListener = (name: unknown): void => {
-    if (name === 'drain') writer.drainListener()
+    if (name === 'drain') writer.heeded()
   }
-  const onPipe = (): void => writer.piped()
+  const onPipe = (): void => writer.heeded()
   writer.streams.push(stream)
   stream.on('newListener', onNewListener).on('pipe', onPipe)
   Object.defineProperties(stream, {

@@ -1,9 +1,8 @@
 /** The standard streams: their names, and where their bytes go. */
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
-import { descriptorSink, identityOf } from './descriptor-sink.ts'
-import type { Handle } from './nonblocking-flag.ts'
-import type { Sink } from './sink.ts'
+import { descriptorSink, type Handle, identityOf } from './descriptor-sink.ts'
+import type { Sink } from './buffered-writer.ts'
 import { streamSink } from './stream-sink.ts'
 
 export type Fd = 1 | 2

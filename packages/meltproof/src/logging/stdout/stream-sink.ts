@@ -3,7 +3,7 @@
  * are messages to the main thread, and for streams without a descriptor.
  */
 import type { Writable } from 'node:stream'
-import type { Sink } from './sink.ts'
+import type { Sink } from './buffered-writer.ts'
 
 /** `ready` is called when there is room again. */
 export function streamSink(stream: Writable, ready: () => void): Sink {
