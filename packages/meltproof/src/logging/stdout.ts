@@ -7,7 +7,7 @@
  *       line-queue.ts                     until there is room, and loses whole lines when that is full;
  *       pending-writes.ts                 which writes keep the process alive meanwhile
  *     standard-stream.ts                  where it goes:
- *       descriptor-sink.ts, stream-sink.ts  the kernel, or a stream of somebody else's
+ *       descriptor-sink.ts, blocking-state.ts  the kernel, or a worker thread's stream
  *     notices.ts                          what tells of lost lines
  *     exit-hooks.ts, final-flush.ts       what is done when the process ends
  *     worker-writer.ts                    the same for worker threads that write to a descriptor

@@ -12,7 +12,7 @@ const QUESTION = 0x3f
 const HASH = 0x23
 const SEMICOLON = 0x3b
 
-/** A URL in a URL in a URL in a URL. */
+/** A value in a value in a value. */
 const MOST_DECODINGS = 3
 
 /** What must be in a value for something secret to be encoded in it: `=` or `@`, plain or however often encoded. */

@@ -1,9 +1,9 @@
 /**
- * Listens to signals that end a process, to write first what waits; only while something does, because a process that
+ * Listens to signals that end a process, to write first what waits; only while something waits, because a process that
  * listens does not end while its event loop is stalled.
  *
- * Our listener removes itself before the others run: libraries such as signal-exit count the listeners to find out
- * whether the process is to end. If nobody else listens, the signal is sent again, and now it ends the process.
+ * Our listener removes itself before the others run, because libraries such as signal-exit count the listeners to find
+ * out whether the process ends. If nobody else listens, the signal is sent again, and now it ends the process.
  */
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
@@ -12,10 +12,7 @@ import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 /** Those that others send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 
-/**
- * All that end a process by default (signal(7)), without the ones that Node uses: it starts its inspector on SIGUSR1,
- * its profiler uses SIGPROF, and SIGPIPE and SIGXFSZ are ignored.
- */
+/** All that end a process by default (signal(7)), without those that Node handles: USR1, PROF, PIPE and XFSZ. */
 const FATAL: readonly string[] = [
   ...[...SIGNALS, 'SIGKILL', 'SIGABRT', 'SIGALRM', 'SIGVTALRM', 'SIGXCPU'],
   ...['SIGILL', 'SIGTRAP', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGSYS'],
@@ -33,20 +30,19 @@ const LINGER_MS = 1000
 
 export class ExitSignals {
   private isWaiting: () => boolean
-  private readonly listeners = new Map<string, () => void>()
+  private readonly listeners: ReadonlyMap<string, () => void>
   private watching = false
   private waited = false
   private nextLook: NodeJS.Timeout | undefined
 
   constructor(beforeExit: () => void, isWaiting: () => boolean) {
     this.isWaiting = isWaiting
-    for (const signal of SIGNALS) {
-      this.listeners.set(signal, () => {
-        if (!this.letThrough(signal)) return
-        beforeExit()
-        process.kill(process.pid, signal)
-      })
+    const end = (signal: string): void => {
+      if (!this.letThrough(signal)) return
+      beforeExit()
+      process.kill(process.pid, signal)
     }
+    this.listeners = new Map(SIGNALS.map(signal => [signal, () => end(signal)]))
     process.on('worker', this.onWorker)
   }
 

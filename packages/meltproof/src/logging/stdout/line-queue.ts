@@ -1,6 +1,5 @@
 /**
- * A bounded queue of log output that loses whole lines only, the newest, and knows exactly how many. It knows neither a
- * clock nor where the bytes go.
+ * A bounded queue of log output that loses whole lines only, the newest, and knows exactly how many. Pure.
  *
  * It holds a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar); the parts of
  * a line are kept or lost together. A notice follows where lines were lost. At any time `written + waiting + lost` is
@@ -15,14 +14,16 @@ export const PIECE_OVERHEAD = 160
 /** A queue that had to lose lines loses them until it is this empty, so that there is one gap and not one a line. */
 const RESUME_AT = 0.5
 
-/** Pieces that are written are freed so many at a time. */
-const FREE_AT = 1024
-
 export interface LineQueueHooks<D> {
   /** The notice that stands where `lines` lines were lost. */
   gapNotice(lines: number): string
   /** What came with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
+}
+
+export interface LineQueueLimits {
+  /** What all pieces may cost together; may change. */
+  readonly bufferBytes: number
 }
 
 export interface StreamStats {
@@ -51,8 +52,7 @@ interface Piece<D> {
 }
 
 export class LineQueue<D> {
-  /** What all pieces may cost together; may change. */
-  private readonly limits: { readonly bufferBytes: number }
+  private readonly limits: LineQueueLimits
   private readonly hooks: LineQueueHooks<D>
   private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
   private pieces: Piece<D>[] = []
@@ -63,16 +63,15 @@ export class LineQueue<D> {
   private gap = 0
   /** Lost lines of which a written notice tells. */
   private reported = 0
-  /** What was last accepted ends within a line. */
+  /** Whether what was accepted last, and what was written last, ends within a line. */
   private open = false
-  /** What was last written ends within a line. */
   private writtenOpen = false
   /** The line being logged is lost already, with the parts of it that are still to come. */
   private skipping = false
   /** Lines are lost until there is enough room again. */
   private losing = false
 
-  constructor(limits: { readonly bufferBytes: number }, hooks: LineQueueHooks<D>) {
+  constructor(limits: LineQueueLimits, hooks: LineQueueHooks<D>) {
     this.limits = limits
     this.hooks = hooks
   }
@@ -111,33 +110,41 @@ export class LineQueue<D> {
       return
     }
     const bytes = typeof output === 'string' ? Buffer.from(output) : new Uint8Array(output)
-    const { length } = bytes
-    if (length === 0) {
-      // Its callback waits for what came before it, where there is room to remember that.
-      if (done === undefined || this.empty || !this.fits(0)) this.settle(done, false)
-      else {
-        this.endGap()
-        this.append({ bytes, open: this.open, done })
-      }
+    if (bytes.length === 0) this.pushEmpty(bytes, done)
+    else if (!this.pushParts(bytes, done)) this.settle(done, true)
+  }
+
+  /** The callback of an empty write waits for what came before it, where there is room to remember that. */
+  private pushEmpty(bytes: Uint8Array, done: D | undefined): void {
+    if (done === undefined || this.empty || !this.fits(0)) {
+      this.settle(done, false)
       return
     }
+    this.endGap()
+    this.append({ bytes, open: this.open, done })
+  }
+
+  /** Each on its own: the end of the line begun before, whole lines, the beginning of a line. False if the last is lost. */
+  private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
     let kept = false
     let at = 0
-    if (this.open || this.skipping) {
-      at = bytes.indexOf(NEWLINE) + 1 || length
-      if (this.open) kept = this.keep(part(bytes, 0, at), true, at === length ? done : undefined)
-      else {
-        this.counts.lostBytes += at
-        this.skipping = bytes[at - 1] !== NEWLINE
-      }
+    const keepTo = (end: number, continues = false): void => {
+      if (end <= at) return
+      // A copy, unless it is the whole: a small part must not keep a large chunk in memory.
+      const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
+      kept = this.keep(part, continues, end === bytes.length ? done : undefined)
+      at = end
     }
-    const linesEnd = bytes.lastIndexOf(NEWLINE) + 1
-    if (at < linesEnd) {
-      kept = this.keep(part(bytes, at, linesEnd), false, linesEnd === length ? done : undefined)
-      at = linesEnd
+    const lineEnd = bytes.indexOf(NEWLINE) + 1 || bytes.length
+    if (this.open) keepTo(lineEnd, true)
+    else if (this.skipping) {
+      at = lineEnd
+      this.counts.lostBytes += at
+      this.skipping = bytes[at - 1] !== NEWLINE
     }
-    if (at < length) kept = this.keep(part(bytes, at, length), false, done)
-    if (!kept) this.settle(done, true)
+    keepTo(bytes.lastIndexOf(NEWLINE) + 1)
+    keepTo(bytes.length)
+    return kept
   }
 
   /** The next bytes to write: whole pieces up to `maxBytes`, or one that is longer. Undefined when there are none. */
@@ -171,11 +178,10 @@ export class LineQueue<D> {
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
     }
-    const allWritten = this.head === this.pieces.length
-    if (allWritten || (this.head > FREE_AT && this.head * 2 > this.pieces.length)) {
-      this.pieces.splice(0, this.head)
-      this.head = 0
-    }
+    // Not for each, so that a write costs the same however long the queue is.
+    if (this.head * 2 < this.pieces.length) return
+    this.pieces.splice(0, this.head)
+    this.head = 0
   }
 
   /** Gives up all that waits. Returns how many lost lines no notice in the stream tells of; they count as told then. */
@@ -192,7 +198,7 @@ export class LineQueue<D> {
         this.counts.lostBytes -= this.offset
       }
     }
-    for (const piece of this.pieces.splice(this.head)) this.giveUp(piece)
+    this.giveUpFrom(this.head)
     this.pieces = []
     this.head = this.offset = this.gap = 0
     // Its newline has not come, so that none of its parts counted it.
@@ -234,7 +240,7 @@ export class LineQueue<D> {
     while (start > this.head && this.pieces[start - 1]!.open) start--
     const begun = start === this.head && (this.offset > 0 || this.writtenOpen)
     if (begun) this.append({ bytes: Buffer.from(CUT_NOTICE) })
-    else for (const piece of this.pieces.splice(start)) this.giveUp(piece)
+    else this.giveUpFrom(start)
   }
 
   private fits(bytes: number): boolean {
@@ -245,12 +251,12 @@ export class LineQueue<D> {
     return this.counts.bufferedBytes > this.limits.bufferBytes * RESUME_AT
   }
 
-  /** Whether a new line of so many bytes may be added. */
+  /** Whether a new line of so many bytes may be added. One that never fits is no reason to lose others. */
   private hasRoom(bytes: number): boolean {
     if (this.losing && this.overResumption) return false
-    // A line that never fits is no reason to lose others.
-    this.losing = !this.fits(bytes) && bytes + PIECE_OVERHEAD <= this.limits.bufferBytes
-    return this.fits(bytes)
+    const fits = this.fits(bytes)
+    this.losing = !fits && bytes + PIECE_OVERHEAD <= this.limits.bufferBytes
+    return fits
   }
 
   private lose(lines: number, bytes: number): void {
@@ -261,10 +267,9 @@ export class LineQueue<D> {
 
   /** Tells of the lines lost before what comes now. */
   private endGap(): void {
-    if (this.gap === 0) return
     const { gap } = this
     this.gap = 0
-    this.append({ bytes: Buffer.from(this.hooks.gapNotice(gap)), gap })
+    if (gap > 0) this.append({ bytes: Buffer.from(this.hooks.gapNotice(gap)), gap })
   }
 
   private append({ bytes, lines = 0, open = false, gap = 0, done }: Partial<Piece<D>> & Pick<Piece<D>, 'bytes'>): void {
@@ -278,20 +283,17 @@ export class LineQueue<D> {
     this.counts.waiting -= lines
   }
 
-  /** A piece that was taken out of the queue is not written. The lines of a gap are counted already. */
-  private giveUp(piece: Piece<D>): void {
-    this.removed(piece)
-    this.counts.lost += piece.lines
-    if (piece.gap === 0) this.counts.lostBytes += piece.bytes.length
-    this.settle(piece.done, true)
+  /** The lines of a gap are counted already. */
+  private giveUpFrom(index: number): void {
+    for (const piece of this.pieces.splice(index)) {
+      this.removed(piece)
+      this.counts.lost += piece.lines
+      if (piece.gap === 0) this.counts.lostBytes += piece.bytes.length
+      this.settle(piece.done, true)
+    }
   }
 
   private settle(done: D | undefined, lost: boolean): void {
     if (done !== undefined) this.hooks.settled(done, lost)
   }
-}
-
-/** A copy, unless it is the whole: a small part must not keep a large chunk in memory. */
-function part(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  return from === 0 && to === bytes.length ? bytes : new Uint8Array(bytes.subarray(from, to))
 }
