@@ -1,16 +1,9 @@
 /**
  * meltproof/stdout: from install() on, what is written to process.stdout and process.stderr, by whatever logger, waits
- * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/:
- *
- *     patched-stream.ts, patched-fs.ts    what the app writes, to the stream or to its descriptor, goes to
- *     buffered-writer.ts                  which writes it at once, or keeps it in the
- *       line-queue.ts                     until there is room, and loses whole lines when that is full;
- *       pending-writes.ts                 which writes keep the process alive meanwhile
- *     standard-stream.ts                  where it goes:
- *       descriptor-sink.ts, blocking-state.ts  the kernel, or a worker thread's stream
- *     notices.ts                          what tells of lost lines
- *     exit-hooks.ts, final-flush.ts       what is done when the process ends
- *     worker-writer.ts                    the same for worker threads that write to a descriptor
+ * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/: patched-stream.ts and
+ * patched-fs.ts take what the app writes; buffered-writer.ts writes it at once, to a sink that descriptor-sink.ts or
+ * standard-stream.ts makes, or keeps it in a line-queue.ts until there is room; exit-hooks.ts and final-flush.ts do the
+ * rest when the process ends; worker-writer.ts is the writer of worker threads.
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
@@ -59,12 +52,9 @@ export function install(options: StdoutOptions = {}): Uninstall {
 
 class BufferedStreams {
   readonly uninstall: Uninstall
-  /** Read anew for each use. */
   readonly settings: StdoutSettings
-  /** One writer for both where they are one. */
   private readonly writers = new Map<Fd, BufferedWriter>()
   private readonly patches = new Map<Fd, StreamPatch>()
-  /** In a worker thread: for what it writes to the descriptors itself. */
   private readonly workerWriters = new Map<Fd, WorkerWriter>()
   private readonly backlog = WorkerBacklog.ofProcess()
   private exitHooks: ExitHooks | undefined

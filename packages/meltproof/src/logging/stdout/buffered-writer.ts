@@ -6,14 +6,12 @@ import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../../clock.ts'
 import { byteLength, NEWLINE, type Output } from './line-ends.ts'
-import { LineQueue, type StreamStats } from './line-queue.ts'
+import { LineQueue, type LineQueueLimits, type StreamStats } from './line-queue.ts'
 import { gapNotice } from './notices.ts'
 import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
 
-/** The callback of a write. */
 export type Done = (error?: Error | null) => void
 
-/** Where the bytes go. */
 export interface Sink {
   /** Bytes of several lines given to one write at most. */
   readonly batchBytes: number
@@ -21,12 +19,10 @@ export interface Sink {
   readonly takesAll: boolean
   /** Writes what is taken without waiting. Returns how many bytes that was, 0 when it is full. Throws Node's error. */
   write(output: Output): number
-  /** Gives back what the sink opened. */
   close(): void
 }
 
 export interface WriterHooks {
-  /** Something waits. */
   waits(): void
   /** The first time that the sink fails with this error, or that lines are lost (no error). */
   trouble(error: Error | undefined): void
@@ -38,7 +34,6 @@ export interface WriterHooks {
 const HIGH_WATER_MARK_BYTES = 16_384
 /** What is longer is queued before it is tried, so that a line which finds no room is lost whole. */
 const DIRECT_BYTES = 16_384
-/** What is longer goes through the queue in parts of about this size. */
 const PART_BYTES = 65_536
 /** Written in one turn of the event loop at most, so that a long queue is no stall when its reader returns. */
 const TURN_BYTES = 262_144
@@ -67,8 +62,7 @@ export class BufferedWriter {
   private readonly told = new Set<string | undefined>()
   private reported = { lines: 0, bytes: 0, nextAtMs: 0 }
 
-  /** @param limits may change */
-  constructor(sink: Sink, limits: { readonly bufferBytes: number }, hooks: WriterHooks) {
+  constructor(sink: Sink, limits: LineQueueLimits, hooks: WriterHooks) {
     this.sink = sink
     this.hooks = hooks
     this.queue = new LineQueue(limits, {
@@ -84,12 +78,10 @@ export class BufferedWriter {
     return { ...this.queue.stats }
   }
 
-  /** What waits, in bytes, with what holding it costs. */
   get bufferedBytes(): number {
     return this.queue.stats.bufferedBytes
   }
 
-  /** More waits than a writer that heeds back-pressure adds to. */
   get full(): boolean {
     return this.bufferedBytes >= HIGH_WATER_MARK_BYTES
   }
@@ -98,7 +90,6 @@ export class BufferedWriter {
     return this.queue.empty
   }
 
-  /** The last write ended in an error. */
   get failing(): boolean {
     return this.failure !== undefined
   }
@@ -115,7 +106,6 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
-  /** Somebody heeds back-pressure: listens for 'drain', or pipes into the stream. */
   heeded(): void {
     this.pending.heed()
     this.holdProcess()
@@ -126,7 +116,6 @@ export class BufferedWriter {
     this.flush()
   }
 
-  /** Writes what the kernel takes. */
   flush(turnBytes: number = TURN_BYTES): void {
     clearTimeout(this.timer)
     this.timer = undefined
@@ -156,7 +145,6 @@ export class BufferedWriter {
     }
   }
 
-  /** Gives up what waits. Returns how many lost lines no notice in the stream tells of. */
   abandon(): number {
     return this.queue.abandon()
   }
@@ -171,7 +159,6 @@ export class BufferedWriter {
     this.sink.close()
   }
 
-  /** Returns how many bytes the sink took; undefined when it failed. */
   private tryWrite(output: Output): number | undefined {
     try {
       return this.sink.write(output)
@@ -232,12 +219,14 @@ export class BufferedWriter {
 
   /** Not for a stream that fails: it may never take what waits, and the process must be able to end. */
   private holdProcess(): void {
-    const awaitsDrain = (): boolean => this.needsDrain && this.streams.some(stream => stream.listenerCount('drain') > 0)
-    if (!this.failing && this.pending.keepAlive(awaitsDrain)) this.timer?.ref()
+    if (!this.failing && this.pending.keepAlive(this.awaitsDrain)) this.timer?.ref()
   }
 
+  private readonly awaitsDrain = (): boolean =>
+    this.needsDrain && this.streams.some(stream => stream.listenerCount('drain') > 0)
+
   private fail(error: NodeJS.ErrnoException): void {
-    const known = this.failure?.code === error.code
+    const known = this.failing && this.failure?.code === error.code
     this.failure = error
     this.tryLater(FAILING_PAUSE_MS)
     if (known) return

@@ -1,6 +1,5 @@
 /**
- * Writes to a file descriptor without ever waiting for its reader, and without libuv's thread pool: write(2) on a
- * descriptor that does not block.
+ * Writes to a file descriptor without waiting for its reader: write(2) on a descriptor that does not block.
  *
  * O_NONBLOCK belongs to the open file, which the parent shell and children that inherit the stream share. Setting it
  * there breaks them, and they unset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a pipe or a
@@ -21,7 +20,6 @@ export interface Handle {
 const PIPE_BUF = 4096
 const OTHER_BATCH = 65_536
 
-/** Kept from before patched-fs.ts stands in for them. */
 const { writeSync, openSync, closeSync, fstatSync } = fs
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink {

@@ -1,8 +1,4 @@
-/**
- * Calls back when the process is about to end, in time to write what waits: at process.exit(), the natural end, an
- * uncaught exception, and signals, from others or by process.kill(). The exit code stays, and a process that a signal
- * would have ended is ended by that signal.
- */
+/** Calls back when the process is about to end, in whatever way. Exit codes and signals stay as they are. */
 import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from './replace-method.ts'
 

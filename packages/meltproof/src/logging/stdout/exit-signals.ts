@@ -1,9 +1,7 @@
 /**
  * Listens to signals that end a process, to write first what waits; only while something waits, because a process that
- * listens does not end while its event loop is stalled.
- *
- * Our listener removes itself before the others run, because libraries such as signal-exit count the listeners to find
- * out whether the process ends. If nobody else listens, the signal is sent again, and now it ends the process.
+ * listens does not end while its event loop is stalled. Our listener removes itself before the others run, because
+ * libraries count listeners to find out whether the process ends. If nobody else listens, the signal is sent again.
  */
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'

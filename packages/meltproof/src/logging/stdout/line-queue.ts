@@ -15,14 +15,12 @@ export const PIECE_OVERHEAD = 160
 const RESUME_AT = 0.5
 
 export interface LineQueueHooks<D> {
-  /** The notice that stands where `lines` lines were lost. */
   gapNotice(lines: number): string
   /** What came with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
 }
 
 export interface LineQueueLimits {
-  /** What all pieces may cost together; may change. */
   readonly bufferBytes: number
 }
 
@@ -42,7 +40,6 @@ export const NO_STATS: StreamStats = { written: 0, waiting: 0, lost: 0, lostByte
 
 interface Piece<D> {
   readonly bytes: Uint8Array
-  /** Lines that end in it. */
   readonly lines: number
   /** Ends within a line, which the next piece goes on with. */
   readonly open: boolean
@@ -59,9 +56,7 @@ export class LineQueue<D> {
   /** Index of the first piece that is not written, and how many of its bytes are. */
   private head = 0
   private offset = 0
-  /** Lines lost since the last accepted piece. */
   private gap = 0
-  /** Lost lines of which a written notice tells. */
   private reported = 0
   /** Whether what was accepted last, and what was written last, ends within a line. */
   private open = false
@@ -80,7 +75,6 @@ export class LineQueue<D> {
     return this.counts
   }
 
-  /** Lost lines that no written notice has told of. */
   get unreported(): number {
     return this.counts.lost - this.reported
   }
@@ -94,7 +88,6 @@ export class LineQueue<D> {
     return this.empty && !this.skipping
   }
 
-  /** Counts output that did not go through the queue. */
   bypassed(output: Output): void {
     if (output.length === 0) return
     this.counts.written += linesIn(output)
@@ -217,7 +210,6 @@ export class LineQueue<D> {
     if (this.fits(bytes.length)) this.append({ bytes, open: this.open })
   }
 
-  /** Takes whole lines, or a part of one, which may continue a line. False when they are lost. */
   private keep(bytes: Uint8Array, continues: boolean, done: D | undefined): boolean {
     const lines = linesIn(bytes)
     const open = !endsLine(bytes)
@@ -265,7 +257,6 @@ export class LineQueue<D> {
     this.gap += lines
   }
 
-  /** Tells of the lines lost before what comes now. */
   private endGap(): void {
     const { gap } = this
     this.gap = 0

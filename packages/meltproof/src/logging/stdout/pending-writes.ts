@@ -1,7 +1,6 @@
 /**
- * Which pending writes keep the process alive. In Node all do. Here those do that somebody waits for: writes with a
- * callback, and once somebody has waited for 'drain', or has piped into the stream, those without. Nobody waits for a
- * line of console.log, and a service whose log reader has stopped is to end by itself.
+ * Which pending writes keep the process alive: those with a callback, and the others once somebody has listened for
+ * 'drain' or piped. In Node all do; but a service that logs by console.log to a reader that has stopped is to end.
  */
 
 /** Stands for the callback of a write to a stream that came without one. It is never called. */
@@ -13,19 +12,16 @@ const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as 
 export class PendingWrites {
   private withCallback = 0
   private withoutCallback = 0
-  /** Somebody heeds back-pressure. */
   private heeded = false
 
   add(done: unknown): void {
     this.count(done, 1)
   }
 
-  /** A write is written or given up. */
   settle(done: unknown): void {
     this.count(done, -1)
   }
 
-  /** Somebody listens for 'drain', or pipes into the stream. */
   heed(): void {
     this.heeded = true
   }

@@ -23,7 +23,6 @@ export function streamsAreOne(): boolean {
   return isMainThread && identity !== undefined && identity === identityOf(2)
 }
 
-/** `ready` is called when a sink that was full may have room. */
 export function standardSink(fd: Fd, stream: Writable, ready: () => void): Sink {
   const { fd: streamFd, isTTY, _handle: handle } = stream as { fd?: number; isTTY?: boolean; _handle?: Handle }
   if (!isMainThread || streamFd !== fd) return streamSink(stream, ready)

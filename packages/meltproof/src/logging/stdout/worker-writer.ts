@@ -1,14 +1,14 @@
 /**
- * The writer of a worker thread to a descriptor of the process, and the memory in which all threads count the lines that
- * they have not written: the main thread reads it when the process ends, which stops them without notice.
+ * The writer of a worker thread to a descriptor of the process. Threads are stopped without notice when the process ends,
+ * so they count the lines that they have not written in memory that the main thread can read.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { BufferedWriter, type Done, type Sink, type WriterHooks } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
+import type { LineQueueLimits } from './line-queue.ts'
 
 const KEY = 'meltproof.stdout'
 const LOCK = 0
-/** The lock, and a count each for descriptors 1 and 2. */
 const SLOTS = 3
 
 const FREE = 0
@@ -19,7 +19,6 @@ const CLOSED = 2
 export class WorkerBacklog {
   private readonly slots: Int32Array
 
-  /** Made by the main thread, found by threads that are started later. */
   static ofProcess(): WorkerBacklog | undefined {
     const known = getEnvironmentData(KEY)
     if (known instanceof SharedArrayBuffer) return new WorkerBacklog(known)
@@ -51,7 +50,6 @@ export class WorkerBacklog {
     return Atomics.load(this.slots, fd)
   }
 
-  /** For the final count: the lines are told of once. */
   takeLines(fd: 1 | 2): number {
     return Atomics.exchange(this.slots, fd, 0)
   }
@@ -67,13 +65,7 @@ export class WorkerWriter extends BufferedWriter {
   private readonly backlog: WorkerBacklog
   private locked = false
 
-  constructor(
-    fd: 1 | 2,
-    backlog: WorkerBacklog,
-    sink: Sink,
-    limits: { readonly bufferBytes: number },
-    hooks: WriterHooks,
-  ) {
+  constructor(fd: 1 | 2, backlog: WorkerBacklog, sink: Sink, limits: LineQueueLimits, hooks: WriterHooks) {
     super(sink, limits, hooks)
     this.fd = fd
     this.backlog = backlog
