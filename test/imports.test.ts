@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['channels', 'clock', 'errors', 'handler-end', 'options', 'record', 'route', 'scope']
+const VOCABULARY = ['channels', 'clock', 'errors', 'guard-of', 'handler-end', 'options', 'record', 'route', 'scope']
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -27,6 +27,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       record: [],
       scope: [],
       route: [],
+      'guard-of': ['server'],
       'handler-end': [],
       channels: ['record'],
       signals: VOCABULARY,
@@ -41,7 +42,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       logging: VOCABULARY,
       'register-options': ['options', 'logging', 'server'],
       toobusy: ['clock', 'errors'],
-      register: ['errors', 'logging', 'observe', 'outbound', 'register-options', 'server'],
+      register: ['errors', 'guard-of', 'logging', 'observe', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).

@@ -1,6 +1,6 @@
 /** Pressure as a handler asks for it: of the server that its own request came to. */
 import type { IncomingMessage } from 'node:http'
-import { guardOf } from '../guard-of.ts'
+import { guardOf } from '../../guard-of.ts'
 
 /**
  * 0 (every recent request started at once) to 1 (every one is shed) of the server this request came to; 0 when it is not

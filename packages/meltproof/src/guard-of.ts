@@ -1,5 +1,5 @@
 /** Where a server keeps its guard: on itself, so that two installed copies of meltproof do not both gate it. */
-import type { Guard } from './guard.ts'
+import type { Guard } from './server/guard.ts'
 
 const GUARD = Symbol.for('meltproof.guard')
 type Guarded = { [GUARD]?: Guard }
