@@ -10,7 +10,7 @@ import tls from 'node:tls'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
 import { protect } from '../../src/index.ts'
 import type { ProtectedServer } from '../../src/server/protect.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 import { doorOn } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 

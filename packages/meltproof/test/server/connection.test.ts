@@ -10,16 +10,15 @@ describe('a request that the parser is told to forget', () => {
     const holding = new Holding()
     const server = http.createServer(holding.handler)
     server.on('connection', socket => {
-      const attached = Connection.attach(
-        socket,
-        (connection, request, keepAlive) => {
+      const attached = Connection.attach(socket, {
+        onHead(connection, request, keepAlive) {
           if (request.url !== '/forget') return connection.handOn(request, keepAlive)
           connection.forget(request)
           socket.write('HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n')
           return 0
         },
-        () => false,
-      )
+        refuse: () => false,
+      })
       assert.ok(attached, 'this Node has its parser where we look for it')
     })
     const house = await listen(server)

@@ -74,17 +74,6 @@ describe('an answer that is put off', () => {
     assert.equal((await client.answer()).status, 503)
   })
 
-  it('is given to a client that has sent its end where the server allows that', async () => {
-    const house = await openBusyDoor()
-    Object.assign(house.server, { httpAllowHalfOpen: true })
-    const client = (await house.connect()).get('/')
-    await eventually('it is shed', () => house.door.counts.shed.full === 1)
-    client.socket.end()
-    await eventually('its end is seen', () => [...house.door.connections].some(({ socket }) => socket.readableEnded))
-    house.time.has = true
-    assert.equal((await client.answer()).status, 503)
-  })
-
   it('is forgotten with its client', async () => {
     const { door, connect, time } = await openBusyDoor()
     const gone = (await connect()).get('/')

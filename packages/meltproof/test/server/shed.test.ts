@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sheds } from '../../src/channels.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
 import type { RawConnection } from './raw.ts'
 

@@ -3,7 +3,7 @@
  * Those are nobody's load, nothing tells when they are over, and they may be any objects at all.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpSocket } from './connection.ts'
+import type { HttpSocket } from './http-socket.ts'
 
 /** True when the two belong to one connection, which then tells when they are over. */
 export function cameOverConnection(request: unknown, response: unknown): boolean {

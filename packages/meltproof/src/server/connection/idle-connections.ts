@@ -6,7 +6,8 @@
  * to exclude that (RFC 9112 section 9.6). How long a connection has been idle only makes it unlikely.
  */
 import type { Server } from 'node:http'
-import { type Connection, sparing } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { sparing } from './http-socket.ts'
 
 interface Seen {
   bytes: number

@@ -1,12 +1,11 @@
 /**
- * Tells whether the lanes keep up. A lane accepts one connection per turn of the loop; so where lanes together accept nearly
- * as many as they can, connections are left behind, and each turn leaves more. Pure: it asks for the turn and the time, which
- * cost as much as a tenth of a connection, once for several connections.
+ * Tells whether the lanes keep up. A lane accepts one connection per turn of the loop. Where the lanes together accept
+ * nearly as many as they can, connections are left behind, and each turn leaves more. Pure.
  */
 
 /** Looked at over this long, ms. One full turn is chance, and a burst is over by then. */
 const WINDOW_MS = 200
-/** Once for so many connections. */
+/** Once for so many connections: asking for turn and time costs a tenth of a connection. */
 const LOOK_EVERY = 8
 /** Share of all that lanes can accept from which they do not keep up: the kernel deals connections out by chance. */
 const NEARLY_ALL = 0.85

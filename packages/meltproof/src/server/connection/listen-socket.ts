@@ -76,16 +76,10 @@ let supported: boolean | undefined
 /**
  * Does SO_REUSEPORT balance connections here? libuv knows (Linux 3.9, FreeBSD 12, DragonFly, Solaris 11.4, AIX 7.2.5
  * yes; macOS and Windows no) and refuses the flag with ENOTSUP elsewhere, so it is asked instead of a table of ours.
- * A libuv older than 1.49 (a distribution's Node with a system libuv) would ignore the flag instead of refusing it.
  */
 export function canShareAddresses(): boolean {
-  supported ??= libuvKnowsReusePort() && canBindShared()
+  supported ??= canBindShared()
   return supported
-}
-
-function libuvKnowsReusePort(): boolean {
-  const [major = 0, minor = 0] = (process.versions.uv ?? '').split('.').map(Number)
-  return createServerHandle !== undefined && (major > 1 || (major === 1 && minor >= 49))
 }
 
 function canBindShared(): boolean {

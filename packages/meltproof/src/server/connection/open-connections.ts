@@ -1,7 +1,6 @@
 /**
- * The HTTP/1 connections that are open, for the day the server drains: a list through the connections themselves, O(1)
- * each way. Not a Set, for the reason given in in-service.ts: with a new connection per request it would be added to
- * and deleted from as often as there are requests.
+ * The HTTP/1 connections that are open, for the day the server drains: a list through the connections themselves. Not a
+ * Set, for the reason given in in-service.ts: with a connection per request it would change as often as there are requests.
  */
 import type { Connection } from './connection.ts'
 
@@ -16,7 +15,7 @@ export class OpenConnections {
     this.#last = connection
   }
 
-  /** One that is not in it, because it was upgraded before it closed, is none the worse. */
+  /** Does nothing for one that is not in it, because it was upgraded before it closed. */
   delete(connection: Connection): void {
     const { openedBefore: before, openedAfter: after } = connection
     if (before === undefined && this.#first !== connection) return

@@ -7,7 +7,7 @@ import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
 import { deferBodyEnd } from './deferred-body-end.ts'
-import { mute } from '../response/late-answer.ts'
+import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
 
 export interface UploadEndHooks {

@@ -7,6 +7,7 @@
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { Exchange } from '../request/exchange.ts'
 
 /** Answers are given out this often, ms, as far as there is time. */
 const EVERY_MS = 5
@@ -16,25 +17,25 @@ export const MOST_HELD_MS = 2000
 const BATCH = 16
 
 interface Held {
-  readonly connection: Connection
+  readonly connection: Connection<Exchange>
   readonly sinceMs: number
 }
 
 export class HeldAnswers {
   readonly #time: TurningAwayTime
-  readonly #answer: (connection: Connection) => void
+  readonly #answer: (connection: Connection<Exchange>) => void
   /** Oldest last, behind those that came since it was last turned over. */
   #oldest: Held[] = []
   #newer: Held[] = []
   #timer: NodeJS.Timeout | undefined
 
   /** `answer` gives a connection the answer it is owed, if it still is. */
-  constructor(time: TurningAwayTime, answer: (connection: Connection) => void) {
+  constructor(time: TurningAwayTime, answer: (connection: Connection<Exchange>) => void) {
     this.#time = time
     this.#answer = answer
   }
 
-  hold(connection: Connection, nowMs: number): void {
+  hold(connection: Connection<Exchange>, nowMs: number): void {
     this.#newer.push({ connection, sinceMs: nowMs })
     this.#timer ??= setTimeout(this.#giveOut, EVERY_MS).unref()
   }
