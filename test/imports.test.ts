@@ -128,7 +128,7 @@ for (const [root, rules] of Object.entries(RULES)) {
 }
 
 /** The parts of server/ in the order of a request: each may import those before it. Files beside them put them together. */
-const SERVER_PARTS = ['connection', 'request', 'response', 'shed', 'permit', 'guard', 'guard-of', 'operate']
+const SERVER_PARTS = ['guard', 'guard-of', 'connection', 'request', 'response', 'shed', 'permit', 'operate']
 
 test('the parts of server/ import one way', () => {
   const server = 'packages/meltproof/src/server'

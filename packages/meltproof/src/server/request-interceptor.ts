@@ -42,7 +42,6 @@ import { mute } from './response/muted-response.ts'
 import type { OwnAnswers } from './response/own-answers.ts'
 import { Lines } from './connection/lines.ts'
 import { observed, publishRecord } from './response/observed.ts'
-import { OpenConnections } from './connection/open-connections.ts'
 import { LOOK_MS, Permits } from './permit/permits.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { describeHead } from './request/request-head.ts'
@@ -71,7 +70,7 @@ export interface RequestCounts {
 export class RequestInterceptor {
   readonly counts: RequestCounts
   /** HTTP/1 connections whose parser we stand at. */
-  readonly connections: OpenConnections = new OpenConnections()
+  readonly connections: Set<Connection<Exchange>> = new Set()
   /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
@@ -328,7 +327,7 @@ export class RequestInterceptor {
   #onDisconnect(connection: Connection<Exchange>): void {
     this.connections.delete(connection)
     const { overlapping } = connection
-    connection.owed = undefined
+    this.#shedding.forget(connection)
     this.#takeLine(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
@@ -517,7 +516,7 @@ export class RequestInterceptor {
         response.on('close', () => this.#onGone(exchange))
         return this.#enter(exchange, event, request, response)
       }
-      this.#shedding.throughNode(exchange, response)
+      this.#answers.shed(request, response)
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.

@@ -5,7 +5,6 @@ import net from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LaneBacklogs } from '../../src/server/connection/lane-backlogs.ts'
-import type { Pace } from '../../src/server/connection/lane-pace.ts'
 import { openLanes } from '../../src/server/connection/lanes.ts'
 import { canShareAddresses, type ListenHandle } from '../../src/server/connection/listen-socket.ts'
 
@@ -28,45 +27,68 @@ class FakeLane implements ListenHandle {
   }
 }
 
-function backlogs() {
+/** Turns of 10 ms, in each of which so many of 32 lanes accept. Answers the lengths of the queues after each turn. */
+function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 10): number[] {
+  let turn = 1
   const main = new FakeLane()
-  const lanes = [new FakeLane(), new FakeLane(), new FakeLane(), new FakeLane()]
-  const next: { pace: Pace | undefined } = { pace: undefined }
-  const following = new LaneBacklogs(main, lanes, BACKLOG, { accepted: () => next.pace })
-  return {
-    /** A window ends in which lanes were behind, or not. */
-    window(behind: boolean, turns = 20): void {
-      next.pace = { behind, turns }
-      following.accepted()
-    },
-    lengths: () => [...new Set([main, ...lanes].map(lane => lane.backlog))],
+  const lanes = Array.from({ length: 32 }, () => new FakeLane())
+  const backlogs = new LaneBacklogs(
+    main,
+    lanes,
+    BACKLOG,
+    () => turn * turnMs,
+    () => turn,
+  )
+  const seen: number[] = []
+  for (; turn <= turns; turn++) {
+    for (let i = 0; i < acceptedIn(turn); i++) backlogs.accepted()
+    const all = new Set([main, ...lanes].map(lane => lane.backlog))
+    assert.equal(all.size, 1)
+    seen.push(main.backlog)
   }
+  return seen
 }
 
-describe('the queues before lanes that fall behind', () => {
-  it('are as long as what is accepted in a window, and have their length again when the lanes keep up for a second', () => {
-    const { window, lengths } = backlogs()
-    window(true)
-    assert.deepEqual(lengths(), [20])
-    for (let i = 0; i < 4; i++) window(false)
-    assert.deepEqual(lengths(), [20])
-    window(true)
-    for (let i = 0; i < 5; i++) window(false)
-    assert.deepEqual(lengths(), [BACKLOG])
+describe('the queues before lanes', () => {
+  it('are as long as what is accepted in a fifth of a second, where every lane accepts in every turn', () => {
+    const last = lengths(() => 32, 200).at(-1)!
+    assert.ok(last >= 20 && last < 30, `${last}`)
   })
 
-  it('hold two at least, and no more than was asked for', () => {
-    const { window, lengths } = backlogs()
-    window(true, 1)
-    assert.deepEqual(lengths(), [2])
-    window(true, 10_000)
-    assert.deepEqual(lengths(), [BACKLOG])
+  it('have their length again when the lanes have kept up for a second', () => {
+    const seen = lengths(turn => (turn <= 50 ? 32 : 1), 400)
+    const long = seen.indexOf(BACKLOG, 50)
+    assert.ok(seen[50]! < 30 && long > 140 && long < 220, `${seen[50]}, ${long}`)
+    assert.equal(seen.at(-1), BACKLOG)
+  })
+
+  it('keep it where chance leaves a third of the lanes without, and where full turns and empty ones take turns', () => {
+    assert.ok(lengths(() => 20, 200).every(length => length === BACKLOG))
+    assert.ok(lengths(turn => (turn % 2 === 0 ? 32 : 0), 200).every(length => length === BACKLOG))
+  })
+
+  it('hold two at least', () => {
+    assert.equal(lengths(() => 32, 20, 300).at(-1), 2)
+  })
+
+  it('keep their length where Node numbers no turns', () => {
+    let ms = 0
+    const main = new FakeLane()
+    const backlogs = new LaneBacklogs(
+      main,
+      [new FakeLane()],
+      BACKLOG,
+      () => ms,
+      () => Number.NaN,
+    )
+    for (; ms < 10_000; ms++) backlogs.accepted()
+    assert.equal(main.backlog, BACKLOG)
   })
 
   it('lose nobody on a real server whose turns are long', { skip: !canShareAddresses() }, async () => {
     const server = net.createServer(socket => socket.on('error', () => {}))
-    const notes: string[] = []
-    const lanes = openLanes(server, { lanes: 3, onWarning: note => notes.push(note) })
+    const warnings: string[] = []
+    const lanes = openLanes(server, { lanes: 3, onWarning: warning => warnings.push(warning) })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     let ending = false
@@ -85,7 +107,7 @@ describe('the queues before lanes that fall behind', () => {
     for (const client of clients) client.destroy()
     server.close()
     await once(server, 'close')
-    assert.deepEqual(notes, [])
+    assert.deepEqual(warnings, [])
     assert.equal(lanes.count, 0)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Apps emit requests at their servers themselves: adapters for serverless platforms, tools that inject requests, mocks.
- * Those are nobody's load, nothing tells when they are over, and they may be any objects at all.
+ * Apps emit requests at their servers themselves (serverless adapters, mocks): any objects at all. They are nobody's load,
+ * and nothing tells when they are over.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpSocket } from './http-socket.ts'

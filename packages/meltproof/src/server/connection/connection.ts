@@ -1,35 +1,27 @@
 /**
- * One HTTP/1 connection, and the one place that touches Node's parser.
- *
- * Node hands each parsed head to `socket.parser.onIncoming`. Standing in that place we see a request before a
- * ServerResponse exists for it, and a request that must wait is simply handed on later. The property has had this name
- * and meaning since Node 0.12. Where it is missing, requests are seen at the 'request' event.
+ * One HTTP/1 connection. Node hands each parsed head to `socket.parser.onIncoming` (since 0.12). Standing in that place we
+ * see a request before a ServerResponse exists for it, and one that must wait is handed on later.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
 import { standAtHead } from './parser-head.ts'
 
-/** A request of a connection, as far as the connection has to know it. */
 export interface ConnectionRequest {
   readonly request: IncomingMessage
   response: ServerResponse | undefined
   /** What llhttp says about the connection after this request. */
   readonly keepAlive: boolean
-  /** When its turn to ask for a permit came, ms. */
   arrivedAt: number
 }
 
-/** Which of the ready answers a request gets. */
 export interface AnswerKind {
-  /** An HTML page. */
   readonly page: boolean
-  /** HEAD is answered with the head alone. */
+  /** The head alone. */
   readonly head: boolean
   readonly keepAlive: boolean
 }
 
-/** Handles the parsed heads of connections. */
 export interface HeadHandler<R extends ConnectionRequest> {
   /** Answers what Node's parser expects: 0, or 2 for an upgrade. */
   onHead(connection: Connection<R>, request: IncomingMessage, keepAlive: boolean): number
@@ -39,28 +31,20 @@ export interface HeadHandler<R extends ConnectionRequest> {
 
 export class Connection<R extends ConnectionRequest = ConnectionRequest> implements AskedAtHead {
   readonly socket: HttpSocket
-  /** Node's own handling of a parsed head. */
   readonly handOn: OnIncoming
-  /** The request of this connection that waits at the gate. */
   waiting: R | undefined
-  /** Requests pipelined behind the waiting one, in order. */
   behind: R[] = []
   /** When the last answer that somebody observed had been given to it: its client can not have asked again before. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY
-  /** The answer of a request that was shed, while it is put off (held-answers.ts). */
   owed: AnswerKind | undefined
   closing = false
-  /** Node has closed it, or is about to, because nothing moved on it. */
   timedOut = false
   /**
-   * Requests in service that were pipelined behind another one in service. Their responses have no socket yet, and
-   * before Node 24 such a response never learns that its client went away.
+   * Requests in service behind another one in service. Their responses have no socket yet, and before Node 24 never learn
+   * that their client went away.
    */
   overlapping: Set<R> | undefined
-  /** Its neighbours among the open ones (open-connections.ts). */
-  openedBefore: Connection | undefined
-  openedAfter: Connection | undefined
-  /** True while the idle timeout on the socket is one that we set and Node does not know of. */
+  /** The idle timeout on the socket is one that Node does not know of. */
   #ownIdleTimeout = false
   #pausedByUs = false
   #context: AsyncResource | undefined
@@ -87,13 +71,12 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     return this.#heads.refuse(this, rawHeaders, url, keepAlive)
   }
 
-  /** The connection at a socket whose heads are handled by `heads`. */
   static of<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
     const connection = socket[ASKED_AT_HEAD] as Connection<R> | undefined
     return connection !== undefined && connection.#heads === heads ? connection : undefined
   }
 
-  /** Nothing is under way: a ready answer can be written here and now without changing the order of answers. */
+  /** Nothing is under way: a ready answer can be written now. */
   get quiet(): boolean {
     const { socket } = this
     return (
@@ -106,12 +89,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     )
   }
 
-  /** True when a request that arrives now has to get in line. */
   get hasLine(): boolean {
     return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
   }
 
-  /** True when requests behind the one that `response` answers have to be answered on this connection, too. */
+  /** Requests behind the one that `response` answers have to be answered, too. */
   hasLater(response: ServerResponse): boolean {
     if (this.hasLine) return true
     let passed = this.socket._httpMessage === response
@@ -131,15 +113,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     }
   }
 
-  /**
-   * Remembers the async context of this connection, so that a request started later, from the gate's turn, does not
-   * see the AsyncLocalStorage of whichever request ended just then.
-   */
+  /** So that a request started later does not see the AsyncLocalStorage of whichever request ended just then. */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }
 
-  /** Hands a request that has waited on to Node, in the context of its connection. */
   handOnLater({ request, keepAlive }: R): number {
     const handOn = (): number => this.handOn(request, keepAlive)
     return this.#context === undefined ? handOn() : this.#context.runInAsyncScope(handOn)
@@ -152,10 +130,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
-  /**
-   * An answer has been written without Node's knowledge: close the connection if nothing more comes in time, as Node
-   * does after its own answers.
-   */
+  /** An answer has been written without Node's knowledge: the connection closes if nothing more comes, as after Node's. */
   startIdleTimeout(server: Server): void {
     const idleMs = idleTimeoutMs(server)
     const { socket } = this
@@ -164,20 +139,19 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.#ownIdleTimeout = true
   }
 
-  /** A request is about to be handled: an idle timeout that Node does not know of must not cut it. */
   stopIdleTimeout(server: Server): void {
     if (!this.#ownIdleTimeout) return
     this.#ownIdleTimeout = false
     this.socket.setTimeout(server.timeout || 0)
   }
 
-  /** A request is about to wait: neither our idle timeout nor Node's, which only handing on ends, may cut it. */
+  /** A request is about to wait. Node's idle timeout would end only when the request is handed on. */
   stopEveryIdleTimeout(server: Server): void {
     if (this.socket.timeout && this.socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
     this.stopIdleTimeout(server)
   }
 
-  /** Reads no more pipelined requests for now; bounds what one connection can make us hold. */
+  /** Bounds what one connection can make us hold. */
   pauseReading(): void {
     if (this.socket._paused === true) return
     this.#pausedByUs = true

@@ -1,9 +1,7 @@
 /**
- * Closes connections that are idle while the server drains, and none that a request may be on its way on: only those on
- * which no byte has come or gone for some time, and (Node tells) no request has begun.
- *
- * A request that is sent in the very moment in which its connection is closed is lost all the same; HTTP/1.1 has no way
- * to exclude that (RFC 9112 section 9.6). How long a connection has been idle only makes it unlikely.
+ * Closes connections that are idle while the server drains: those on which no byte has come or gone for some time, and
+ * (Node tells) no request has begun. A request sent in that very moment is lost; HTTP/1.1 can not exclude it (RFC 9112
+ * section 9.6).
  */
 import type { Server } from 'node:http'
 import type { Connection } from './connection.ts'
@@ -19,14 +17,12 @@ export class IdleConnections {
   readonly #connections: Iterable<Connection>
   readonly #seen = new WeakMap<Connection, Seen>()
 
-  /** @param activeAtMs when any of them last had something to do, as far as that is known */
   constructor(server: Server, connections: Iterable<Connection>, activeAtMs: number) {
     this.#server = server
     this.#connections = connections
     this.look(activeAtMs)
   }
 
-  /** Notes on which of them something came or went since the last look. */
   look(nowMs: number): void {
     for (const connection of this.#connections) {
       const { bytesRead, bytesWritten } = connection.socket

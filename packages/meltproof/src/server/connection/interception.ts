@@ -1,8 +1,6 @@
 /**
- * The one place where meltproof stands in a server's way: its `emit` and its `closeIdleConnections`.
- *
- * `emit` rather than a listener: frameworks replace and reorder listeners (socket.io takes all of 'request' off and calls
- * them itself), and a listener of ours would be counted, moved or skipped.
+ * The one place where meltproof stands in a server's way: its `emit` and its `closeIdleConnections`. Not as a listener:
+ * frameworks count, reorder and replace those (socket.io takes all of 'request' off and calls them itself).
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -10,15 +8,13 @@ import { type HttpSocket, sparing } from './http-socket.ts'
 
 /** Apps emit these events themselves, with whatever they have: arguments may be anything. */
 export interface Intercepted {
-  /** Node, or the app, hands a request to the app. Answers what `emit` is to answer. */
   readonly onRequest: (event: string, args: unknown[]) => boolean
   /** After the listeners of the app. */
   readonly onConnection: (socket: HttpSocket | undefined) => void
   /** Node closes a connection on which nothing moves, though a handler may be at work. */
   readonly onTimeout: (socket: HttpSocket | undefined) => void
-  /** The connection becomes somebody else's. */
   readonly onUpgrade: (socket: Duplex | undefined) => void
-  /** Connections that look idle to Node and must not be closed: a request of theirs waits here. */
+  /** Connections that look idle to Node, though a request of theirs waits. */
   readonly busy: Iterable<{ readonly socket: HttpSocket }>
 }
 
@@ -41,12 +37,10 @@ export class Interception {
     this.#replace('closeIdleConnections', () => sparing(intercepted.busy, () => closeIdle.call(server)))
   }
 
-  /** What the server does without us. */
   emit(event: string, ...args: unknown[]): boolean {
     return this.#emit().call(this.#server, event, ...args)
   }
 
-  /** The server is as before. Where somebody has wrapped ours, it stays in place. */
   undo(): void {
     for (const undo of this.#undo) undo()
   }

@@ -1,47 +1,64 @@
 /**
- * While the lanes do not keep up (lane-pace.ts) the queues before them are made short. With long ones everybody would be
- * let in too late for an answer. So whoever gets in has not waited long, and the rest is kept out by the kernel. With a
- * connection per request at 40 times the capacity this doubles what is served (docs/benchmarks.md).
+ * While the lanes do not keep up, the queues before them are short: otherwise everybody would be let in too late for an
+ * answer. With a connection per request at 40 times the capacity this doubles what is served (docs/benchmarks.md).
  */
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
-import { LanePace } from './lane-pace.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
+/** Looked at over this long, ms. One full turn is chance, and a burst is over by then. */
+const WINDOW_MS = 200
+/** Time and turn, which cost a tenth of a connection, are asked for once for so many connections. */
+const LOOK_EVERY = 8
+/** Share of what lanes can accept, one a turn, from which they do not keep up: the kernel deals out by chance. */
+const NEARLY_ALL = 0.85
 /** Queues get their length back when the lanes have kept up for so many windows. */
 const WINDOWS_TO_LENGTHEN = 5
-/** A queue holds at least so many. */
 const SHORTEST = 2
 
 export class LaneBacklogs {
   readonly #main: ListenHandle
-  /** Those beside the main one, whose connections are told of. */
   readonly #lanes: readonly ListenHandle[]
   readonly #longest: number
-  readonly #pace: Pick<LanePace, 'accepted'>
+  readonly #now: () => number
+  readonly #turn: () => number
   #backlog: number
   #windowsKeptUp = 0
+  #accepted = 0
+  #sinceTurn = 0
+  #sinceMs = Number.NEGATIVE_INFINITY
 
   constructor(
     main: ListenHandle,
     lanes: readonly ListenHandle[],
     backlog: number,
-    pace: Pick<LanePace, 'accepted'> = new LanePace(now, loopTurn),
+    clock: () => number = now,
+    turn: () => number = loopTurn,
   ) {
     this.#main = main
     this.#lanes = lanes
     this.#longest = backlog
     this.#backlog = backlog
-    this.#pace = pace
+    this.#now = clock
+    this.#turn = turn
   }
 
-  /** A lane has accepted a connection. */
   accepted(): void {
-    const pace = this.#pace.accepted(this.#lanes.length)
-    if (pace === undefined) return
-    if (pace.behind) {
+    if (++this.#accepted % LOOK_EVERY !== 0) return
+    const nowMs = this.#now()
+    if (nowMs - this.#sinceMs < WINDOW_MS) return
+    const turn = this.#turn()
+    this.#windowEnded(turn - this.#sinceTurn)
+    this.#sinceTurn = turn
+    this.#sinceMs = nowMs
+    this.#accepted = 0
+  }
+
+  /** `turns`: so many connections a lane could accept in that time. NaN where Node does not number them: never behind. */
+  #windowEnded(turns: number): void {
+    if (this.#accepted > NEARLY_ALL * this.#lanes.length * turns) {
       this.#windowsKeptUp = 0
-      this.#listen(Math.min(this.#longest, Math.max(SHORTEST, pace.turns)))
+      this.#listen(Math.min(this.#longest, Math.max(SHORTEST, turns)))
     } else if (this.#backlog < this.#longest && ++this.#windowsKeptUp >= WINDOWS_TO_LENGTHEN) {
       this.#listen(this.#longest)
     }

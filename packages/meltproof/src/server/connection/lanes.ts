@@ -2,17 +2,13 @@
  * Accept lanes: one server listening on several SO_REUSEPORT sockets.
  *
  * Since libuv 1.45 (Node 20) a listening socket accepts one connection per turn of the event loop, so a server that
- * does 1 ms of work per turn accepts at most 1,000/s; the rest wait in the kernel, where no admission decision can
- * reach them. N sockets on one address accept N per turn. See https://github.com/libuv/libuv/pull/3696 and
- * https://github.com/nodejs/node/issues/57364; figures in bench/results/accept-lanes.txt.
+ * does 1 ms of work per turn accepts at most 1,000/s; the rest wait in the kernel, where nobody can turn them away.
+ * N sockets accept N per turn. See https://github.com/libuv/libuv/pull/3696 and docs/benchmarks.md.
  *
- * Node calls `server._listen2(address, port, ...)` once arguments are normalised, names resolved and the cluster
- * consulted, and keeps that name "to avoid breaking code that wraps this method" (lib/net.js). We wrap it, so every
- * form of listen(), its errors and its timing stay Node's own. The socket Node makes is the main one; what the extra
- * ones accept is handed to the main one's `onconnection`, so Node itself counts, limits (`maxConnections`), configures
- * and emits every connection. The extra sockets live and die with the main one's handle.
- *
- * Nothing of ours reaches the app as an error: whatever fails leaves fewer lanes, at worst Node's one listener.
+ * Node calls `server._listen2()` once arguments are normalised, names resolved and the cluster consulted, and keeps that
+ * name for code that wraps it (lib/net.js). So every form of listen(), its errors and its timing stay Node's own. What
+ * the extra sockets accept is handed to the main one's `onconnection`, so Node itself counts, limits, configures and emits
+ * every connection. Whatever fails leaves fewer lanes, at worst Node's one listener.
  */
 import cluster from 'node:cluster'
 import type net from 'node:net'
@@ -29,30 +25,23 @@ import {
 } from './listen-socket.ts'
 
 /**
- * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
- * connection, k / (1 - k c / S) must be accepted per turn. For 10 times the capacity of 5 ms handlers that is 14 to 17
- * (c = 0.15 to 0.2 ms): sixteen just hold, with twice the latency of thirty-two, and starve beyond. Sixty-four
- * gained nothing in goodput. No cost per request or when idle was measurable; see bench/results/accept-lanes.txt.
+ * At k times the capacity, with S ms of work per turn and c ms to accept and shed one connection, k / (1 - k c / S) must be
+ * accepted per turn: 14 to 17 for 10 times the capacity of 5 ms handlers. Sixteen lanes just hold that, with twice the
+ * latency of thirty-two; sixty-four gained nothing. They cost nothing measurable (docs/benchmarks.md).
  */
 export const DEFAULT_LANES = 32
 
 export interface LaneOptions {
   /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 32 (DEFAULT_LANES) */
   readonly lanes: number
-  /**
-   * Called once per listen() that ends with fewer listeners than wanted although the platform could, with a sentence
-   * for a log.
-   */
+  /** Called once per listen() that ends with fewer listeners than wanted although the platform could. */
   readonly onWarning?: (warning: string) => void
 }
 
 export interface Lanes {
   /** Sockets listening now; 0 before listen() and after close(). */
   readonly count: number
-  /**
-   * Undo: later calls of listen() are Node's own, extra lanes close now and the main listener stays. The kernel resets
-   * connections that wait unaccepted in a closing lane, as it does for any listener that closes.
-   */
+  /** Extra lanes close, the main listener stays. The kernel resets connections that wait unaccepted in a closing lane. */
   close(): void
 }
 
@@ -67,7 +56,6 @@ type Listen2 = (
   ...rest: unknown[]
 ) => void
 
-/** The parts of net.Server that Node keeps for itself. */
 interface ServerInternals {
   _handle?: ListenHandle | null
   _listen2?: Listen2
@@ -76,14 +64,12 @@ interface ServerInternals {
 interface Extra {
   /** Empty once the main listener has closed. */
   readonly lanes: readonly ListenHandle[]
-  /** Closes them; the main listener goes on alone. */
   readonly detach: () => void
 }
 
 /** Makes every later listen() of this server open lanes. Call before listen(). */
-export function openLanes(server: net.Server, { lanes, onWarning }: LaneOptions): Lanes {
+export function openLanes(server: net.Server, { lanes: wanted, onWarning }: LaneOptions): Lanes {
   const internals = server as unknown as ServerInternals
-  const wanted = Math.max(1, Math.floor(lanes) || 1)
   const original = internals._listen2
   let extra: Extra | undefined
   let closed = false
@@ -110,7 +96,6 @@ export function openLanes(server: net.Server, { lanes, onWarning }: LaneOptions)
       attempt(plan.release)
     }
     const main = this._handle
-    // Node emits its own 'error' on the next tick; there is nothing to add lanes to.
     if (!main) return
     extra = attempt(() => addLanes(main, at, each, wanted))
     const count = 1 + (extra?.lanes.length ?? 0)
@@ -130,7 +115,6 @@ export function openLanes(server: net.Server, { lanes, onWarning }: LaneOptions)
       closed = true
       extra?.detach()
       extra = undefined
-      // Somebody may have wrapped ours meanwhile; then it stays, and passes on.
       if (internals._listen2 !== listen2) return
       if (original === Object.getPrototypeOf(server)._listen2) delete internals._listen2
       else internals._listen2 = original!
@@ -141,7 +125,6 @@ export function openLanes(server: net.Server, { lanes, onWarning }: LaneOptions)
 interface Plan {
   /** Why this listen() is left alone; absent where nobody need know. */
   readonly warning?: string
-  /** Present when lanes may be opened: gives the port's mutex back. */
   readonly release?: () => void
 }
 
@@ -158,11 +141,10 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): Pl
   // the kernel picks one that nobody has, shared or not.
   if (at.flags & REUSE_PORT || at.port === 0) return { release: () => undefined }
 
-  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So the question is asked
-  // first without it; when the answer is no, Node's own listen() runs untouched and raises its own error.
+  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So we ask first without
+  // it; when the answer is no, Node's own listen() raises its own error.
   const release = claimPort(at.port)
-  // Whoever holds the claim is opening this port now. An unshared listen() makes the kernel decide between the two:
-  // one of them gets EADDRINUSE, whichever comes first.
+  // Without lanes the kernel decides between the two that open this port now: one gets EADDRINUSE.
   if (release === undefined) return { warning: `another process was opening port ${at.port} at this moment` }
   if (addressIsFree(at)) return { release }
   release()
@@ -170,16 +152,14 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): Pl
 }
 
 /**
- * The backlog of one lane. At Node's default and above, every lane gets the full one: the longer queue in total is the
- * purpose (fastify passes 511 explicitly, so an explicit value does not tell a wish). An operator who asks for less wants
- * a short queue, and gets about that length in total.
+ * An operator who asks for less than Node's default wants a short queue, and gets about that length in total. The default
+ * itself is no wish, even when it is passed (fastify does).
  */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
 }
 
-/** Opens the extra lanes beside a main socket that listens, and ties them to it. */
 function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted: number): Extra | undefined {
   const bound: { address?: string; port?: number; family?: string } = {}
   if (typeof main.onconnection !== 'function' || main.getsockname(bound) !== 0 || bound.port === undefined) {
@@ -224,11 +204,7 @@ function openLane(
   return lane
 }
 
-/**
- * Makes the extra lanes follow the main handle: whatever closes, refs or unrefs it (server.close(), an abort signal,
- * asyncDispose, server.unref()) goes through these methods. Answers the function that closes the extra lanes and takes
- * the methods off again.
- */
+/** Extra lanes follow the main handle: whatever closes, refs or unrefs it goes through its methods. Answers the undo. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
@@ -254,7 +230,6 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   return detach
 }
 
-/** Ours may fail; the app must not notice. */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act()

@@ -1,32 +1,25 @@
 /**
- * Keeps pipelined requests in order. HTTP/1.1 answers in the order of the requests, so what comes on a connection behind a
- * request that waits, or behind an answer that was put off, stands in line and asks at the gate only when its turn comes.
+ * Keeps pipelined requests in order: what comes on a connection behind a request that waits, or behind an answer that is
+ * put off, stands in line and asks for a permit only when its turn comes.
  */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 
-/**
- * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
- * does not tell that its client has gone.
- */
+/** Behind so many no more are read. Not at the first: a socket that is not read does not tell that its client has gone. */
 const MOST_BEHIND = 16
 
 export class Lines<R extends ConnectionRequest> {
-  /** Those with a request that waits, an answer that was put off, or requests behind one. */
   readonly connections: Set<Connection<R>> = new Set()
   readonly #server: Server
   readonly #ask: (connection: Connection<R>, request: R) => void
-  /** Those among them whose next in line may ask at the gate. */
   #moved: Connection<R>[] = []
 
-  /** `ask` is called with whoever is first in line now. */
   constructor(server: Server, ask: (connection: Connection<R>, request: R) => void) {
     this.#server = server
     this.#ask = ask
   }
 
-  /** A request waits at the gate, and with it all that comes behind it on its connection. */
   wait(connection: Connection<R>, request: R): void {
     connection.keepContext()
     connection.stopEveryIdleTimeout(this.#server)
@@ -34,7 +27,6 @@ export class Lines<R extends ConnectionRequest> {
     this.connections.add(connection)
   }
 
-  /** A request came behind one that waits. */
   join(connection: Connection<R>, request: R): void {
     if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading()
   }
@@ -47,7 +39,7 @@ export class Lines<R extends ConnectionRequest> {
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
-  /** Takes everybody out of the line of a connection, in order; the first may wait at the gate. */
+  /** Takes everybody out of the line, in order; the first may wait at the gate. */
   takeAll(connection: Connection<R>): R[] {
     const { waiting, behind } = connection
     connection.waiting = undefined

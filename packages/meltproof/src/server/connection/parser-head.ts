@@ -1,11 +1,9 @@
 /**
- * The earliest place at which a request can be turned away: where Node's parser reports a complete head, before an
- * IncomingMessage (a stream) is made of it. llhttp has parsed the head; nothing here reads bytes. What this is worth:
- * docs/benchmarks.md.
+ * The earliest place at which a request can be shed: where llhttp has parsed a head and Node has not made an
+ * IncomingMessage of it. What this is worth: docs/benchmarks.md.
  *
- * Node keeps this callback under an index of its parser objects, which it pools. So each parser is wrapped once, and the
- * wrapper asks whoever is at the socket that the parser serves at this moment. The callback is known by its name: where a
- * Node calls it otherwise, requests are seen one step later.
+ * Node keeps this callback under an index of its parsers, which it pools. So each parser is wrapped once and asks whoever
+ * is at its socket. The callback is known by its name; where a Node calls it otherwise, requests are seen one step later.
  */
 import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
 
@@ -25,7 +23,6 @@ type OnHeadersComplete = (this: Parser, ...head: Head) => number
 const NAME = 'parserOnHeadersComplete'
 const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
 
-/** Has `parser` ask whoever is at its socket, where this Node has a place for that. */
 export function standAtHead(parser: Parser): void {
   for (let index = 0; index < 8 && parser[WRAPPED] !== true; index++) {
     const callback = parser[index]

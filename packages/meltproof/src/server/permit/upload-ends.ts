@@ -104,11 +104,9 @@ export class UploadEnds {
   #shed(exchange: Exchange, reason: ShedReason): void {
     const { request } = exchange
     const response = exchange.response!
-    this.#shedding.count(reason, now())
     if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
-    const bytes = this.#shedding.throughNode(exchange, response)
+    this.#shedding.shed(exchange, reason)
     mute(response)
     response.on('close', () => request.destroy())
-    this.#shedding.publish(exchange, reason, bytes)
   }
 }

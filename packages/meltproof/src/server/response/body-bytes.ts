@@ -1,27 +1,20 @@
 /**
- * How many bytes of an answer's body were given to its connection, for whoever observes. Nothing of the answer is
- * copied or held up for it.
- *
- * HTTP/1: what the socket took meanwhile, without the head. HTTP/2, where many answers share a socket: what was
- * written to the response. This is the one file that reads what Node's HTTP/1 response keeps of itself; where a Node
- * keeps it elsewhere, the count is not known.
+ * How many bytes of an answer's body were given to its connection. HTTP/1: what the socket took meanwhile, without the
+ * head, which Node keeps in its response. HTTP/2, where many answers share a socket: what was written to the response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from '../request/exchange.ts'
 
-/** What node:http gives a response, since before Node 20. */
 interface NodeResponse extends ServerResponse {
-  /** Head, as it is sent. */
   readonly _header?: string | null
   readonly _headerSent?: boolean
-  /** False for answers that can have none: to HEAD, and 204 and 304. */
+  /** False for answers to HEAD, and 204 and 304. */
   readonly _hasBody?: boolean
   /** As announced in the head, or as found out by an `end(body)` that wrote everything. */
   readonly _contentLength?: number | null
 }
 
-/** To be called before the handler of an observed request runs. */
 export function beginCount(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor >= 2) {
     countWrites(exchange, response)
@@ -35,15 +28,12 @@ export function beginCount(exchange: Exchange, request: IncomingMessage, respons
   else begin(response.socket)
 }
 
-/** To be called when the response has closed. Undefined when not known. */
 export function bodyBytes(exchange: Exchange, request: IncomingMessage, response: ServerResponse): number | undefined {
   if (!response.headersSent) return 0
   return request.httpVersionMajor >= 2
     ? writtenBytes(exchange, request, response)
     : sentBytes(exchange, request, response)
 }
-
-// HTTP/1 ----------------------------------------------------------------------------------------------------------
 
 function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeResponse): number | undefined {
   if (response._hasBody === false) return 0
@@ -54,7 +44,6 @@ function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeR
   return given === undefined || given > announced ? announced : given
 }
 
-/** What the socket took since this response has it, apart from the head. */
 function givenBytes(
   { byteCount: before }: Exchange,
   request: IncomingMessage,
@@ -76,8 +65,6 @@ function givenBytes(
 function isCount(value: number | null | undefined): value is number {
   return Number.isSafeInteger(value) && value! >= 0
 }
-
-// HTTP/2 ----------------------------------------------------------------------------------------------------------
 
 /** The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. */
 function countWrites(exchange: Exchange, response: ServerResponse): void {

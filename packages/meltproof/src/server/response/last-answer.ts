@@ -1,13 +1,10 @@
-/**
- * The last answer of a connection (RFC 9112 section 9.6): how it says so, and how the connection ends with it. Knows Node's
- * response; knows nothing of draining.
- */
+/** The last answer of a connection (RFC 9112 section 9.6): how it says so, and how the connection ends with it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
+import { beforeHead, type Head } from './before-head.ts'
 
-type Head = Parameters<ServerResponse['writeHead']>
-/** Node's, for `maxRequestsPerSocket`: the head says close, and who closes is the client. */
+/** Node's mark for `maxRequestsPerSocket`: the head says close, and the client closes. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
 
 /** What a client still sends is read and dropped for so long, ms: closing a socket with unread data resets it. */
@@ -16,7 +13,6 @@ const LINGER_MS = 2000
 /** Ends a connection whose last answer has been written. @param complete whether all of its request has come */
 export function endConnection(socket: HttpSocket, complete: boolean): void {
   takeNoMore(socket)
-  // An app may have any stream for a socket.
   socket.end?.()
   if (complete) return void socket.destroySoon?.()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
@@ -27,28 +23,15 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // Otherwise Node says close as well, and closes at once; after this it leaves that to the client.
+  // Otherwise Node closes at once.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
 }
 
-/**
- * Has an answer of the app say that it is the last one, where nobody has decided otherwise before its head goes out.
- * @param isLast asked when the head goes out: false while other requests of the connection still have to be answered
- */
+/** Has an answer of the app say that it is the last one, if `isLast` says so when its head goes out. */
 export function makeLast(request: IncomingMessage, response: ServerResponse, isLast: () => boolean): void {
-  const { writeHead } = response
-  const sayThenWrite = function (this: ServerResponse, ...head: Head): ServerResponse {
-    let told = head
-    try {
-      if (!this.headersSent && isLast()) told = sayClose(request, this, head)
-    } catch {
-      // Then it says what it would have said: better than no answer.
-    }
-    return writeHead.apply(this, told)
-  }
-  response.writeHead = sayThenWrite as typeof writeHead
+  beforeHead(response, head => (isLast() ? sayClose(request, response, head) : head))
 }
 
 function sayClose(request: IncomingMessage, response: Response, head: Head): Head {

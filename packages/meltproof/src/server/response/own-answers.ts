@@ -1,9 +1,7 @@
 /**
- * Every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. Nothing else writes one, and what
- * an answer consists of is decided before the overload starts.
- *
- * 503 comes with an integer, jittered `Retry-After` (RFC 9110 section 10.2.3; the jitter keeps clients that obey from
- * returning as one wave). The body is problem details as JSON (RFC 9457), or a small page when the client prefers HTML.
+ * Writes every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. The body is problem
+ * details as JSON (RFC 9457), or a small page when the client prefers HTML. The jitter of `Retry-After` keeps clients that
+ * obey from returning as one wave.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
@@ -17,7 +15,6 @@ export interface ShedAnswerOptions {
   readonly retryAfterS: readonly [least: number, most: number]
   /** Body for clients that do not ask for HTML, with its content type. Default: RFC 9457 problem JSON. */
   readonly body: Body
-  /** Page for clients that prefer HTML. */
   readonly page: string
 }
 
@@ -48,52 +45,40 @@ export const LATE_PAGE: string = pageOf(
 const HTML = 'text/html; charset=utf-8'
 const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROBLEM_JSON }
 const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
-/** How many `Retry-After` values are used at most; a wider range is sampled evenly. */
-const MOST_VARIANTS = 16
 /** Bodies up to this are read and dropped after an answer of ours and the connection kept; bytes. */
 const DROPPABLE_BODY = 65_536
 /** What a browser needs to be shown the answer at all, and what helps to find the request again, stays. */
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
 
 export class OwnAnswers {
-  /** Values of `Retry-After`, seconds. */
-  readonly #seconds: readonly number[]
+  readonly #retryAfterS: readonly [least: number, most: number]
   readonly #body: Body
   readonly #page: Body
-  /** Whole messages, by kind and `Retry-After`, for {@link #date} and {@link #keepAliveMs}. */
-  #messages: string[] = []
+  /** The 503 by kind, without the seconds of `Retry-After`, for {@link #date} and {@link #keepAliveMs}. */
+  #ready: (readonly [before: string, after: string])[] = []
   #date = ''
   #keepAliveMs = 0
 
-  constructor({ retryAfterS: [least, most], body, page }: ShedAnswerOptions) {
+  constructor({ retryAfterS, body, page }: ShedAnswerOptions) {
+    this.#retryAfterS = retryAfterS
     this.#body = body
     this.#page = { type: HTML, text: page }
-    const count = Math.min(most - least + 1, MOST_VARIANTS)
-    this.#seconds = Array.from({ length: count }, (_, i) =>
-      count === 1 ? least : Math.round(least + (i * (most - least)) / (count - 1)),
-    )
   }
 
-  /**
-   * The 503 as a whole HTTP/1.1 message in latin-1. `date` is the value of the Date header, which changes once a second;
-   * `keepAliveMs` how long an idle connection is kept, 0 for ever.
-   */
+  /** The 503 as a whole HTTP/1.1 message in latin-1. @param keepAliveMs how long an idle connection is kept; 0: for ever */
   message(kind: AnswerKind, date: string, keepAliveMs: number): string {
     if (date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
       this.#date = date
       this.#keepAliveMs = keepAliveMs
-      this.#messages = []
+      this.#ready = []
     }
-    const variant = this.#anyVariant()
-    const index = 8 * variant + (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
-    this.#messages[index] ??= this.#serialise(kind, variant)
-    return this.#messages[index]
+    const index = (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
+    this.#ready[index] ??= this.#serialise(kind)
+    const [before, after] = this.#ready[index]
+    return before + this.#anySeconds() + after
   }
 
-  /**
-   * Writes the 503 below Node's response, on a connection on which nothing is under way.
-   * @param complete whether all of the request has come
-   */
+  /** Writes the 503 below Node's response. @param complete whether all of the request has come */
   shedAtSocket(connection: Connection, kind: AnswerKind, server: Server, nowMs: number, complete: boolean): void {
     const { socket } = connection
     if (kind.keepAlive) connection.startIdleTimeout(server)
@@ -101,46 +86,43 @@ export class OwnAnswers {
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
-  /** Answers 503 through Node's response. Returns the bytes of the body. */
+  /** The same through Node's response. Returns the bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
-    const retryAfter = { 'retry-after': String(this.#seconds[this.#anyVariant()]) }
-    return write(request, response, 503, [this.#body, this.#page], retryAfter)
+    return write(request, response, 503, this.#body, this.#page, { 'retry-after': String(this.#anySeconds()) })
   }
 
-  /** Answers 504 in place of a handler, which has the response as well. */
   late(request: IncomingMessage, response: ServerResponse): void {
-    write(request, response, 504, [LATE_JSON_BODY, LATE_HTML_BODY], {})
+    write(request, response, 504, LATE_JSON_BODY, LATE_HTML_BODY, {})
   }
 
-  /** Of the 503. */
   bodyBytes({ page, head }: Pick<AnswerKind, 'page' | 'head'>): number {
     return head ? 0 : Buffer.byteLength((page ? this.#page : this.#body).text)
   }
 
-  #anyVariant(): number {
-    return Math.floor(Math.random() * this.#seconds.length)
+  #anySeconds(): number {
+    const [least, most] = this.#retryAfterS
+    return least + Math.floor(Math.random() * (most - least + 1))
   }
 
-  #serialise({ page, head, keepAlive }: AnswerKind, variant: number): string {
+  #serialise({ page, head, keepAlive }: AnswerKind): readonly [before: string, after: string] {
     const { type, text } = page ? this.#page : this.#body
     // Clients need Node's hint to not reuse a connection as it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
     const bytes = Buffer.from(text, 'utf8')
-    return (
-      `HTTP/1.1 503 Service Unavailable\r\ncontent-type: ${type}\r\ncontent-length: ${bytes.length}\r\n` +
-      `retry-after: ${this.#seconds[variant]}\r\ncache-control: no-store\r\ndate: ${this.#date}\r\n` +
-      `connection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n` +
-      (head ? '' : bytes.toString('latin1'))
-    )
+    return [
+      `HTTP/1.1 503 Service Unavailable\r\ncontent-type: ${type}\r\ncontent-length: ${bytes.length}\r\nretry-after: `,
+      `\r\ncache-control: no-store\r\ndate: ${this.#date}\r\n` +
+        `connection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n${head ? '' : bytes.toString('latin1')}`,
+    ]
   }
 }
 
-/** Writes an answer of ours through Node's response, whatever a handler has made of that. Returns the bytes of the body. */
 function write(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
-  [body, page]: readonly [body: Body, page: Body],
+  body: Body,
+  page: Body,
   fields: OutgoingHttpHeaders,
 ): number {
   const needs = describeHead(request.rawHeaders)

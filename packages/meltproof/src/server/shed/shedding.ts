@@ -1,9 +1,8 @@
 /**
  * Turns requests away: counts them, and sees to it that each gets its answer. Where nothing else is under way on its
- * connection the answer is one write of ready bytes; otherwise Node's own response keeps the order. While turning away
- * takes more than its share of the loop's time, answers are put off (held-answers.ts).
+ * connection the answer is one write of ready bytes; otherwise Node's own response keeps the order.
  */
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import { sheds } from '../../channels.ts'
@@ -11,31 +10,25 @@ import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
+import type { GuardStats } from '../guard.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
+type Facts = Pick<GuardStats, 'inflight' | 'stragglers' | 'abandoned' | 'limit' | 'queued'>
+
 /** What was known when the last request was shed. */
-export interface LastShed {
+export interface LastShed extends Facts {
   readonly reason: ShedReason
   readonly atMs: number
-  readonly inflight: number
-  /** In service without a permit: they take far longer than others of their kind. */
-  readonly stragglers: number
-  /** Of those in service: nobody waits for their answers any more, and the handlers work on. */
-  readonly abandoned: number
-  readonly limit: number
-  readonly queued: number
 }
 
 export interface SheddingHooks {
-  /** Has Node make a response for the request and come back with it (to {@link Shedding.throughNode}), or refuse it itself. */
+  /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
-  /** A request was turned away. */
   readonly onShed: () => void
-  /** What is known at this moment. */
-  readonly facts: () => Omit<LastShed, 'reason' | 'atMs'>
+  readonly facts: () => Facts
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
 }
@@ -60,7 +53,6 @@ export class Shedding {
   readonly #time: TurningAwayTime
   readonly #held: HeldAnswers
   readonly #hooks: SheddingHooks
-  /** No answer is put off: something comes behind it that can not wait, or the server goes away. */
   #atOnce = false
 
   constructor(
@@ -78,13 +70,13 @@ export class Shedding {
     this.#held = new HeldAnswers(time, connection => hooks.guarded(() => this.answerOwed(connection)))
   }
 
-  /** From now on every answer is given at once, and those that were put off as well. */
+  /** From now on, those that were put off included. */
   putOffNothing(): void {
     this.#atOnce = true
     this.#held.end()
   }
 
-  /** A request of which nothing was made yet: one write, and nothing else is made of it. */
+  /** One write, and nothing is made of the request. */
   shedHead(
     connection: Connection<Exchange>,
     reason: ShedReason,
@@ -104,7 +96,12 @@ export class Shedding {
       return false
     }
     this.count(reason, now())
-    this.publish(exchange, reason, this.#answer(exchange, needs))
+    const bytes = this.#answer(exchange, needs)
+    if (sheds.hasSubscribers) {
+      const { request, arrivedAt } = exchange
+      const atMs = now()
+      sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
+    }
     return true
   }
 
@@ -114,38 +111,34 @@ export class Shedding {
     this.last = { reason, atMs, ...this.#hooks.facts() }
   }
 
-  publish({ request, arrivedAt }: Exchange, reason: ShedReason, bytes: number): void {
-    if (!sheds.hasSubscribers) return
-    const atMs = now()
-    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
-  }
-
   /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
   refusedByNode({ connection, request }: Exchange, { namesHost }: HeadNeeds): boolean {
     const { requireHostHeader } = this.#server as { requireHostHeader?: boolean }
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /** Answers through Node's response. Returns the bytes of the body. */
-  throughNode({ request }: Exchange, response: ServerResponse): number {
-    return this.#answers.shed(request, response)
-  }
-
-  /** Gives a connection the answer that was put off. */
   answerOwed(connection: Connection<Exchange>): void {
     const { owed, socket } = connection
     if (owed === undefined) return
-    connection.owed = undefined
+    this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
     this.#lines.move(connection)
     if (socket.destroyed || !socket.writable) return
     this.#answers.shedAtSocket(connection, last ? { ...owed, keepAlive: false } : owed, this.#server, now(), false)
   }
 
+  /** It will not get the answer that was put off. */
+  forget(connection: Connection<Exchange>): void {
+    if (connection.owed === undefined) return
+    connection.owed = undefined
+    this.#held.delete(connection)
+  }
+
   /** Returns the bytes of the body. */
   #answer(exchange: Exchange, needs: HeadNeeds): number {
     const { connection, request, response } = exchange
-    if (connection === undefined) return response === undefined ? 0 : this.throughNode(exchange, response)
+    if (response !== undefined) return this.#answers.shed(request, response)
+    if (connection === undefined) return 0
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
     const last = this.leaving && connection.behind.length === 0
