@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { canShareAddresses } from '../../src/server/connection/listen-socket.ts'
+import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
 const fixture = fileURLToPath(new URL('./lanes.fixture.ts', import.meta.url))
 const canShare = canShareAddresses()

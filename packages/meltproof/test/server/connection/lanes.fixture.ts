@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
-import { openLanes } from '../../src/server/connection/lanes.ts'
+import { openLanes } from '../../../src/server/connection/lanes.ts'
 
 const [part, kind = 'lanes', extra = '{}'] = process.argv.slice(2)
 const say = (message: unknown): void => void process.send?.(message, undefined, {}, () => undefined)

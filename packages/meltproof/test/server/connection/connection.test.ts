@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
-import { Connection } from '../../src/server/connection/connection.ts'
-import { Holding, listen } from './harness.ts'
+import { Connection } from '../../../src/server/connection/connection.ts'
+import { Holding, listen } from '../harness.ts'
 
 describe('a request that the parser is told to forget', () => {
   it('leaves neither body nor trailers to the next request of its connection', async () => {

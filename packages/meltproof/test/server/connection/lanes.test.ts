@@ -11,8 +11,8 @@ import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type tls from 'node:tls'
-import { DEFAULT_LANES, type Lanes, openLanes } from '../../src/server/connection/lanes.ts'
-import { canShareAddresses } from '../../src/server/connection/listen-socket.ts'
+import { DEFAULT_LANES, type Lanes, openLanes } from '../../../src/server/connection/lanes.ts'
+import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
 const canShare = canShareAddresses()
 const hasIPv6 = Object.values(os.networkInterfaces()).some(list => list?.some(({ address }) => address === '::1'))

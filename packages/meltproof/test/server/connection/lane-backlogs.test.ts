@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LaneBacklogs } from '../../src/server/connection/lane-backlogs.ts'
-import { openLanes } from '../../src/server/connection/lanes.ts'
-import { canShareAddresses, type ListenHandle } from '../../src/server/connection/listen-socket.ts'
+import { LaneBacklogs } from '../../../src/server/connection/lane-backlogs.ts'
+import { openLanes } from '../../../src/server/connection/lanes.ts'
+import { canShareAddresses, type ListenHandle } from '../../../src/server/connection/listen-socket.ts'
 
 const BACKLOG = 511
 

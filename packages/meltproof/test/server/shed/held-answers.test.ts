@@ -1,7 +1,7 @@
 /** Answers that are put off while there is no time for turning away. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type DoorOptions, eventually, openFullDoor } from './harness.ts'
+import { type DoorOptions, eventually, openFullDoor } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
