@@ -163,7 +163,9 @@ export class RequestInterceptor {
         this.#handingOn = undefined
       },
       onShed: () => this.#pressure.shed(),
-      facts: () => ({
+      facts: (reason, atMs) => ({
+        reason,
+        atMs,
         inflight: gate.inflight,
         stragglers: permits.stragglers,
         abandoned: permits.abandoned,

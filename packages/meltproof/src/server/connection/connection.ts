@@ -10,7 +10,6 @@ import { standAtHead } from './parser-head.ts'
 export interface ConnectionRequest {
   readonly request: IncomingMessage
   response: ServerResponse | undefined
-  /** What llhttp says about the connection after this request. */
   readonly keepAlive: boolean
   arrivedAt: number
 }
@@ -39,10 +38,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   owed: AnswerKind | undefined
   closing = false
   timedOut = false
-  /**
-   * Requests in service behind another one in service. Their responses have no socket yet, and before Node 24 never learn
-   * that their client went away.
-   */
+  /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
   overlapping: Set<R> | undefined
   /** The idle timeout on the socket is one that Node does not know of. */
   #ownIdleTimeout = false
@@ -56,7 +52,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.handOn = handOn
   }
 
-  /** Stands between parser and Node. Undefined when this Node keeps its parser elsewhere. */
+  /** Undefined when this Node keeps its parser elsewhere. */
   static attach<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
     const { parser } = socket
     if (typeof parser?.onIncoming !== 'function') return undefined
@@ -145,13 +141,12 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.socket.setTimeout(server.timeout || 0)
   }
 
-  /** A request is about to wait. Node's idle timeout would end only when the request is handed on. */
+  /** Node's, too, which would end only when a request is handed on. */
   stopEveryIdleTimeout(server: Server): void {
     if (this.socket.timeout && this.socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
     this.stopIdleTimeout(server)
   }
 
-  /** Bounds what one connection can make us hold. */
   pauseReading(): void {
     if (this.socket._paused === true) return
     this.#pausedByUs = true

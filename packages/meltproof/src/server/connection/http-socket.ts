@@ -13,7 +13,6 @@ export interface AskedAtHead {
 export const ASKED_AT_HEAD: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
-/** Returns 0, or 2 for an upgrade. */
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
 
 export interface Parser {
@@ -33,10 +32,7 @@ export interface HttpSocket extends Socket {
   _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
-/**
- * Where Node's parser puts the rest of a request that nobody will read. Nulling `parser.incoming` instead would leave
- * chunked trailers in the parser's buffer, and they would become headers of the connection's next request.
- */
+/** Takes the rest of a request that nobody will read. With null, chunked trailers would become the next request's headers. */
 export const NOBODY = {
   complete: true,
   upgrade: false,

@@ -1,21 +1,15 @@
 /**
- * Closes connections that are idle while the server drains: those on which no byte has come or gone for some time, and
- * (Node tells) no request has begun. A request sent in that very moment is lost; HTTP/1.1 can not exclude it (RFC 9112
- * section 9.6).
+ * Closes connections that are idle while the server drains: on which no byte has come or gone for some time, and (Node
+ * tells) no request has begun. One that is sent in that very moment is lost (RFC 9112 section 9.6).
  */
 import type { Server } from 'node:http'
 import type { Connection } from './connection.ts'
 import { sparing } from './http-socket.ts'
 
-interface Seen {
-  bytes: number
-  idleSinceMs: number
-}
-
 export class IdleConnections {
   readonly #server: Server
   readonly #connections: Iterable<Connection>
-  readonly #seen = new WeakMap<Connection, Seen>()
+  readonly #seen = new WeakMap<Connection, { readonly bytes: number; readonly idleSinceMs: number }>()
 
   constructor(server: Server, connections: Iterable<Connection>, activeAtMs: number) {
     this.#server = server
@@ -25,14 +19,8 @@ export class IdleConnections {
 
   look(nowMs: number): void {
     for (const connection of this.#connections) {
-      const { bytesRead, bytesWritten } = connection.socket
-      const bytes = bytesRead + bytesWritten
-      const seen = this.#seen.get(connection)
-      if (seen === undefined) this.#seen.set(connection, { bytes, idleSinceMs: nowMs })
-      else if (seen.bytes !== bytes) {
-        seen.bytes = bytes
-        seen.idleSinceMs = nowMs
-      }
+      const bytes = connection.socket.bytesRead + connection.socket.bytesWritten
+      if (this.#seen.get(connection)?.bytes !== bytes) this.#seen.set(connection, { bytes, idleSinceMs: nowMs })
     }
   }
 

@@ -30,7 +30,7 @@ export class Interception {
     this.#server = server
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
-    this.#replace('emit', this.#intercepting(intercepted))
+    this.#replace('emit', (event: string, ...args: unknown[]) => this.#intercept(intercepted, event, args))
     // close() destroys idle connections. HTTP/2 has none of this kind.
     const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
     if (closeIdle === undefined) return
@@ -45,31 +45,26 @@ export class Interception {
     for (const undo of this.#undo) undo()
   }
 
-  #intercepting({ onRequest, onConnection, onTimeout, onUpgrade }: Intercepted): Emit {
-    const server = this.#server
-    const emit = this.#emit
-    return (event, ...args) => {
-      switch (event) {
-        case 'request':
-        case 'checkContinue':
-        case 'checkExpectation':
-          return onRequest(event, args)
-        case 'connection':
-        case 'secureConnection': {
-          const emitted = emit().call(server, event, ...args)
-          onConnection(args[0] as HttpSocket | undefined)
-          return emitted
-        }
-        case 'timeout':
-          onTimeout(args[0] as HttpSocket | undefined)
-          break
-        case 'upgrade':
-        case 'connect':
-          onUpgrade(args[1] as Duplex | undefined)
-          break
+  #intercept({ onRequest, onConnection, onTimeout, onUpgrade }: Intercepted, event: string, args: unknown[]): boolean {
+    switch (event) {
+      case 'request':
+      case 'checkContinue':
+      case 'checkExpectation':
+        return onRequest(event, args)
+      case 'connection':
+      case 'secureConnection': {
+        const emitted = this.emit(event, ...args)
+        onConnection(args[0] as HttpSocket | undefined)
+        return emitted
       }
-      return emit().call(server, event, ...args)
+      case 'timeout':
+        onTimeout(args[0] as HttpSocket | undefined)
+        break
+      case 'upgrade':
+      case 'connect':
+        onUpgrade(args[1] as Duplex | undefined)
     }
+    return this.emit(event, ...args)
   }
 
   #replace(name: 'emit' | 'closeIdleConnections', ours: (...args: never[]) => unknown): void {

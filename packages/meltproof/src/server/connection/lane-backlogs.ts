@@ -6,13 +6,12 @@ import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** Looked at over this long, ms. One full turn is chance, and a burst is over by then. */
+/** A burst is over by then, ms. */
 const WINDOW_MS = 200
 /** Time and turn, which cost a tenth of a connection, are asked for once for so many connections. */
 const LOOK_EVERY = 8
-/** Share of what lanes can accept, one a turn, from which they do not keep up: the kernel deals out by chance. */
+/** Of one a lane and turn; from there on lanes do not keep up, since the kernel deals out by chance. */
 const NEARLY_ALL = 0.85
-/** Queues get their length back when the lanes have kept up for so many windows. */
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2
 
@@ -64,7 +63,7 @@ export class LaneBacklogs {
     }
   }
 
-  /** Of a socket that listens already, listen() changes the length of its queue and nothing else. */
+  /** Changes the length of the queue of a socket that listens already. */
   #listen(backlog: number): void {
     this.#backlog = backlog
     for (const lane of [this.#main, ...this.#lanes]) lane.listen(backlog)

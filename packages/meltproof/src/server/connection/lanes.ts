@@ -25,9 +25,8 @@ import {
 } from './listen-socket.ts'
 
 /**
- * At k times the capacity, with S ms of work per turn and c ms to accept and shed one connection, k / (1 - k c / S) must be
- * accepted per turn: 14 to 17 for 10 times the capacity of 5 ms handlers. Sixteen lanes just hold that, with twice the
- * latency of thirty-two; sixty-four gained nothing. They cost nothing measurable (docs/benchmarks.md).
+ * At 10 times the capacity of 5 ms handlers 14 to 17 connections must be accepted per turn. Sixteen lanes just hold that,
+ * with twice the latency of thirty-two; sixty-four gained nothing. They cost nothing measurable (docs/benchmarks.md).
  */
 export const DEFAULT_LANES = 32
 
@@ -62,12 +61,11 @@ interface ServerInternals {
 }
 
 interface Extra {
-  /** Empty once the main listener has closed. */
   readonly lanes: readonly ListenHandle[]
   readonly detach: () => void
 }
 
-/** Makes every later listen() of this server open lanes. Call before listen(). */
+/** Makes every later listen() of this server open lanes. */
 export function openLanes(server: net.Server, { lanes: wanted, onWarning }: LaneOptions): Lanes {
   const internals = server as unknown as ServerInternals
   const original = internals._listen2
@@ -82,18 +80,16 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
     const at: ListenAddress = { address, port, addressType, flags: Number(flags) || 0 }
     extra = undefined
-    const plan = closed
-      ? undefined
-      : (attempt(() => planListen(this, at, fd)) ?? { warning: 'lanes failed to prepare' })
-    if (plan?.release === undefined) {
-      if (plan?.warning !== undefined) warn(plan.warning)
+    const plan = closed ? undefined : attempt(() => planListen(this, at, fd))
+    if (typeof plan !== 'function') {
+      if (plan !== undefined) warn(plan)
       return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
     }
     const each = backlogPerLane(backlog, wanted)
     try {
       original!.call(this, address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
-      attempt(plan.release)
+      attempt(plan)
     }
     const main = this._handle
     if (!main) return
@@ -122,39 +118,29 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   }
 }
 
-interface Plan {
-  /** Why this listen() is left alone; absent where nobody need know. */
-  readonly warning?: string
-  readonly release?: () => void
-}
-
-/** Decides whether this listen() may have lanes. Takes the port's mutex when it may. */
-function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): Plan {
+/** Gives the function that releases the port, where this listen() may have lanes; otherwise why not, if it is worth a word. */
+function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && cluster.isWorker) {
-    return { warning: 'cluster workers share the listening socket of the primary, which does nothing but accept' }
+    return 'cluster workers share the listening socket of the primary, which does nothing but accept'
   }
-  if (server._handle) return { warning: 'listening on a handle made elsewhere' }
-  if (typeof fd === 'number' && fd >= 0) return { warning: 'listening on an inherited file descriptor' }
-  if (at.port < 0) return { warning: 'listening on a Unix socket or named pipe' }
-  if (!canShareAddresses()) return {}
-  // The operator asked for sharing (reusePort: true, e.g. a rolling restart): a taken port is no surprise. And for port 0
-  // the kernel picks one that nobody has, shared or not.
-  if (at.flags & REUSE_PORT || at.port === 0) return { release: () => undefined }
+  if (server._handle) return 'listening on a handle made elsewhere'
+  if (typeof fd === 'number' && fd >= 0) return 'listening on an inherited file descriptor'
+  if (at.port < 0) return 'listening on a Unix socket or named pipe'
+  if (!canShareAddresses()) return undefined
+  // The operator asked for sharing (a rolling restart), or the kernel picks a port that nobody has.
+  if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 
   // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So we ask first without
   // it; when the answer is no, Node's own listen() raises its own error.
   const release = claimPort(at.port)
   // Without lanes the kernel decides between the two that open this port now: one gets EADDRINUSE.
-  if (release === undefined) return { warning: `another process was opening port ${at.port} at this moment` }
-  if (addressIsFree(at)) return { release }
+  if (release === undefined) return `another process was opening port ${at.port} at this moment`
+  if (addressIsFree(at)) return release
   release()
-  return {}
+  return undefined
 }
 
-/**
- * An operator who asks for less than Node's default wants a short queue, and gets about that length in total. The default
- * itself is no wish, even when it is passed (fastify does).
- */
+/** Less than Node's default is a wish for a short queue, in total. The default is none, even when passed (fastify does). */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)

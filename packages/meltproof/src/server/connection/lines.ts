@@ -1,7 +1,4 @@
-/**
- * Keeps pipelined requests in order: what comes on a connection behind a request that waits, or behind an answer that is
- * put off, stands in line and asks for a permit only when its turn comes.
- */
+/** Pipelined requests stand in line behind one that waits, or behind an answer that is put off, and ask in their turn. */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
@@ -31,7 +28,7 @@ export class Lines<R extends ConnectionRequest> {
     if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading()
   }
 
-  /** The one that waited has started or was answered, or the answer that was put off is given. */
+  /** The first one is through. */
   move(connection: Connection<R>): void {
     connection.waiting = undefined
     if (connection.behind.length === 0) this.connections.delete(connection)
@@ -39,7 +36,6 @@ export class Lines<R extends ConnectionRequest> {
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
-  /** Takes everybody out of the line, in order; the first may wait at the gate. */
   takeAll(connection: Connection<R>): R[] {
     const { waiting, behind } = connection
     connection.waiting = undefined

@@ -6,7 +6,7 @@ import net from 'node:net'
 
 export interface ListenHandle {
   onconnection?: ((this: ListenHandle, status: number, client: unknown) => void) | undefined
-  /** Returns 0 or a negative errno, as getsockname() does. */
+  /** Returns 0 or a negative errno, as does getsockname(). */
   listen(backlog: number): number
   close(callback?: () => void): void
   ref(): void
@@ -15,7 +15,6 @@ export interface ListenHandle {
   getsockname(out: { address?: string; port?: number; family?: string }): number
 }
 
-/** Where to listen, as Node hands it to `server._listen2`. */
 export interface ListenAddress {
   /** An IP literal; null means the unspecified address: `::`, or `0.0.0.0` where there is no IPv6. */
   readonly address: string | null
@@ -35,8 +34,7 @@ export const DEFAULT_BACKLOG = 511
 export function bindSocket(at: ListenAddress): ListenHandle | undefined {
   const handle = createServerHandle?.(at.address, at.port, at.addressType, undefined, at.flags)
   if (typeof handle !== 'object') return undefined
-  // libuv reports EADDRINUSE late, from listen(). Asking for the name brings it out now, and a socket that was only a
-  // question takes no connection.
+  // libuv reports EADDRINUSE from listen(), or when it is asked for the name: then no connection has come.
   if (handle.getsockname({}) === 0) return handle
   handle.close()
   return undefined
@@ -61,9 +59,8 @@ export function canShareAddresses(): boolean {
 }
 
 /**
- * A mutex between processes that are about to ask {@link addressIsFree} and then bind a shared socket: without it two that
- * start in the same microseconds both hear "free" and split the traffic. On Linux the name of an abstract Unix socket is
- * one: exclusive, scoped to the network namespace, gone with its process. Elsewhere that window stays open.
+ * Without a mutex two processes that start in the same microseconds both hear "free" and split the traffic. On Linux the
+ * name of an abstract Unix socket is one: exclusive, scoped to the network namespace, gone with its process.
  * @returns the release function, or undefined when somebody else holds it now
  */
 export function claimPort(port: number): (() => void) | undefined {

@@ -7,18 +7,18 @@
  */
 import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
 
-type Head = readonly [
+type OnHeadersComplete = (
+  this: Parser,
   major: number,
   minor: number,
   headers: string[] | undefined,
   method: number,
   url: string,
-  statusCode: number | undefined,
-  statusMessage: string | undefined,
+  code: number | undefined,
+  reason: string | undefined,
   upgrade: boolean,
   keepAlive: boolean,
-]
-type OnHeadersComplete = (this: Parser, ...head: Head) => number
+) => number
 
 const NAME = 'parserOnHeadersComplete'
 const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
@@ -37,8 +37,7 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   if (known !== undefined) return known
   /** llhttp's number for GET, learned from what Node made of it. */
   let get = -1
-  const wrapper = function (this: Parser, ...head: Head): number {
-    const [major, minor, headers, method, url, , , upgrade, keepAlive] = head
+  const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
     const asked = this.socket?.[ASKED_AT_HEAD]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
     // Headers are missing when there were so many that Node got them in parts.
@@ -46,7 +45,7 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
       this.incoming = NOBODY
       return 0
     }
-    const result = original.apply(this, head as Parameters<OnHeadersComplete>)
+    const result = original.call(this, major, minor, headers, method, url, code, reason, upgrade, keepAlive)
     if (get === -1 && this.incoming?.method === 'GET') get = method
     return result
   }

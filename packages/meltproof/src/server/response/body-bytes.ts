@@ -30,17 +30,19 @@ export function beginCount(exchange: Exchange, request: IncomingMessage, respons
 
 export function bodyBytes(exchange: Exchange, request: IncomingMessage, response: ServerResponse): number | undefined {
   if (!response.headersSent) return 0
-  return request.httpVersionMajor >= 2
-    ? writtenBytes(exchange, request, response)
-    : sentBytes(exchange, request, response)
+  if (request.httpVersionMajor < 2) return sentBytes(exchange, request, response)
+  if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
+  // Answered by the raw stream, perhaps.
+  return exchange.byteCount === 0 && !response.writableEnded ? undefined : exchange.byteCount
 }
 
 function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeResponse): number | undefined {
   if (response._hasBody === false) return 0
   const given = givenBytes(exchange, request, response)
   const { _contentLength: announced } = response
-  if (!response.writableFinished || response.chunkedEncoding || !isCount(announced)) return given
-  // The socket may have taken other things (103 Early Hints), a handler may have announced more than it wrote.
+  if (!response.writableFinished || response.chunkedEncoding) return given
+  if (typeof announced !== 'number' || !(announced >= 0)) return given
+  // The socket may have taken other things (103), a handler may have announced more than it wrote.
   return given === undefined || given > announced ? announced : given
 }
 
@@ -62,10 +64,6 @@ function givenBytes(
   return Number.isNaN(given) ? undefined : Math.max(0, given)
 }
 
-function isCount(value: number | null | undefined): value is number {
-  return Number.isSafeInteger(value) && value! >= 0
-}
-
 /** The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. */
 function countWrites(exchange: Exchange, response: ServerResponse): void {
   const { write } = response
@@ -82,16 +80,6 @@ function sizeOf(chunk: unknown, encoding: unknown): number {
     return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
   }
   return ArrayBuffer.isView(chunk) ? chunk.byteLength : 0
-}
-
-function writtenBytes(
-  { byteCount }: Exchange,
-  { method }: IncomingMessage,
-  { statusCode, writableEnded }: ServerResponse,
-): number | undefined {
-  if (method === 'HEAD' || BODILESS.has(statusCode)) return 0
-  // Answered by the raw stream, perhaps.
-  return byteCount === 0 && !writableEnded ? undefined : byteCount
 }
 
 /** Node's HTTP/2 sends no body with these. */

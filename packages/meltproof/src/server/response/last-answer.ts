@@ -23,7 +23,7 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // Otherwise Node closes at once.
+  // So that the client closes; Node would at once.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
@@ -41,8 +41,7 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
   const named = names.some(isConnection)
   const set = response.hasHeader('connection')
   if (uploading) {
-    // A client that still sends its body would be reset, and might lose the answer, if Node closed after it. What the
-    // app says itself wins over this mark, and Node closes where that is close.
+    // A client that still sends would be reset if Node closed. What the app says itself wins over the mark.
     if (named || set) return head
     response.maxRequestsOnConnectionReached = true
   } else {

@@ -1,10 +1,6 @@
-/** A response that was answered in place of its handler. */
 import type { ServerResponse } from 'node:http'
 
-/**
- * Has everything the handler still does with the response come to nothing. Without this it would be an exception
- * ("headers already sent") in an app that has done nothing wrong.
- */
+/** What the handler still does with a response that was answered in its place comes to nothing, and throws nothing. */
 export function mute(response: ServerResponse): void {
   Object.assign(response, MUTED)
 }

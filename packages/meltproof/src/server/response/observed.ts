@@ -13,8 +13,8 @@ import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 /**
- * Runs the handler of a request with a timeline, which everything the handler starts belongs to. Its exceptions pass.
- * {@link publishRecord} must be called when the response closes.
+ * Runs the handler with a timeline, which everything it starts belongs to. Its exceptions pass. {@link publishRecord} must
+ * follow when the response closes.
  * @param tells whether the answer says how long it took us
  */
 export function observed(
@@ -27,7 +27,7 @@ export function observed(
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(exchange, request, response)
-  // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
+  // Nearly all requests without a body are of these methods.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.

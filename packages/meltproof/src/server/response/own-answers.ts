@@ -1,7 +1,6 @@
 /**
- * Writes every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. The body is problem
- * details as JSON (RFC 9457), or a small page when the client prefers HTML. The jitter of `Retry-After` keeps clients that
- * obey from returning as one wave.
+ * Writes every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. `Retry-After` is jittered,
+ * so that clients do not return as one wave.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
@@ -11,9 +10,9 @@ import { endAfter, endConnection } from './last-answer.ts'
 
 /** What the operator may replace in the answer of a shed. */
 export interface ShedAnswerOptions {
-  /** Least and most seconds of `Retry-After`; whole numbers. Default 1 to 5. */
+  /** Of `Retry-After`, whole seconds. @default 1 to 5 */
   readonly retryAfterS: readonly [least: number, most: number]
-  /** Body for clients that do not ask for HTML, with its content type. Default: RFC 9457 problem JSON. */
+  /** For clients that do not ask for HTML. @default problem JSON (RFC 9457) */
   readonly body: Body
   readonly page: string
 }
@@ -47,14 +46,14 @@ const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROB
 const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
 /** Bodies up to this are read and dropped after an answer of ours and the connection kept; bytes. */
 const DROPPABLE_BODY = 65_536
-/** What a browser needs to be shown the answer at all, and what helps to find the request again, stays. */
+/** What a browser needs to be shown the answer at all, or helps to find the request again. */
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
 
 export class OwnAnswers {
   readonly #retryAfterS: readonly [least: number, most: number]
   readonly #body: Body
   readonly #page: Body
-  /** The 503 by kind, without the seconds of `Retry-After`, for {@link #date} and {@link #keepAliveMs}. */
+  /** The 503 by kind, before and after the seconds of `Retry-After`. */
   #ready: (readonly [before: string, after: string])[] = []
   #date = ''
   #keepAliveMs = 0

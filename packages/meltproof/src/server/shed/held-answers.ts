@@ -8,7 +8,7 @@ import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** Answers are given out this often, ms, as far as there is time. */
+/** Between rounds, ms. */
 const EVERY_MS = 5
 /** No answer is put off for longer, ms: clients would come again over a new connection, which costs more. */
 export const MOST_HELD_MS = 2000
@@ -17,7 +17,7 @@ const BATCH = 16
 export class HeldAnswers {
   readonly #time: TurningAwayTime
   readonly #answer: (connection: Connection<Exchange>) => void
-  /** Connections that are owed an answer, and since when, ms; oldest first. */
+  /** Since when, ms; oldest first. */
   readonly #held = new Map<Connection<Exchange>, number>()
   #timer: NodeJS.Timeout | undefined
 

@@ -16,10 +16,8 @@ import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
-type Facts = Pick<GuardStats, 'inflight' | 'stragglers' | 'abandoned' | 'limit' | 'queued'>
-
 /** What was known when the last request was shed. */
-export interface LastShed extends Facts {
+export interface LastShed extends Pick<GuardStats, 'inflight' | 'stragglers' | 'abandoned' | 'limit' | 'queued'> {
   readonly reason: ShedReason
   readonly atMs: number
 }
@@ -28,7 +26,7 @@ export interface SheddingHooks {
   /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
   readonly onShed: () => void
-  readonly facts: () => Facts
+  readonly facts: (reason: ShedReason, atMs: number) => LastShed
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
 }
@@ -70,13 +68,11 @@ export class Shedding {
     this.#held = new HeldAnswers(time, connection => hooks.guarded(() => this.answerOwed(connection)))
   }
 
-  /** From now on, those that were put off included. */
   putOffNothing(): void {
     this.#atOnce = true
     this.#held.end()
   }
 
-  /** One write, and nothing is made of the request. */
   shedHead(
     connection: Connection<Exchange>,
     reason: ShedReason,
@@ -108,7 +104,7 @@ export class Shedding {
   count(reason: ShedReason, atMs: number): void {
     this.counts[reason]++
     this.#hooks.onShed()
-    this.last = { reason, atMs, ...this.#hooks.facts() }
+    this.last = this.#hooks.facts(reason, atMs)
   }
 
   /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
@@ -127,14 +123,12 @@ export class Shedding {
     this.#answers.shedAtSocket(connection, last ? { ...owed, keepAlive: false } : owed, this.#server, now(), false)
   }
 
-  /** It will not get the answer that was put off. */
   forget(connection: Connection<Exchange>): void {
     if (connection.owed === undefined) return
     connection.owed = undefined
     this.#held.delete(connection)
   }
 
-  /** Returns the bytes of the body. */
   #answer(exchange: Exchange, needs: HeadNeeds): number {
     const { connection, request, response } = exchange
     if (response !== undefined) return this.#answers.shed(request, response)
