@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type DoorHouse, eventually, openDoor } from './harness.ts'
+import { type DoorHouse, eventually, openDoor } from '../harness.ts'
 
 /** Mulberry32: the same conversations every time. */
 function seeded(seed: number): (below: number) => number {

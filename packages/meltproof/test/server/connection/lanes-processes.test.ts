@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { canShareAddresses } from '../../src/server/connection/listen-socket.ts'
+import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
 const fixture = fileURLToPath(new URL('./lanes.fixture.ts', import.meta.url))
 const canShare = canShareAddresses()
@@ -114,16 +114,15 @@ for (const kind of ['plain', 'lanes']) {
     it('listens even where descriptors are scarce', { skip: process.platform === 'win32' }, async () => {
       interface Report {
         count: number
-        reason?: string
-        notes: string[]
+        warnings: string[]
         status: number
       }
       const report = await next<Report>(start('scarce', kind))
       assert.equal(report.status, 200)
       if (kind === 'plain' || !canShare) return
       assert.ok(report.count >= 1 && report.count < 16, String(report.count))
-      assert.match(String(report.reason), /^only \d+ of 16 listeners could be opened$/)
-      assert.equal(report.notes.length, 1)
+      assert.equal(report.warnings.length, 1)
+      assert.match(report.warnings[0]!, /^only \d+ of 16 listeners could be opened /)
     })
   })
 }
@@ -132,14 +131,14 @@ it('an inherited descriptor is used as it is', { skip: process.platform === 'win
   const server = net.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle
-  const report = await next<{ count: number; reason?: string }>(start('inherited', 'lanes', {}, [fd]))
+  const report = await next<{ count: number; warnings: string[] }>(start('inherited', 'lanes', {}, [fd]))
   assert.equal(report.count, 1)
-  assert.match(String(report.reason), /inherited file descriptor/)
+  assert.match(String(report.warnings), /inherited file descriptor/)
   server.close()
 })
 
 interface ClusterReport {
-  reports: { count?: number; reason?: string; code?: string; port: number; notes?: string[] }[]
+  reports: { count?: number; code?: string; port: number; warnings?: string[] }[]
   pids: string[]
 }
 
@@ -149,11 +148,11 @@ describe('cluster workers', () => {
       const { reports, pids } = await next<ClusterReport>(start('cluster', kind))
       assert.equal(reports[0]?.port, reports[1]?.port)
       assert.equal(pids.length, 2)
-      for (const { count, reason, notes } of reports) {
+      for (const { count, warnings } of reports) {
         assert.equal(count, 1)
         if (kind === 'plain') continue
-        assert.match(String(reason), /cluster workers share/)
-        assert.equal(notes?.length, 1)
+        assert.equal(warnings?.length, 1)
+        assert.match(warnings[0]!, /cluster workers share/)
       }
     }
   })
@@ -162,7 +161,7 @@ describe('cluster workers', () => {
     const { reports, pids } = await next<ClusterReport>(start('cluster', 'lanes', { exclusive: true }))
     assert.notEqual(reports[0]?.port, reports[1]?.port)
     assert.equal(pids.length, 2)
-    for (const { count, reason } of reports) assert.deepEqual([count, reason], [LANES, undefined])
+    for (const { count, warnings } of reports) assert.deepEqual([count, warnings], [LANES, []])
   })
 
   it('share a port among lanes of their own with reusePort', { skip: !canShare }, async () => {

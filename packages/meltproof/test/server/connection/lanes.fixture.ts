@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
-import { openLanes } from '../../src/server/connection/lanes.ts'
+import { openLanes } from '../../../src/server/connection/lanes.ts'
 
 const [part, kind = 'lanes', extra = '{}'] = process.argv.slice(2)
 const say = (message: unknown): void => void process.send?.(message, undefined, {}, () => undefined)
@@ -20,7 +20,7 @@ const parts: Record<string, () => void> = {
       }
       server = net.createServer()
       const lanes = openLanes(server, { lanes: wanted })
-      server.once('listening', () => say({ listening: lanes.count, reason: lanes.reason }))
+      server.once('listening', () => say({ listening: lanes.count }))
       server.once('error', (error: NodeJS.ErrnoException) => {
         server = undefined
         say({ code: error.code })
@@ -77,8 +77,8 @@ const parts: Record<string, () => void> = {
   /** Five descriptors left: a listener, but not sixteen. */
   scarce() {
     const server = http.createServer((_, response) => response.end('ok'))
-    const notes: string[] = []
-    const lanes = openLanes(server, { lanes: wanted, onWarning: note => notes.push(note) })
+    const warnings: string[] = []
+    const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
     const open: number[] = []
     try {
       for (;;) open.push(fs.openSync('/dev/null', 'r'))
@@ -87,7 +87,7 @@ const parts: Record<string, () => void> = {
     server.listen(0, '127.0.0.1', () => {
       for (const fd of open) fs.closeSync(fd)
       http.get({ port: (server.address() as net.AddressInfo).port, host: '127.0.0.1' }, response => {
-        say({ count: lanes.count, reason: lanes.reason, notes, status: response.statusCode })
+        say({ count: lanes.count, warnings, status: response.statusCode })
         response.resume()
         server.close(() => process.disconnect?.())
       })
@@ -97,9 +97,10 @@ const parts: Record<string, () => void> = {
   /** A listening descriptor that the parent opened (socket activation): number 4, after stdio and IPC. */
   inherited() {
     const server = http.createServer((_, response) => response.end('ok'))
-    const lanes = openLanes(server, { lanes: wanted })
+    const warnings: string[] = []
+    const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
     server.listen({ fd: 4 } as net.ListenOptions, () => {
-      say({ count: lanes.count, reason: lanes.reason })
+      say({ count: lanes.count, warnings })
       server.close(() => process.disconnect?.())
     })
   },
@@ -124,9 +125,8 @@ const parts: Record<string, () => void> = {
 
 interface Report {
   count?: number
-  reason?: string | undefined
   code?: string | undefined
-  notes?: string[]
+  warnings?: string[]
   port: number
 }
 
@@ -144,12 +144,12 @@ function primary(done: (reports: Report[]) => void | Promise<void>): void {
 }
 
 function worker(): void {
-  const notes: string[] = []
+  const warnings: string[] = []
   const server = http.createServer((_, response) => response.end(String(process.pid)))
-  const lanes = openLanes(server, { lanes: wanted, onWarning: note => notes.push(note) })
+  const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
   server.once('error', (error: NodeJS.ErrnoException) => say({ code: error.code, port: 0 }))
   server.listen({ port: 0, host: '127.0.0.1', ...(JSON.parse(extra) as net.ListenOptions) }, () =>
-    say({ count: lanes.count, reason: lanes.reason, port: (server.address() as net.AddressInfo).port, notes }),
+    say({ count: lanes.count, port: (server.address() as net.AddressInfo).port, warnings }),
   )
 }
 

@@ -2,24 +2,23 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
-import { Connection } from '../../src/server/connection/connection.ts'
-import { Holding, listen } from './harness.ts'
+import { Connection } from '../../../src/server/connection/connection.ts'
+import { Holding, listen } from '../harness.ts'
 
 describe('a request that the parser is told to forget', () => {
   it('leaves neither body nor trailers to the next request of its connection', async () => {
     const holding = new Holding()
     const server = http.createServer(holding.handler)
     server.on('connection', socket => {
-      const attached = Connection.attach(
-        socket,
-        (connection, request, keepAlive) => {
+      const attached = Connection.attach(socket, {
+        onHead(connection, request, keepAlive) {
           if (request.url !== '/forget') return connection.handOn(request, keepAlive)
           connection.forget(request)
           socket.write('HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n')
           return 0
         },
-        () => false,
-      )
+        refuse: () => false,
+      })
       assert.ok(attached, 'this Node has its parser where we look for it')
     })
     const house = await listen(server)

@@ -7,12 +7,12 @@ import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import tls from 'node:tls'
-import { type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
-import { protect } from '../../src/index.ts'
-import type { ProtectedServer } from '../../src/server/protect.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed/shed-answer.ts'
-import { doorOn } from './harness.ts'
-import { CERTIFICATE } from './tls.fixture.ts'
+import { type RequestMessage, requests, type ShedMessage, sheds } from '../../../src/channels.ts'
+import { protect } from '../../../src/index.ts'
+import type { ProtectedServer } from '../../../src/server/protect.ts'
+import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
+import { doorOn } from '../harness.ts'
+import { CERTIFICATE } from '../tls.fixture.ts'
 
 const BIG = 'x'.repeat(300_000)
 

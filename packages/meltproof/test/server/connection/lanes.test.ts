@@ -11,9 +11,8 @@ import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type tls from 'node:tls'
-import { Worker } from 'node:worker_threads'
-import { DEFAULT_LANES, type Lanes, openLanes } from '../../src/server/connection/lanes.ts'
-import { canShareAddresses } from '../../src/server/connection/listen-socket.ts'
+import { DEFAULT_LANES, type Lanes, openLanes } from '../../../src/server/connection/lanes.ts'
+import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
 const canShare = canShareAddresses()
 const hasIPv6 = Object.values(os.networkInterfaces()).some(list => list?.some(({ address }) => address === '::1'))
@@ -454,29 +453,6 @@ for (const kind of ['plain', 'lanes']) {
       server.close()
       await once(server, 'close')
     })
-
-    it('moves to a worker thread, lanes included', { skip: !transferable() }, async () => {
-      const { server, lanes } = wrap(net.createServer(), kind)
-      server.on('connection', () => assert.fail('connection in the thread the server left'))
-      const port = await listening(server)
-      const worker = new Worker(
-        `const { parentPort } = require('node:worker_threads')
-         parentPort.once('message', (server) => {
-           server.on('connection', (socket) => socket.end('moved'))
-           parentPort.postMessage('ready')
-         })`,
-        { eval: true },
-      )
-      worker.postMessage(server, [server as never])
-      await once(worker, 'message')
-      assert.equal(lanes.count, 0)
-      for (let i = 0; i < 30; i++) {
-        const socket = net.connect(port, '127.0.0.1')
-        assert.equal(Buffer.concat(await socket.toArray()).toString(), 'moved')
-      }
-      await worker.terminate()
-      await assertFree(port)
-    })
   })
 }
 
@@ -546,7 +522,6 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     lanes.close()
     lanes.close()
     assert.equal(lanes.count, 1)
-    assert.match(String(lanes.reason), /closed/)
     assert.equal(Object.hasOwn(server, '_listen2'), false)
     for (let i = 0; i < 30; i++) assert.equal(await get(port), 'ok')
     server.unref().ref()
@@ -590,35 +565,34 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
   })
 
   it('say why there is one listener', async () => {
-    const reasonOf = async (options: net.ListenOptions, prepare?: (server: net.Server) => void) => {
-      const notes: string[] = []
+    const warningOf = async (options: net.ListenOptions): Promise<string> => {
+      const warnings: string[] = []
       const server = net.createServer()
       open.add(server)
-      prepare?.(server)
-      const lanes = openLanes(server, { lanes: 16, onWarning: note => notes.push(note) })
-      if (!server.listening) {
-        server.listen(options)
-        await once(server, 'listening')
-      }
+      const lanes = openLanes(server, { lanes: 16, onWarning: warning => warnings.push(warning) })
+      server.listen(options)
+      await once(server, 'listening')
       assert.equal(lanes.count, 1)
-      assert.equal(notes.length, 1)
-      assert.ok(notes[0]?.startsWith(String(lanes.reason)))
-      const { reason } = lanes
+      assert.equal(warnings.length, 1)
       server.close()
-      return reason
+      return warnings[0]!
     }
     const socketPath = path.join(os.tmpdir(), `meltproof-lanes-${process.pid}-why.sock`)
-    assert.match(String(await reasonOf({ path: socketPath })), /Unix socket/)
+    assert.match(await warningOf({ path: socketPath }), /Unix socket/)
     const bound = net.createServer().listen(0)
     open.add(bound)
-    assert.match(String(await reasonOf(bound as net.ListenOptions)), /handle made elsewhere/)
-    assert.match(String(await reasonOf({}, server => server.listen(0))), /already listening/)
-
-    const off = openLanes(net.createServer(), { lanes: 1, onWarning: () => assert.fail('asked for, so not a note') })
-    assert.match(String(off.reason), /off/)
+    assert.match(await warningOf(bound as net.ListenOptions), /handle made elsewhere/)
   })
 
-  it('survive a note that throws', async () => {
+  it('say nothing where they are not wanted', async () => {
+    const server = net.createServer()
+    const lanes = openLanes(server, { lanes: 1, onWarning: () => assert.fail('a warning') })
+    await listening(server)
+    assert.equal(lanes.count, 1)
+    server.close()
+  })
+
+  it('survive a warning that throws', async () => {
     const server = net.createServer()
     openLanes(server, {
       lanes: 16,
@@ -626,7 +600,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
         throw new Error('logger')
       },
     })
-    server.listen({ path: path.join(os.tmpdir(), `meltproof-lanes-${process.pid}-note.sock`) })
+    server.listen({ path: path.join(os.tmpdir(), `meltproof-lanes-${process.pid}-warning.sock`) })
     await once(server, 'listening')
     server.close()
   })
@@ -662,12 +636,6 @@ function spyOnListen(): () => number[] {
     prototype.listen = listen
     return seen
   }
-}
-
-function transferable(): boolean {
-  return Object.getOwnPropertySymbols(net.Server.prototype).some(
-    ({ description }) => description === 'messaging_transfer_symbol',
-  )
 }
 
 /** https without a certificate: a pre-shared key saves a private key in the repository. */

@@ -1,10 +1,10 @@
 /** What a shed request is answered, byte by byte, and what becomes of its connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { sheds } from '../../src/channels.ts'
-import { HTML_PAGE, PROBLEM_JSON } from '../../src/server/shed/shed-answer.ts'
-import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
-import type { RawConnection } from './raw.ts'
+import { sheds } from '../../../src/channels.ts'
+import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
 
 for (const secure of [false, true]) {
   describe(`the answer of a shed, ${secure ? 'https' : 'http'}`, () => {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { type DoorHouse, eventually, openDoor } from './harness.ts'
-import type { RawConnection } from './raw.ts'
+import { type DoorHouse, eventually, openDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
 
 let made = 0
 class CountedRequest extends http.IncomingMessage {

@@ -1,7 +1,7 @@
 /** Answers that are put off while there is no time for turning away. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type DoorOptions, eventually, openFullDoor } from './harness.ts'
+import { type DoorOptions, eventually, openFullDoor } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
@@ -71,17 +71,6 @@ describe('an answer that is put off', () => {
   it('is given at once to a client that closes after it', async () => {
     const { connect } = await openBusyDoor()
     const client = (await connect()).send('GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n')
-    assert.equal((await client.answer()).status, 503)
-  })
-
-  it('is given to a client that has sent its end where the server allows that', async () => {
-    const house = await openBusyDoor()
-    Object.assign(house.server, { httpAllowHalfOpen: true })
-    const client = (await house.connect()).get('/')
-    await eventually('it is shed', () => house.door.counts.shed.full === 1)
-    client.socket.end()
-    await eventually('its end is seen', () => [...house.door.connections].some(({ socket }) => socket.readableEnded))
-    house.time.has = true
     assert.equal((await client.answer()).status, 503)
   })
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { describe, it } from 'node:test'
-import { protect } from '../../src/index.ts'
-import { eventually, listen, openFullDoor } from './harness.ts'
-import type { RawConnection } from './raw.ts'
+import { protect } from '../../../src/index.ts'
+import { eventually, listen, openFullDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
 
 const BODY = Buffer.alloc(10_000_000, 'x')
 

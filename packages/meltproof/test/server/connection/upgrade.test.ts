@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
-import { now } from '../../src/clock.ts'
-import { explainShed } from '../../src/server/operate/explanation.ts'
-import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
+import { now } from '../../../src/clock.ts'
+import { explainShed } from '../../../src/server/operate/explanation.ts'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = [

@@ -1,7 +1,7 @@
 /** Pipelined requests: answers come in the order of their requests, whatever the door does with each. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { eventually, Holding, openDoor, openFullDoor } from './harness.ts'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
