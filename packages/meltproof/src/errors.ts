@@ -38,15 +38,22 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
     'A query was sent on a connection whose last query passed its deadline, and the server did not say in time that it is over.',
 }
 
+/** What a server answers when a handler lets such an error through. Others are its own fault: 500. */
+const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504 }
+
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
 export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
+  /** 504 for a passed deadline, absent otherwise. Express, Fastify and Koa answer with it. */
+  declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
+    const statusCode = STATUS_CODES[code]
+    if (statusCode !== undefined) this.statusCode = statusCode
     Object.defineProperty(this, BRAND, { value: true })
   }
 }

@@ -1,6 +1,6 @@
 /** Reads the options of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns options. */
-import type { StdoutOptions } from './logging/stdout/options.ts'
 import { invalidOption, rejectUnknown } from './options.ts'
+import type { StdoutOptions } from './logging/stdout/options.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
 /** Every variable meltproof/register knows, with what it does. */
@@ -13,71 +13,62 @@ export const VARIABLES = {
   MELTPROOF_WATCH: 'Unix socket of `meltlab watch`, which sets it; works with MELTPROOF=off too. Default none.',
   MELTPROOF_STDOUT: '`off` leaves stdout and stderr as Node has them; `on` is the default.',
   MELTPROOF_STDOUT_BUFFER: 'Memory for lines that wait, a stream: 64KB to 1024MB. Default 8MB.',
-  MELTPROOF_STDOUT_DROP: 'Which lines to lose when that is full: `newest`, the default, or `oldest`.',
   MELTPROOF_STDOUT_FLUSH: 'How long the end of the process may wait for readers: 0ms to 60s. Default 1s.',
   MELTPROOF_STDOUT_LOSS_FILE: 'File for the final count of lost lines. Default: the other stream.',
 } as const
 
 type Environment = Readonly<NodeJS.ProcessEnv>
-type Read<T> = (name: string, text: string) => T
-/** By option: its variable, and what its text means. */
-type Readers<O> = { readonly [Name in keyof O]?: readonly [keyof typeof VARIABLES, Read<NonNullable<O[Name]>>] }
-
-const PROTECT: Readers<ProtectOptions> = {
-  lanes: ['MELTPROOF_LANES', lanesOf],
-  retryAfterS: ['MELTPROOF_RETRY_AFTER', secondsRange],
-  drainDelayMs: ['MELTPROOF_DRAIN_DELAY', durationMs],
-}
-const STDOUT: Readers<StdoutOptions> = {
-  bufferBytes: ['MELTPROOF_STDOUT_BUFFER', bytesOf],
-  drop: ['MELTPROOF_STDOUT_DROP', (name, text) => oneOf(name, text, 'newest', 'oldest')],
-  flushMs: ['MELTPROOF_STDOUT_FLUSH', durationMs],
-  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', (_, text) => text],
-}
 
 /** Undefined when stdout and stderr are to stay as they are. Throws a MeltproofError for a bad value. */
 export function stdoutFromEnvironment(environment: Environment): StdoutOptions | undefined {
-  const options = read(STDOUT, environment)
+  const lossFile = environment['MELTPROOF_STDOUT_LOSS_FILE']
+  const options = {
+    ...parsed(environment, 'MELTPROOF_STDOUT_BUFFER', 'bufferBytes', bytesOf),
+    ...parsed(environment, 'MELTPROOF_STDOUT_FLUSH', 'flushMs', durationMs),
+    ...(lossFile ? { lossFile } : {}),
+  }
   return isOn(environment, 'MELTPROOF_STDOUT') ? options : undefined
 }
 
 /** Undefined when meltproof is switched off. Throws a MeltproofError for an unknown variable or a bad value. */
 export function optionsFromEnvironment(environment: Environment): ProtectOptions | undefined {
-  const given = Object.entries(environment).filter(([name, text]) => text && /^MELTPROOF(_|$)/.test(name))
-  rejectUnknown('meltproof/register', Object.fromEntries(given), Object.keys(VARIABLES))
+  const ours = Object.entries(environment).filter(([name, value]) => value && /^MELTPROOF(_|$)/.test(name))
+  rejectUnknown('meltproof/register', Object.fromEntries(ours), Object.keys(VARIABLES))
   isOn(environment, 'MELTPROOF_OUTBOUND')
-  const options = read(PROTECT, environment)
+  const options = {
+    ...parsed(environment, 'MELTPROOF_LANES', 'lanes', lanesOf),
+    ...parsed(environment, 'MELTPROOF_RETRY_AFTER', 'retryAfterS', secondsRange),
+    ...parsed(environment, 'MELTPROOF_DRAIN_DELAY', 'drainDelayMs', durationMs),
+  }
   return isOn(environment, 'MELTPROOF') ? options : undefined
 }
 
-/** Whether outbound calls are bounded. Throws a MeltproofError for a bad value. */
+/** Whether outbound calls are bounded. */
 export function outboundFromEnvironment(environment: Environment): boolean {
   return isOn(environment, 'MELTPROOF') && isOn(environment, 'MELTPROOF_OUTBOUND')
 }
 
-/** An empty variable is none. */
-function read<O>(readers: Readers<O>, environment: Environment): O {
-  const options: Record<string, unknown> = {}
-  for (const [option, [name, parse]] of Object.entries(readers) as [string, [string, Read<unknown>]][]) {
-    const text = environment[name]
-    if (text) options[option] = parse(name, text)
-  }
-  return options as O
-}
-
 function isOn(environment: Environment, name: keyof typeof VARIABLES): boolean {
-  return oneOf(name, environment[name] || 'on', 'on', 'off') === 'on'
+  const value = environment[name] || 'on'
+  if (value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
+  return value === 'on'
 }
 
-function oneOf<T extends string>(name: string, text: string, first: T, second: T): T {
-  if (text !== first && text !== second) invalidOption(name, `\`${first}\` or \`${second}\``, text)
-  return text as T
+/** The option of this variable; none when that is not set or empty. */
+function parsed<Option extends string, T>(
+  environment: Environment,
+  name: keyof typeof VARIABLES,
+  option: Option,
+  parse: (name: string, text: string) => T,
+): { [Name in Option]?: T } {
+  const text = environment[name]
+  return (text ? { [option]: parse(name, text) } : {}) as { [Name in Option]?: T }
 }
 
 function lanesOf(name: string, text: string): number {
-  const value = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= 1 && value <= 128)) invalidOption(name, 'a whole number from 1 to 128', text)
-  return value
+  const lanes = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(lanes >= 1 && lanes <= 128)) invalidOption(name, 'a whole number from 1 to 128', text)
+  return lanes
 }
 
 function bytesOf(name: string, text: string): number {

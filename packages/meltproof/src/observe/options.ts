@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
 import { BoundedNames } from './labels.ts'
-import type { GuardLike } from './watch.ts'
+import type { GuardLike } from './metrics.ts'
 
 export interface ObserveOptions {
   /**

@@ -9,10 +9,9 @@ import type { TurningAwayTime } from '../admission/turning-away.ts'
 import { sheds } from '../channels.ts'
 import { now } from '../clock.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
-import { Connection, type HttpSocket, readOn } from './connection/connection.ts'
-import { answerAfterEnd } from './connection/half-open.ts'
+import { Connection, type HeadHandler } from './connection/connection.ts'
+import { type HttpSocket, readOn } from './connection/http-socket.ts'
 import type { Lines } from './connection/lines.ts'
-import { OpenConnections } from './connection/open-connections.ts'
 import type { ServerGate } from './gate/server-gate.ts'
 import type { Waiting } from './gate/waiting.ts'
 import { Exchange } from './request/exchange.ts'
@@ -23,18 +22,18 @@ import type { Shedding } from './shed/shedding.ts'
 export interface ParserParts {
   readonly server: Server
   readonly gate: ServerGate
-  readonly lines: Lines
+  readonly lines: Lines<Exchange>
   readonly shedding: Shedding
   readonly waiting: Waiting
   readonly turningAway: TurningAwayTime
   readonly decide: (exchange: Exchange, nowMs: number) => Decision
-  readonly handOn: (connection: Connection, exchange: Exchange) => number
+  readonly handOn: (connection: Connection<Exchange>, exchange: Exchange) => number
   readonly onClosed: (exchange: Exchange) => void
 }
 
-export class AtParser {
+export class AtParser implements HeadHandler<Exchange> {
   /** HTTP/1 connections whose parser we stand at. */
-  readonly connections: OpenConnections = new OpenConnections()
+  readonly connections: Set<Connection<Exchange>> = new Set()
   /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #parts: ParserParts
@@ -43,21 +42,21 @@ export class AtParser {
     this.#parts = parts
   }
 
-  connectionOf({ connection, request }: Exchange): Connection | undefined {
+  connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
     // The socket of an HTTP/2 client that has gone is not to be asked anything.
     if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
     return this.#at(request.socket)
   }
 
-  #at(socket: HttpSocket): Connection | undefined {
-    return Connection.of(socket, this.#onHead)
+  #at(socket: HttpSocket): Connection<Exchange> | undefined {
+    return Connection.of(socket, this)
   }
 
   onConnection(socket: HttpSocket | undefined): void {
-    const { gate, server, turningAway } = this.#parts
+    const { gate, turningAway } = this.#parts
     if (gate.failOpen.isOpen || typeof socket?.on !== 'function' || this.#at(socket) !== undefined) return
     try {
-      const connection = Connection.attach(socket, this.#onHead, this.#refuse)
+      const connection = Connection.attach(socket, this)
       if (connection === undefined) return
       const nowMs = now()
       gate.activeAt = nowMs
@@ -65,7 +64,6 @@ export class AtParser {
       if (gate.queued > 0) turningAway.spent(nowMs, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
-      answerAfterEnd(connection, server)
     } catch (error) {
       gate.failOpen.fail(error)
     }
@@ -90,11 +88,11 @@ export class AtParser {
     if (connection !== undefined) this.connections.delete(connection)
   }
 
-  #onDisconnect(connection: Connection): void {
-    const { onClosed, waiting } = this.#parts
+  #onDisconnect(connection: Connection<Exchange>): void {
+    const { onClosed, shedding, waiting } = this.#parts
     const { overlapping } = connection
     this.connections.delete(connection)
-    connection.owed = undefined
+    shedding.forget(connection)
     waiting.takeLine(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) onClosed(exchange)
   }
@@ -102,18 +100,11 @@ export class AtParser {
   makeLast(request: IncomingMessage, response: ServerResponse): void {
     if (request.httpVersionMajor >= 2) return
     const connection = this.#at(request.socket)
-    makeLast(
-      request,
-      response,
-      () => connection?.hasLater(response) !== true,
-      () => {
-        if (connection !== undefined) connection.closing = true
-      },
-    )
+    makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
   /** A head was parsed. Answers what Node's parser expects: 0, or 2 for an upgrade. */
-  readonly #onHead = (connection: Connection, request: ParsedRequest, keepAlive: boolean): number => {
+  onHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     const { gate, handOn, lines, server } = this.#parts
     if (connection.closing) {
       connection.forget(request)
@@ -134,7 +125,7 @@ export class AtParser {
   }
 
   /** Node decides on an upgrade, at once; one that nobody listens for comes back as a plain request through `emit`. */
-  #onUpgradeHead(connection: Connection, request: ParsedRequest, keepAlive: boolean): number {
+  #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     const { gate, server, waiting } = this.#parts
     // It would overtake requests that wait, and answers in the wrong order are answers to the wrong requests.
     if (connection.hasLine) waiting.shedLine(connection)
@@ -150,12 +141,7 @@ export class AtParser {
   }
 
   /** The usual shed under a standing queue: one write, and no request is made. False: it is made, and comes to onHead. */
-  readonly #refuse = (
-    connection: Connection,
-    rawHeaders: readonly string[],
-    url: string,
-    keepAlive: boolean,
-  ): boolean => {
+  refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { gate, shedding } = this.#parts
     if (gate.refusesNobody) return false
     if (gate.failOpen.isOpen || !connection.quiet || sheds.hasSubscribers) return false
@@ -166,7 +152,7 @@ export class AtParser {
       const needs = describeHead(rawHeaders)
       if (needs.bodyBytes > 0 || needs.expects || !needs.namesHost) return false
       gate.refused(nowMs)
-      shedding.shedHead(connection, reason, needs, keepAlive, nowMs)
+      shedding.shedHead(connection, reason, needs.prefersHtml, keepAlive, nowMs)
       return true
     } catch (error) {
       gate.failOpen.fail(error)
@@ -175,7 +161,7 @@ export class AtParser {
   }
 
   /** Asks the gate. A request that does not start waits, or is answered. */
-  mayStart(connection: Connection, exchange: Exchange): boolean {
+  mayStart(connection: Connection<Exchange>, exchange: Exchange): boolean {
     const { decide, gate, lines, server, waiting } = this.#parts
     try {
       const decision = decide(exchange, exchange.arrivedAt)
@@ -191,7 +177,7 @@ export class AtParser {
 }
 
 /** An exchange whose response has no socket yet is told by its connection when the client goes away. */
-export function noteOverlap(connection: Connection | undefined, exchange: Exchange): void {
+export function noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exchange): void {
   const writing = connection?.socket._httpMessage
   if (writing == null || writing === exchange.response) return
   connection!.overlapping ??= new Set()

@@ -26,7 +26,7 @@ import { exemptPaths } from './request/exempt-paths.ts'
 import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { RequestInterceptor } from './request-interceptor.ts'
-import { ShedAnswers } from './shed/shed-answer.ts'
+import { OwnAnswers } from './response/own-answers.ts'
 import { safeWarning, type Warn } from './warnings.ts'
 
 /** What protect() can stand at. HTTP/2 servers by their compatibility API: requests, not raw streams. */
@@ -55,7 +55,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const isReadiness = readiness && exemptPaths([readiness.path])
   const interceptor = new RequestInterceptor(server, {
     limiter: limiterOf(checked.limit, tuning.promiseMs),
-    answers: new ShedAnswers({
+    answers: new OwnAnswers({
       retryAfterS: checked.retryAfterS,
       body: checked.shedBody,
       page: checked.shedPage,

@@ -28,12 +28,12 @@ import { Handler } from './handler/handler.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
-import type { ShedAnswers } from './shed/shed-answer.ts'
+import type { OwnAnswers } from './response/own-answers.ts'
 import { Shedding } from './shed/shedding.ts'
 
 export interface InterceptorOptions {
   readonly limiter: Limiter
-  readonly answers: ShedAnswers
+  readonly answers: OwnAnswers
   /** Something inside meltproof failed, and the server runs without it from now on. Called once. */
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
@@ -45,6 +45,7 @@ export class RequestInterceptor {
   readonly parser: AtParser
   readonly gate: ServerGate
   readonly shedding: Shedding
+  readonly #answers: OwnAnswers
   readonly #waiting: Waiting
   readonly #handler: Handler
   readonly #interception: Interception
@@ -81,7 +82,7 @@ export class RequestInterceptor {
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
     const turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
-    const lines = new Lines(server, (connection, exchange) => {
+    const lines = new Lines<Exchange>(server, (connection, exchange) => {
       if (failOpen.isOpen || parser.mayStart(connection, exchange)) waiting.startNow(exchange)
     })
     const shedding = new Shedding(server, answers, lines, turningAway, {
@@ -91,7 +92,10 @@ export class RequestInterceptor {
         this.#handingOn = undefined
       },
       onShed: () => gate.pressure.shed(),
-      facts: gate,
+      facts: (reason, atMs) => {
+        const { inflight, limit, queued } = gate
+        return { reason, atMs, inflight, limit, queued }
+      },
       guarded: act => failOpen.guard(act),
     })
     const decide: ParserParts['decide'] = policy.dryRun
@@ -118,6 +122,7 @@ export class RequestInterceptor {
       server,
       policy,
       deadline,
+      answers,
       gate,
       waiting,
       connectionOf: exchange => parser.connectionOf(exchange),
@@ -126,6 +131,7 @@ export class RequestInterceptor {
     this.parser = parser
     this.gate = gate
     this.shedding = shedding
+    this.#answers = answers
     this.#waiting = waiting
     this.#handler = handler
     this.#turningAway = turningAway
@@ -187,7 +193,7 @@ export class RequestInterceptor {
   }
 
   /** Hands a request on to Node. Exceptions of the app's handler pass, as they do without us. */
-  #handOn(connection: Connection, exchange: Exchange, later: boolean): number {
+  #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     noteOverlap(connection, exchange)
@@ -220,7 +226,7 @@ export class RequestInterceptor {
       response.on('close', this.#onClose)
       return this.#handler.run(exchange, event)
     }
-    this.shedding.throughNode(exchange, response)
+    this.#answers.shed(request, response)
     return true
   }
 

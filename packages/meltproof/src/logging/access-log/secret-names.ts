@@ -1,7 +1,5 @@
 /**
- * Which query parameters carry secrets, by their names. Pure; linear in a name's length.
- *
- * A name is read as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`).
+ * Which query parameters carry secrets, by their names. Pure; linear in a name's length. A name is read as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`).
  * Case, `-`, `_` and digits at the end make no difference. docs/access-log.md lists these names: keep it true.
  */
 import { percentDecoded } from './percent-decoded.ts'
@@ -51,7 +49,6 @@ export function secretNames(added: readonly string[]): (rawName: string) => bool
   }
   return rawName => {
     const name = percentDecoded(rawName)
-    // As nearly all names are.
     if (PLAIN.test(name)) return isSecretPart(name) || addedNames.has(name)
     // As a whole too: `api.key`, and an added `user.phone`.
     if (isSecret(name)) return true

@@ -145,7 +145,12 @@ export class ServerGate {
   }
 
   /** The reason to turn a plain request away at its head, before a request is made of it; undefined: make it, and ask. */
-  refuses({ socket }: Connection, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
+  refuses(
+    { socket }: Connection<Exchange>,
+    rawHeaders: readonly string[],
+    url: string,
+    nowMs: number,
+  ): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     // Kinds matter, and cost, only while somebody waits.

@@ -6,7 +6,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
-import { mute } from '../response/late-answer.ts'
+import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
 
 /**
@@ -35,10 +35,8 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
 export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
   const { request } = exchange
   const response = exchange.response!
-  shedding.count(reason, now())
   if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
-  const bytes = shedding.throughNode(exchange, response)
+  shedding.shed(exchange, reason)
   mute(response)
   response.on('close', () => request.destroy())
-  shedding.publish(exchange, reason, bytes)
 }

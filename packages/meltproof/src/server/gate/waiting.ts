@@ -15,9 +15,9 @@ import { shedUploadEnd } from './upload-ends.ts'
 
 export interface WaitingParts {
   readonly gate: ServerGate
-  readonly lines: Lines
+  readonly lines: Lines<Exchange>
   readonly shedding: Shedding
-  readonly handOn: (connection: Connection, exchange: Exchange) => void
+  readonly handOn: (connection: Connection<Exchange>, exchange: Exchange) => void
 }
 
 export class Waiting {
@@ -94,7 +94,7 @@ export class Waiting {
     return true
   }
 
-  takeLine(connection: Connection): Exchange[] {
+  takeLine(connection: Connection<Exchange>): Exchange[] {
     const { gate, lines } = this.#parts
     const { waiting } = connection
     const line = lines.takeAll(connection)
@@ -103,16 +103,18 @@ export class Waiting {
   }
 
   /** Answers every request in the line, in order: an upgrade came behind them, which can not wait. */
-  shedLine(connection: Connection): void {
+  shedLine(connection: Connection<Exchange>): void {
     const { gate, shedding } = this.#parts
     shedding.answerOwed(connection)
     const line = this.takeLine(connection)
-    gate.failOpen.guard(() =>
-      shedding.atOnce(() => {
-        for (const exchange of line) if (!connection.closing) this.shedNow(exchange, 'upgrade')
-        connection.resumeReading()
-      }),
-    )
+    gate.failOpen.guard(() => {
+      for (const exchange of line) {
+        if (connection.closing) break
+        this.shedNow(exchange, 'upgrade')
+        shedding.answerOwed(connection)
+      }
+      connection.resumeReading()
+    })
   }
 
   startAll(): void {

@@ -14,7 +14,9 @@ import type { Waiting } from '../gate/waiting.ts'
 import { sendsEvents } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
+import { mute } from '../response/muted-response.ts'
 import { observed, publishRecord } from '../response/observed.ts'
+import type { OwnAnswers } from '../response/own-answers.ts'
 import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
 import { openBudget, type RequestDeadline } from './request-deadline.ts'
 
@@ -22,9 +24,10 @@ export interface HandlerParts {
   readonly server: Server
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
+  readonly answers: OwnAnswers
   readonly gate: ServerGate
   readonly waiting: Waiting
-  readonly connectionOf: (exchange: Exchange) => Connection | undefined
+  readonly connectionOf: (exchange: Exchange) => Connection<Exchange> | undefined
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }
 
@@ -41,7 +44,7 @@ export class Handler {
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
     if (deadline === undefined) return this.#observe(exchange, event)
     try {
-      exchange.budget = openBudget(deadline, exchange, response!, () => this.#answeredLate(exchange))
+      exchange.budget = openBudget(deadline, exchange, response!, () => this.#answerLate(exchange, request, response!))
     } catch (error) {
       gate.failOpen.fail(error)
       return this.#observe(exchange, event)
@@ -69,7 +72,7 @@ export class Handler {
   }
 
   /** Node has handed the request on, or answered it itself (no Host header, a 417). */
-  handedOn(exchange: Exchange, connection: Connection): void {
+  handedOn(exchange: Exchange, connection: Connection<Exchange>): void {
     const { gate } = this.#parts
     const { response } = exchange
     if (response === undefined) {
@@ -96,7 +99,10 @@ export class Handler {
     else this.#abandon(exchange, times)
   }
 
-  #answeredLate(exchange: Exchange): void {
+  /** The deadline has passed. */
+  #answerLate(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
+    this.#parts.answers.late(request, response)
+    mute(response)
     exchange.answeredLate = true
     if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
     this.#abandon(exchange, exchange.times)

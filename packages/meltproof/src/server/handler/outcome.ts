@@ -11,7 +11,7 @@ import type { Exchange } from '../request/exchange.ts'
  */
 export function handlerHasEnded(
   { request, response, threw }: Exchange,
-  connection: Connection | undefined,
+  connection: Connection<Exchange> | undefined,
   pipelined: boolean,
 ): boolean {
   if (response === undefined || response.writableEnded || threw) return true

@@ -11,8 +11,6 @@ import { type FairTimer, startFairTimer } from '../../deadline/fair-timer.ts'
 import { MeltproofError } from '../../errors.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { FromPeer } from '../request/peers.ts'
-import { describeHead } from '../request/request-head.ts'
-import { answerLate } from '../response/late-answer.ts'
 
 export interface RequestDeadline {
   readonly limitMs: number
@@ -25,7 +23,7 @@ export function answerMs({ headers, limitMs }: RequestDeadline, request: Incomin
   return Math.min(readDeadline(request.headers, headers) ?? Number.POSITIVE_INFINITY, limitMs)
 }
 
-/** Opens the budget of a request whose handler starts now. `onLate` is called when it has been answered with a 504. */
+/** Opens the budget of a request whose handler starts now. `onLate` answers it with a 504. */
 export function openBudget(
   { limitMs, trusts }: RequestDeadline,
   { arrivedAt, answerBy, request }: Exchange,
@@ -43,7 +41,6 @@ export function openBudget(
     if (late) return true
     if (response.headersSent || response.writableEnded || isUploading(request)) return false
     late = true
-    answerLate(request, response, describeHead(request.rawHeaders).prefersHtml)
     onLate()
     return true
   }

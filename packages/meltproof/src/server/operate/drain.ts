@@ -8,14 +8,21 @@
 import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
-import { sparing } from '../connection/connection.ts'
+import type { Connection } from '../connection/connection.ts'
+import { sparing } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
-import type { RequestInterceptor } from '../request-interceptor.ts'
 
 export interface Drainable {
   readonly server: Server
-  readonly interceptor: RequestInterceptor
+  /** What stands between the server and its app. */
+  readonly interceptor: {
+    readonly parser: { readonly connections: Iterable<Connection>; readonly upgraded: Set<Duplex> }
+    readonly gate: { readonly activeAt: number }
+    lastAnswers(): void
+    shedEverybody(): void
+  }
   readonly sessions: ReadonlySet<ServerHttp2Session>
   /** TLS handshakes that hang end with none of these. */
   readonly sockets: ReadonlySet<Socket>

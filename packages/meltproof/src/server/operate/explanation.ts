@@ -1,14 +1,6 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
 import type { ShedReason } from '../../admission/shed-reason.ts'
-
-/** What was known at a shed. */
-export interface LastShed {
-  readonly reason: ShedReason
-  readonly atMs: number
-  readonly inflight: number
-  readonly limit: number
-  readonly queued: number
-}
+import type { LastShed } from '../shed/shedding.ts'
 
 export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
   if (last === undefined) return 'Nothing was shed.'

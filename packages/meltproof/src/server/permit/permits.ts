@@ -113,7 +113,7 @@ export class Permits {
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
-  dropAllOf(connection: Connection): void {
+  dropAllOf(connection: Connection<Exchange>): void {
     const nowMs = now()
     for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)
     for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)

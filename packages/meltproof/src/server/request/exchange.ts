@@ -3,17 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, ConnectionRequest } from '../connection/connection.ts'
 import { Permit } from './permit.ts'
 
-export class Exchange extends Permit implements Entry {
+export class Exchange extends Permit implements Entry, ConnectionRequest {
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks shorten `request.url`, and the kind must stay the same. */
   readonly url: string
   /** Undefined when the request was seen only after Node had made a response for it. */
-  readonly connection: Connection | undefined
-  /** The connection may be kept after this request: llhttp's word, and false when its client has sent its end. */
-  keepAlive: boolean
+  readonly connection: Connection<Exchange> | undefined
+  /** What llhttp says about the connection after this request. */
+  readonly keepAlive: boolean
   response: ServerResponse | undefined
 
   // Set by admission/.
@@ -55,7 +55,7 @@ export class Exchange extends Permit implements Entry {
 
   constructor(
     request: IncomingMessage,
-    connection: Connection | undefined,
+    connection: Connection<Exchange> | undefined,
     keepAlive: boolean,
     arrivedAt: number,
     url: string = request.url ?? '',
