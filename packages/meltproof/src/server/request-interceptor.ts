@@ -182,7 +182,7 @@ export class RequestInterceptor {
     }
   }
 
-  shedEverybody(): void {
+  shedAll(): void {
     if (this.gate.failOpen.isOpen) return
     this.shedding.putOffNothing()
     this.gate.failOpen.guard(() => this.gate.close())

@@ -21,7 +21,7 @@ export interface Drainable {
     readonly parser: { readonly connections: Iterable<Connection>; readonly upgraded: Set<Duplex> }
     readonly gate: { readonly activeAt: number }
     lastAnswers(): void
-    shedEverybody(): void
+    shedAll(): void
   }
   readonly sessions: ReadonlySet<ServerHttp2Session>
   /** TLS handshakes that hang end with none of these. */
@@ -88,7 +88,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     if (over) return
     cut = true
     setTimeout(carefully(destroyRest), LAST_SHEDS_MS).unref()
-    interceptor.shedEverybody()
+    interceptor.shedAll()
   }
   const destroyRest = (): void => {
     try {
