@@ -52,10 +52,14 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
   }
   const series = new Map(METRICS.map(metric => [metric, [] as (CounterSeries | HistogramSeries)[]]))
-  const { loop, close: stop } = measure(guard, checked, METRICS, (metric, labels) => {
-    const made = new (metric.kind === 'histogram' ? HistogramSeries : CounterSeries)(sampleLabels(labels))
-    series.get(metric)!.push(made)
-    return made
+  const { loop, close: stop } = measure(guard, checked, {
+    world: 'prometheus',
+    metrics: METRICS,
+    seriesOf(metric, labels) {
+      const made = new (metric.kind === 'histogram' ? HistogramSeries : CounterSeries)(sampleLabels(labels))
+      series.get(metric)!.push(made)
+      return made
+    },
   })
   const families = METRICS.map((metric): Family => {
     const { prometheus: name, help, kind: type, read } = metric
