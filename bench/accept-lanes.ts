@@ -1,5 +1,5 @@
 /**
- * What accept lanes change (packages/meltproof/src/server/lanes.ts).
+ * What accept lanes change (packages/meltproof/src/server/connection/lanes.ts).
  *
  * Starvation: a server that does one slice of work per turn of its loop is offered more new connections than it can
  * serve. It has a gate (a bounded queue, the rest gets 503 at once), yet with one listener it accepts one connection

@@ -11,7 +11,6 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
@@ -90,27 +89,6 @@ async function idleShares(): Promise<{ nothing: number; ledger: number; observed
   return { nothing: of('nothing'), ledger: of('ledger'), observed: of('observed') }
 }
 
-/** CPU of one eventsWaiting certificate, microseconds: turns of the loop with one, against turns without. */
-async function certificateUs(): Promise<number> {
-  const turns = 50_000
-  const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-  const used = async (each: () => void): Promise<number> => {
-    const before = process.cpuUsage()
-    for (let i = 0; i < turns; i++) {
-      each()
-      await turn()
-    }
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / turns
-  }
-  const differences: number[] = []
-  for (let round = 0; round < 5; round++) {
-    const without = await used(() => undefined)
-    differences.push((await used(() => certify(() => undefined))) - without)
-  }
-  return median(differences)
-}
-
 const compared = await onAndOff()
 const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 console.log(
@@ -119,8 +97,7 @@ console.log(
 )
 const idle = await idleShares()
 console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
-const certificate = await certificateUs()
-const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle, certificateUs: certificate }
+const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks-observed.md'),
@@ -137,8 +114,7 @@ ${TURN_MS} ms for ${seconds} s, of which the first ${SETTLE_MS} ms do not count 
 | ${compared.offUs.toFixed(2)} us | ${compared.onUs.toFixed(2)} us | ${compared.ratio.toFixed(3)} ± ${compared.error.toFixed(3)} | 1.02 |
 
 An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
-${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds. One \`eventsWaiting\` certificate: ${certificate.toFixed(2)} us a
-turn of the loop, however many calls ask for it in that turn.
+${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds.
 `,
 )
 process.exit()

@@ -10,13 +10,13 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
-import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { fixedLimit } from '../../packages/meltproof/dist/admission/limiter.js'
+import { RequestInterceptor } from '../../packages/meltproof/dist/server/request-interceptor.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
-import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+import { OwnAnswers } from '../../packages/meltproof/dist/server/response/own-answers.js'
 
 const { answer } = checkProtectOptions({})
-const answers = new ShedAnswers(answer)
+const answers = new OwnAnswers(answer)
 const servers: Record<string, () => net.Server> = {
   shed: () => {
     const server = http.createServer((_, response) => {
@@ -29,16 +29,11 @@ const servers: Record<string, () => net.Server> = {
     })
     return server
   },
-  'shed-response': () =>
-    http.createServer((_, response) => {
-      const { headers, body } = answers.parts(false)
-      response.writeHead(503, headers)
-      response.end(body)
-    }),
+  'shed-response': () => http.createServer((request, response) => void answers.shed(request, response)),
   'shed-floor': () => {
     const closing = process.argv[4] === 'fresh'
     const bytes = Buffer.from(
-      answers.message({ html: false, head: false, keepAlive: !closing }, new Date().toUTCString(), 5000),
+      answers.message({ page: false, head: false, keepAlive: !closing }, new Date().toUTCString(), 5000),
       'latin1',
     )
     return net.createServer({ noDelay: true }, socket => {

@@ -2,7 +2,6 @@
 import type { Cancellation } from './cancellations.ts'
 import type { Connection } from './mysql2-shapes.ts'
 
-/** Ends what the connection's thread is running; undefined when it has none yet. */
 export function killQuery(connection: Connection): Cancellation | undefined {
   const { threadId, config } = connection
   if (typeof threadId !== 'number') return undefined

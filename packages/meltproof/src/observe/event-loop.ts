@@ -4,7 +4,7 @@
  * reports waits that include its own period.
  */
 import { createHistogram, type EventLoopUtilization, performance } from 'node:perf_hooks'
-import { watchDelays } from '../timing/tracker.ts'
+import { watchDelays } from '../signals/loop-stalls.ts'
 
 /** By how much the loop was late, seconds. */
 export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>

@@ -1,6 +1,7 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import type { Fields } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
@@ -21,29 +22,22 @@ export interface CallLimits {
   readonly maxInFlight: number | false
 }
 
-/** What `install()` takes: limits for every origin, and others for some. */
-export interface OutboundOptions extends Partial<CallLimits> {
+export interface OutboundLimits extends Partial<CallLimits> {
   /**
-   * Overrides by origin: `{ 'https://search.internal': { totalMs: 30_000 }, 'https://*.amazonaws.com': {...} }`.
-   * `false` leaves an origin alone. An exact origin beats a wildcard, the longest wildcard beats a shorter one.
+   * Limits of some origins: `https://search.internal`, `https://*.amazonaws.com`; `false` leaves one alone. The most
+   * exact wins.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told, in a header field, how many milliseconds we wait for them: `['http://prices:8080',
-   * 'http://*.svc.cluster.local']`, `['*']` for all. It tells them about the inside of your system. @default none
+   * Origins that are told how long we wait: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. It
+   * shows them the inside of your system. @default none
    */
   readonly tellDeadlineTo?: readonly string[]
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** Names and values of header fields. */
-export type Fields = readonly (readonly [name: string, value: string])[]
-
-/**
- * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
- * SYNs, which are sent again after 1 s and 2 s more.
- */
+/** 10 s in total, as between systems. connectMs leaves room for two lost SYNs, sent again after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
@@ -76,15 +70,14 @@ const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFligh
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
-/** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
+  readonly tells: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
-  /** Throws for an unknown option, a value out of range or a malformed origin. */
-  constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
+  constructor(options: OutboundLimits, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
@@ -97,15 +90,15 @@ export class LimitTable {
     }
     if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
     for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
+    this.tells = tellDeadlineTo.length > 0
     this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
-  /** The limits of a normalised origin (origin.ts); false when it is left alone. */
   of(origin: string): CallLimits | false {
     return this.#limits.of(origin) ?? this.everywhere
   }
 
-  /** What an origin is told of the time it has; nothing unless the operator said so. */
+  /** What an origin is told of the time it has. */
   deadlineFields(origin: string, leftMs: number): Fields {
     if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
@@ -131,7 +124,12 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
       limits[name] = checkNumber(prefix + name, value, { min: 1, max: 1_000_000, whole: true })
     } else if (name === 'minBytesPerSecond') {
       limits[name] = checkNumber(prefix + name, value, { min: 0.001, max: 1e12, unit: 'bytes' })
-    } else limits[name] = checkNumber(prefix + name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
+    } else limits[name] = checkDuration(prefix + name, value)
   }
   return limits as unknown as CallLimits
+}
+
+/** Milliseconds, or `false` for no limit. */
+export function checkDuration(name: string, value: unknown): number | false {
+  return value === false ? false : checkNumber(name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
 }

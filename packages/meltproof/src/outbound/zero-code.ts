@@ -1,9 +1,8 @@
-/** Outbound bounds for an app that did not ask for them: wide limits, and one line that says so. */
+/** Wide limits for an app that did not ask for any, and one line that says so. Never throws. */
 import { stderr } from 'node:process'
 import { installLimits } from './install.ts'
 import { type CallLimits, GENEROUS_LIMITS, LimitTable } from './limits.ts'
 
-/** Never throws: an app must start without our bounds rather than not at all. */
 export function boundOutbound(warn: (text: string) => void): void {
   try {
     const tell = (): boolean => stderr.write(`meltproof/register: ${describe(GENEROUS_LIMITS)}\n`)

@@ -9,7 +9,7 @@ import { warn } from './warnings.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { gaugeOf, MOST_POOLS, type PoolGauges } from './permit/pool-gauges.ts'
 import type { ReadinessOptions } from './operate/readiness.ts'
-import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './shed/shed-answer.ts'
+import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions } from './response/own-answers.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {

@@ -31,7 +31,7 @@ import { type Warn, safeWarning } from './warnings.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { Gauges } from './permit/pool-gauges.ts'
 import { answerReadiness } from './operate/readiness.ts'
-import { ShedAnswers } from './shed/shed-answer.ts'
+import { OwnAnswers } from './response/own-answers.ts'
 
 /** What protect() can stand at. HTTP/2 servers by their compatibility API: requests, not raw streams. */
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
@@ -115,7 +115,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ? {}
       : { deadlines: new RequestDeadlines(deadline.limitMs, deadline.headers, deadline.trusts) }),
   }
-  const door = new RequestInterceptor(server, limiter, new ShedAnswers(answer), hooks, tuning, policy)
+  const door = new RequestInterceptor(server, limiter, new OwnAnswers(answer), hooks, tuning, policy)
   const sessions = sessionsOf(server)
   const raw = belowTls(server)
   const lanes = openLanes(server, { lanes: laneCount, onWarning: note })

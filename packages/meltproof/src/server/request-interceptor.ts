@@ -30,24 +30,23 @@ import { loopTurn } from '../signals/loop-turn.ts'
 import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
 import { latenessNow } from '../timing/tracker.ts'
 import { cameOverConnection } from './connection/came-over-connection.ts'
-import { Connection, type HttpSocket, readOn } from './connection/connection.ts'
+import { Connection, type HeadHandler } from './connection/connection.ts'
+import { type HttpSocket, readOn } from './connection/http-socket.ts'
 import { StandIns } from './permit/dry-run.ts'
 import { Exchange } from './request/exchange.ts'
-import type { LastShed } from './operate/explanation.ts'
 import { sendsEvents } from './permit/streaming-responses.ts'
-import { answerAfterEnd } from './connection/half-open.ts'
 import { handlerHasEnded, onlyServedItsClient } from './permit/handler-outcome.ts'
 import { Interception } from './connection/interception.ts'
 import { makeLast } from './response/last-answer.ts'
+import { mute } from './response/muted-response.ts'
+import type { OwnAnswers } from './response/own-answers.ts'
 import { Lines } from './connection/lines.ts'
 import { observed, publishRecord } from './response/observed.ts'
-import { OpenConnections } from './connection/open-connections.ts'
 import { LOOK_MS, Permits } from './permit/permits.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { describeHead } from './request/request-head.ts'
 import type { RequestDeadlines } from './request/request-deadlines.ts'
-import type { ShedAnswers } from './shed/shed-answer.ts'
-import { Shedding } from './shed/shedding.ts'
+import { type LastShed, Shedding } from './shed/shedding.ts'
 import { UploadEnds } from './permit/upload-ends.ts'
 
 export interface InterceptorHooks {
@@ -71,7 +70,7 @@ export interface RequestCounts {
 export class RequestInterceptor {
   readonly counts: RequestCounts
   /** HTTP/1 connections whose parser we stand at. */
-  readonly connections: OpenConnections = new OpenConnections()
+  readonly connections: Set<Connection<Exchange>> = new Set()
   /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
@@ -83,12 +82,17 @@ export class RequestInterceptor {
   readonly #turningAway: TurningAwayTime
   readonly #permits: Permits
   readonly #interception: Interception
-  readonly #lines: Lines
+  readonly #lines: Lines<Exchange>
+  readonly #answers: OwnAnswers
   readonly #shedding: Shedding
   readonly #standIns: StandIns
   readonly #uploadEnds: UploadEnds
   /** Requests without a connection of ours that wait at the gate. */
   readonly #lateWaiters = new Set<Exchange>()
+  readonly #heads: HeadHandler<Exchange> = {
+    onHead: (connection, request, keepAlive) => this.#onHead(connection, request, keepAlive),
+    refuse: (connection, rawHeaders, url, keepAlive) => this.#refuse(connection, rawHeaders, url, keepAlive),
+  }
   #open = false
   #failed = false
   #activeAt = Number.NEGATIVE_INFINITY
@@ -100,12 +104,13 @@ export class RequestInterceptor {
   constructor(
     server: Server,
     limiter: Limiter,
-    answers: ShedAnswers,
+    answers: OwnAnswers,
     hooks: InterceptorHooks,
     tuning: GateTuning = GATE_TUNING,
     policy: RequestPolicy = {},
   ) {
     this.#server = server
+    this.#answers = answers
     this.#policy = policy
     this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
     this.#hooks = hooks
@@ -158,23 +163,15 @@ export class RequestInterceptor {
         this.#handingOn = undefined
       },
       onShed: () => this.#pressure.shed(),
-      facts: {
-        get inflight() {
-          return gate.inflight
-        },
-        get stragglers() {
-          return permits.stragglers
-        },
-        get abandoned() {
-          return permits.abandoned
-        },
-        get limit() {
-          return gate.limit
-        },
-        get queued() {
-          return gate.queued
-        },
-      },
+      facts: (reason, atMs) => ({
+        reason,
+        atMs,
+        inflight: gate.inflight,
+        stragglers: permits.stragglers,
+        abandoned: permits.abandoned,
+        limit: gate.limit,
+        queued: gate.queued,
+      }),
       guarded,
     })
     this.counts = { admitted: 0, exempt: 0, shed: this.#shedding.counts }
@@ -252,15 +249,8 @@ export class RequestInterceptor {
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
     if (request.httpVersionMajor >= 2) return
-    const connection = Connection.of(request.socket, this.#onHead)
-    makeLast(
-      request,
-      response,
-      () => connection?.hasLater(response) !== true,
-      () => {
-        if (connection !== undefined) connection.closing = true
-      },
-    )
+    const connection = Connection.of(request.socket, this.#heads)
+    makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
   /** Sheds everybody who waits and everybody who comes, exempt requests aside. */
@@ -302,16 +292,15 @@ export class RequestInterceptor {
 
   #onConnection(socket: HttpSocket | undefined): void {
     // Apps emit these events themselves, with whatever they have.
-    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#onHead) !== undefined) return
+    if (this.#open || typeof socket?.on !== 'function' || Connection.of(socket, this.#heads) !== undefined) return
     try {
-      const connection = Connection.attach(socket, this.#onHead, this.#refuse)
+      const connection = Connection.attach(socket, this.#heads)
       if (connection === undefined) return
       this.#activeAt = now()
       // Of no interest while nobody is turned away; and which turn it is costs a good part of a connection.
       if (this.#gate.queued > 0) this.#turningAway.spent(this.#activeAt, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
-      answerAfterEnd(connection, this.#server)
     } catch (error) {
       this.#fail(error)
     }
@@ -319,7 +308,7 @@ export class RequestInterceptor {
 
   /** Node closes a connection on which nothing moves, though a handler may be at work. */
   #onTimeout(socket: HttpSocket | undefined): void {
-    const connection = typeof socket === 'object' ? Connection.of(socket, this.#onHead) : undefined
+    const connection = typeof socket === 'object' ? Connection.of(socket, this.#heads) : undefined
     if (connection !== undefined) connection.timedOut = true
   }
 
@@ -333,14 +322,14 @@ export class RequestInterceptor {
       return // that is no socket
     }
     this.upgraded.add(socket)
-    const connection = Connection.of(socket as HttpSocket, this.#onHead)
+    const connection = Connection.of(socket as HttpSocket, this.#heads)
     if (connection !== undefined) this.connections.delete(connection)
   }
 
-  #onDisconnect(connection: Connection): void {
+  #onDisconnect(connection: Connection<Exchange>): void {
     this.connections.delete(connection)
     const { overlapping } = connection
-    connection.owed = undefined
+    this.#shedding.forget(connection)
     this.#takeLine(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#onGone(exchange)
   }
@@ -348,7 +337,7 @@ export class RequestInterceptor {
   // A request arrives ---------------------------------------------------------------------------------------------
 
   /** A head was parsed. Answers what Node's parser expects: 0, or 2 for an upgrade. */
-  readonly #onHead = (connection: Connection, request: ParsedRequest, keepAlive: boolean): number => {
+  #onHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     if (connection.closing) {
       connection.forget(request)
       return 0
@@ -384,12 +373,7 @@ export class RequestInterceptor {
    * A head was parsed and nothing made of it yet. Under a standing queue the usual shed: one write, and nothing
    * allocated for the request. Whatever is not plain takes the way of all others.
    */
-  readonly #refuse = (
-    connection: Connection,
-    rawHeaders: readonly string[],
-    url: string,
-    keepAlive: boolean,
-  ): boolean => {
+  #refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#policy
     const short = memoryShort?.() === true
     // Asked for every request of a server that has time for all of them.
@@ -412,7 +396,7 @@ export class RequestInterceptor {
       }
       this.#activeAt = nowMs
       this.#pressure.offered(nowMs)
-      this.#shedding.shedHead(connection, reason, needs, keepAlive, nowMs)
+      this.#shedding.shedHead(connection, reason, needs.prefersHtml, keepAlive, nowMs)
       return true
     } catch (error) {
       this.#fail(error)
@@ -421,7 +405,7 @@ export class RequestInterceptor {
   }
 
   /** Asks the gate. Sees to it that a request that does not start waits, or is answered. */
-  #mayStart(connection: Connection, exchange: Exchange): boolean {
+  #mayStart(connection: Connection<Exchange>, exchange: Exchange): boolean {
     try {
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') this.#lines.wait(connection, exchange)
@@ -435,7 +419,7 @@ export class RequestInterceptor {
   }
 
   /** Hands a request on to Node. Exceptions of the app's handler pass through here exactly as they do without us. */
-  #handOn(connection: Connection, exchange: Exchange, later = false): number {
+  #handOn(connection: Connection<Exchange>, exchange: Exchange, later = false): number {
     const { request, keepAlive } = exchange
     if (!exchange.holdsPermit && !exchange.ungated) {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -459,7 +443,7 @@ export class RequestInterceptor {
   }
 
   /** Sees to it that an exchange whose response has no socket yet learns when the client goes away. */
-  #noteOverlap(connection: Connection | undefined, exchange: Exchange): void {
+  #noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exchange): void {
     const writing = connection?.socket._httpMessage
     if (writing == null || writing === exchange.response) return
     connection!.overlapping ??= new Set()
@@ -534,7 +518,7 @@ export class RequestInterceptor {
         response.on('close', () => this.#onGone(exchange))
         return this.#enter(exchange, event, request, response)
       }
-      this.#shedding.throughNode(exchange, response)
+      this.#answers.shed(request, response)
       return true
     }
     // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
@@ -553,7 +537,7 @@ export class RequestInterceptor {
       response.on('close', () => this.#onGone(exchange))
       // Node closes the responses that it has made itself, and no others.
       response.on('finish', () => process.nextTick(() => this.#onGone(exchange)))
-      this.#noteOverlap(Connection.of(request.socket, this.#onHead), exchange)
+      this.#noteOverlap(Connection.of(request.socket, this.#heads), exchange)
       const decision = this.#offer(exchange, exchange.arrivedAt)
       if (decision === 'wait') {
         exchange.context = new AsyncResource('MELTPROOF_WAIT')
@@ -573,7 +557,7 @@ export class RequestInterceptor {
     if (deadlines === undefined) return this.#enterUnhurried(exchange, event, request, response)
     let budget: Budget
     try {
-      budget = deadlines.open(exchange, request, response, () => this.#answeredLate(exchange))
+      budget = deadlines.open(exchange, request, response, () => this.#answerLate(exchange, request, response))
     } catch (error) {
       this.#fail(error)
       return this.#enterUnhurried(exchange, event, request, response)
@@ -625,8 +609,10 @@ export class RequestInterceptor {
     else this.#abandonWork(exchange, times)
   }
 
-  /** It was told that its deadline has passed. */
-  #answeredLate(exchange: Exchange): void {
+  /** Its deadline has passed. */
+  #answerLate(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
+    this.#answers.late(request, response)
+    mute(response)
     exchange.answeredLate = true
     if (exchange.resumedAs !== undefined) exchange.resumedAs.answeredLate = true
     this.#abandonWork(exchange, exchange.times)
@@ -639,10 +625,10 @@ export class RequestInterceptor {
     this.#guarded(() => this.#permits.abandon(working, now(), scope, () => this.#ended(working, false)))
   }
 
-  #connectionOf({ connection, request }: Exchange): Connection | undefined {
+  #connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
     // The socket of an HTTP/2 client that has gone is not to be asked anything.
     if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
-    return Connection.of(request.socket, this.#onHead)
+    return Connection.of(request.socket, this.#heads)
   }
 
   // What the gate decides later -----------------------------------------------------------------------------------
@@ -714,7 +700,7 @@ export class RequestInterceptor {
   }
 
   /** Everybody in line, in order; nobody of them waits at the gate any more. */
-  #takeLine(connection: Connection): Exchange[] {
+  #takeLine(connection: Connection<Exchange>): Exchange[] {
     const { waiting } = connection
     const line = this.#lines.takeAll(connection)
     if (waiting !== undefined) this.#abandon(waiting)
@@ -722,15 +708,17 @@ export class RequestInterceptor {
   }
 
   /** Answers everybody in line, in order, because something came that can not wait. */
-  #shedLine(connection: Connection): void {
+  #shedLine(connection: Connection<Exchange>): void {
     this.#shedding.answerOwed(connection)
     const line = this.#takeLine(connection)
-    this.#guarded(() =>
-      this.#shedding.atOnce(() => {
-        for (const exchange of line) if (!connection.closing) this.#shed(exchange, 'upgrade')
-        connection.resumeReading()
-      }),
-    )
+    this.#guarded(() => {
+      for (const exchange of line) {
+        if (connection.closing) break
+        this.#shed(exchange, 'upgrade')
+        this.#shedding.answerOwed(connection)
+      }
+      connection.resumeReading()
+    })
   }
 
   #shed(exchange: Exchange, reason: ShedReason): void {

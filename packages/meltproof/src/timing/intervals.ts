@@ -10,7 +10,6 @@ export type Intervals = readonly Interval[]
 
 export const NEVER: Intervals = []
 
-/** Brings intervals in any order, overlapping or empty, into order. */
 export function union(intervals: readonly Interval[]): Intervals {
   const sorted = intervals.filter(({ fromMs, toMs }) => toMs > fromMs).sort((a, b) => a.fromMs - b.fromMs)
   const merged: Interval[] = []

@@ -14,13 +14,13 @@ import { runWithBudget } from '../../src/deadline/context.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
 import { install } from '../../src/outbound/install.ts'
-import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
 const dependency = await startDependency()
 let uninstall: (() => void) | undefined
-const withLimits = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
 }
 afterEach(async () => {
@@ -335,7 +335,6 @@ describe('install and uninstall', () => {
     'http.client.response.finish',
     'net.client.socket',
     'undici:request:create',
-    'undici:client:beforeConnect',
   ]
 
   test('taking it off puts everything back', async () => {

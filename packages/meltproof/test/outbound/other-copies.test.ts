@@ -4,7 +4,7 @@ import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { bound, install } from '../../src/outbound/install.ts'
-import type { OutboundOptions } from '../../src/outbound/limits.ts'
+import type { OutboundLimits } from '../../src/outbound/limits.ts'
 import { block } from '../block.ts'
 import { codesOf, exceeded } from './clients.ts'
 import { startDependency } from './dependency.ts'
@@ -15,7 +15,7 @@ const dependency = await startDependency()
 const copies = { 'undici 7': await import('undici'), 'undici 8': await import('undici8') }
 
 let uninstall: (() => void) | undefined
-const withLimits = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
 }
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
 import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
-import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, OwnAnswers, PROBLEM_JSON, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
@@ -74,7 +74,7 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
 
 /** Puts a door with a known limit on a server that does not listen yet. */
 export function doorOn(server: http.Server, options: DoorOptions = {}): RequestInterceptor {
-  const answers = new ShedAnswers({
+  const answers = new OwnAnswers({
     retryAfterS: [1, 5],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,

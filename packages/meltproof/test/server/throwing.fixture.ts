@@ -7,7 +7,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fixedLimit } from '../../src/admission/limiter.ts'
 import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
-import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 
 const [arm, kind, survival] = process.argv.slice(2)
 const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
@@ -32,7 +32,7 @@ const server = http.createServer((request, response) => {
   else void Promise.resolve().then(fail)
 })
 if (arm !== 'bare') {
-  const answers = new ShedAnswers({
+  const answers = new OwnAnswers({
     retryAfterS: [1, 1],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,

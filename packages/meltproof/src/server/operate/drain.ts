@@ -13,7 +13,8 @@ import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
-import { type Connection, sparing } from '../connection/connection.ts'
+import type { Connection } from '../connection/connection.ts'
+import { sparing } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
 
 export interface Drainable {

@@ -1,18 +1,6 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
 import type { ShedReason } from '../../admission/shed-reason.ts'
-
-/** What the door knew at a shed. */
-export interface LastShed {
-  readonly reason: ShedReason
-  readonly atMs: number
-  readonly inflight: number
-  /** In service without a permit, because they take far longer than others of their kind. */
-  readonly stragglers: number
-  /** Of those in service: their clients have left or were told that it is too late, and the handlers work on. */
-  readonly abandoned: number
-  readonly limit: number
-  readonly queued: number
-}
+import type { LastShed } from '../shed/shedding.ts'
 
 /** @param pools how many wait for each pool right now */
 export function explainShed(

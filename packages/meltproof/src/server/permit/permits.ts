@@ -129,7 +129,7 @@ export class Permits {
   }
 
   /** Those that were in service on a connection which is somebody else's now are over, as far as we can ever know. */
-  dropAllOf(connection: Connection): void {
+  dropAllOf(connection: Connection<Exchange>): void {
     const nowMs = now()
     for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)
     for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)

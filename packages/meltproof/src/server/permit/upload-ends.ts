@@ -7,7 +7,7 @@ import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
 import { deferBodyEnd } from './deferred-body-end.ts'
-import { mute } from '../response/late-answer.ts'
+import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
 
 export interface UploadEndHooks {
@@ -104,11 +104,9 @@ export class UploadEnds {
   #shed(exchange: Exchange, reason: ShedReason): void {
     const { request } = exchange
     const response = exchange.response!
-    this.#shedding.count(reason, now())
     if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
-    const bytes = this.#shedding.throughNode(exchange, response)
+    this.#shedding.shed(exchange, reason)
     mute(response)
     response.on('close', () => request.destroy())
-    this.#shedding.publish(exchange, reason, bytes)
   }
 }

@@ -8,9 +8,9 @@ import type { Entry } from '../../admission/gate.ts'
 import type { Stay } from '../../admission/stays.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Connection, ConnectionRequest } from '../connection/connection.ts'
 
-export class Exchange implements Entry, Stay {
+export class Exchange implements Entry, Stay, ConnectionRequest {
   arrivedAt: number
   left = false
   line = 0
@@ -25,9 +25,9 @@ export class Exchange implements Entry, Stay {
   /** The target as it arrived: frameworks cut it down on the way, and its kind must stay the same. */
   readonly url: string
   /** Where it came in; undefined when it was seen only after Node had made a response for it (see request-interceptor.ts). */
-  readonly connection: Connection | undefined
-  /** What llhttp says about the connection after this request; false also when its client has sent its end after it. */
-  keepAlive: boolean
+  readonly connection: Connection<Exchange> | undefined
+  /** What llhttp says about the connection after this request. */
+  readonly keepAlive: boolean
   response: ServerResponse | undefined
   /** Event under which Node hands the request to the app: `request`, `checkContinue` or `checkExpectation`. */
   event = 'request'
@@ -79,7 +79,7 @@ export class Exchange implements Entry, Stay {
 
   constructor(
     request: IncomingMessage,
-    connection: Connection | undefined,
+    connection: Connection<Exchange> | undefined,
     keepAlive: boolean,
     arrivedAt: number,
     url: string = request.url ?? '',

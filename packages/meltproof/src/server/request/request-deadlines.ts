@@ -15,9 +15,7 @@ import { type DeadlineHeader, readDeadline } from '../../deadline/headers.ts'
 import { type FairTimer, startFairTimer } from '../../deadline/fair-timer.ts'
 import { MeltproofError } from '../../errors.ts'
 import type { Exchange } from './exchange.ts'
-import { answerLate } from '../response/late-answer.ts'
 import type { FromPeer } from './peers.ts'
-import { describeHead } from './request-head.ts'
 
 export class RequestDeadlines {
   readonly #limitMs: number
@@ -36,7 +34,7 @@ export class RequestDeadlines {
     return Math.min(readDeadline(request.headers, this.#headers) ?? Number.POSITIVE_INFINITY, this.#limitMs)
   }
 
-  /** Opens the budget of a request whose handler starts now. `onLate` is called when it has been answered with a 504. */
+  /** Opens the budget of a request whose handler starts now. `onLate` answers it with a 504. */
   open(exchange: Exchange, request: IncomingMessage, response: ServerResponse, onLate: () => void): Budget {
     const { arrivedAt, answerBy } = exchange
     const workBy = this.#trusts?.(request) === true ? answerBy : arrivedAt + this.#limitMs
@@ -50,7 +48,6 @@ export class RequestDeadlines {
       if (late) return true
       if (response.headersSent || response.writableEnded || isUploading(request)) return false
       late = true
-      answerLate(request, response, prefersHtml(request))
       onLate()
       return true
     }
@@ -98,8 +95,4 @@ const LEAST_MS = 1
 
 function isUploading(request: IncomingMessage): boolean {
   return !request.complete && request.readableFlowing !== null
-}
-
-function prefersHtml(request: IncomingMessage): boolean {
-  return describeHead(request.rawHeaders).prefersHtml
 }
