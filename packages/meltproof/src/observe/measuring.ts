@@ -8,28 +8,38 @@ import type { LogLossRecord, OutboundRecord, RequestRecord, StallRecord } from '
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
-import { addressOf, type Labels, METHODS, methodIndex } from './labels.ts'
+import { addressOf, BoundedNames, LABELS, type Labels, METHODS, methodIndex } from './labels.ts'
 import type { Feed, GuardLike, Metric } from './metrics.ts'
 import type { CheckedObserveOptions } from './options.ts'
+
+/** Codes of errors, any of which an app may make up. */
+const MOST_ERRORS = 50
 
 /** One metric with one set of labels. */
 export interface Series {
   add(value: number): void
 }
 
+/** For whom the metrics are. */
+export interface Reporting {
+  readonly world: 'prometheus' | 'otel'
+  readonly metrics: readonly Metric[]
+  /** Makes the series of a metric with these labels, all of which have a name in that world. */
+  seriesOf(metric: Metric, labels: Labels): Series
+}
+
 /** Measures calls, stalls and lost log lines of the process, and the requests of `guard` alone. */
 export function measure(
   guard: GuardLike,
   { routeOf, peerOf, slowMs }: CheckedObserveOptions,
-  metrics: readonly Metric[],
-  seriesOf: (metric: Metric, labels: Labels) => Series,
+  reporting: Reporting,
   seen: (message: RequestMessage, route: string) => void = () => undefined,
 ): { readonly loop: EventLoop; close(): void } {
   const loop = new EventLoop()
-  const requestSeries = binder<RequestRecord>(metrics, metric => metric.request, seriesOf)
-  const callSeries = binder<CallTimeline>(metrics, metric => metric.call, seriesOf)
-  const stallSeries = binder<StallRecord>(metrics, metric => metric.stall, seriesOf)({})
-  const lossSeries = binder<LogLossRecord>(metrics, metric => metric.logLoss, seriesOf)({})
+  const requestSeries = binder<RequestRecord>(reporting, metric => metric.request)
+  const callSeries = binder<CallTimeline>(reporting, metric => metric.call)
+  const stallSeries = binder<StallRecord>(reporting, metric => metric.stall)({})
+  const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
 
   // A request has no time for a key of its own.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
@@ -60,10 +70,11 @@ export function measure(
     feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs)
     seen(message, route)
   }
+  const errors = new BoundedNames(MOST_ERRORS)
   const byCall = new Map<string, Bound<CallTimeline>>()
   const onCall = (record: OutboundRecord, timeline: CallTimeline): void => {
     const peer = peerOf(record.peer)
-    const labels = callLabels(record, peer)
+    const labels = callLabels(record, peer, errors)
     const key = Object.values(labels).join('\0')
     const bound = byCall.get(key) ?? callSeries(labels)
     byCall.set(key, bound)
@@ -88,9 +99,10 @@ export function measure(
   }
 }
 
-function callLabels({ kind, operation, status, errorCode, outcome }: OutboundRecord, peer: string): Labels {
+function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames): Labels {
+  const { kind, operation, status, errorCode, outcome } = record
   if (kind !== 'http') return { peer, outcome }
-  const error = status === undefined ? (errorCode ?? outcome) : undefined
+  const error = status === undefined ? errors.of(errorCode ?? outcome) : undefined
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }
 
@@ -105,15 +117,14 @@ function feed<E>(bound: Bound<E>, event: E, slow: boolean): void {
 
 /** Finds the series of events with these labels: one for each feed all of whose metric's labels are known. */
 function binder<E>(
-  metrics: readonly Metric[],
+  { world, metrics, seriesOf }: Reporting,
   feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined,
-  seriesOf: (metric: Metric, labels: Labels) => Series,
 ): (ofEvent: Labels) => Bound<E> {
   const known = new Map<string, Series>()
   const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Bound<E> => {
-    const names = metric.labels ?? []
     const labels: Labels = { ...ofEvent, ...feed.labels }
-    if (!names.every(name => name in labels)) return []
+    if (metric.labels?.every(name => name in labels) === false) return []
+    const names = (metric.labels ?? []).filter(name => LABELS[name][world] !== undefined)
     const key = [metric.otel, ...names.map(name => labels[name])].join('\0')
     const series = known.get(key) ?? seriesOf(metric, Object.fromEntries(names.map(name => [name, labels[name]])))
     known.set(key, series)

@@ -39,7 +39,6 @@ export interface Metric {
 }
 
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
-const STREAMS = ['stdout', 'stderr'] as const
 
 /** The four shares, in seconds. */
 const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
@@ -198,12 +197,9 @@ const PROCESS: readonly Metric[] = [
     otel: 'meltproof.log.lines_lost',
     kind: 'counter',
     unit: '{line}',
-    help: 'Log lines given up because nobody read them in time.',
+    help: 'Log lines given up because they were not read in time.',
     labels: ['stream'],
-    logLoss: STREAMS.map(stream => ({
-      labels: { stream },
-      value: loss => (loss.stream === stream ? loss.lines : 0),
-    })),
+    logLoss: perStream(({ lines }) => lines),
   },
   {
     prometheus: 'meltproof_log_bytes_lost_total',
@@ -212,10 +208,7 @@ const PROCESS: readonly Metric[] = [
     unit: 'By',
     help: 'Bytes of these lines.',
     labels: ['stream'],
-    logLoss: STREAMS.map(stream => ({
-      labels: { stream },
-      value: loss => (loss.stream === stream ? loss.bytes : 0),
-    })),
+    logLoss: perStream(({ bytes }) => bytes),
   },
   loopDelay('min', 'least'),
   loopDelay('max', 'most'),
@@ -250,6 +243,13 @@ const PROCESS: readonly Metric[] = [
 ]
 
 export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...PROCESS]
+
+function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[] {
+  return (['stdout', 'stderr'] as const).map(stream => ({
+    labels: { stream },
+    value: loss => (loss.stream === stream ? read(loss) : 0),
+  }))
+}
 
 /** A figure of `guard.stats()` under its name there. */
 function guardGauge(figure: GuardGauge, unit: string, help: string): Metric {

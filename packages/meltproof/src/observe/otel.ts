@@ -47,8 +47,11 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   const { loop, close } = measure(
     guard,
     checked,
-    wanted,
-    (metric, labels) => makers.get(metric)!(attributesOf(labels)),
+    {
+      world: 'otel',
+      metrics: wanted,
+      seriesOf: (metric, labels) => makers.get(metric)!(attributesOf(labels)),
+    },
     ({ record, response }, route) => {
       spans.of(response)?.setAttributes({
         'meltproof.verdict': record.verdict,

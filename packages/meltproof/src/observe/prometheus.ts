@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidOption } from '../options.ts'
-import { CounterSeries, type Family, HistogramSeries, type SampleLabels } from './instruments.ts'
+import { DURATION_BOUNDARIES_S, type Family, type SampleLabels, SampledSeries } from './instruments.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure } from './measuring.ts'
 import { type GuardLike, METRICS } from './metrics.ts'
@@ -51,11 +51,16 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
   if (register !== undefined && typeof register?.registerMetric !== 'function') {
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
   }
-  const series = new Map(METRICS.map(metric => [metric, [] as (CounterSeries | HistogramSeries)[]]))
-  const { loop, close: stop } = measure(guard, checked, METRICS, (metric, labels) => {
-    const made = new (metric.kind === 'histogram' ? HistogramSeries : CounterSeries)(sampleLabels(labels))
-    series.get(metric)!.push(made)
-    return made
+  const series = new Map(METRICS.map(metric => [metric, [] as SampledSeries[]]))
+  const { loop, close: stop } = measure(guard, checked, {
+    world: 'prometheus',
+    metrics: METRICS,
+    seriesOf(metric, labels) {
+      const boundaries = metric.kind === 'histogram' ? DURATION_BOUNDARIES_S : undefined
+      const made = new SampledSeries(sampleLabels(labels), boundaries)
+      series.get(metric)!.push(made)
+      return made
+    },
   })
   const families = METRICS.map((metric): Family => {
     const { prometheus: name, help, kind: type, read } = metric

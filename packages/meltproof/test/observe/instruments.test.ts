@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CounterSeries, HistogramSeries } from '../../src/observe/instruments.ts'
+import { SampledSeries } from '../../src/observe/instruments.ts'
 import { addressOf, BoundedNames, METHODS, methodIndex } from '../../src/observe/labels.ts'
 import { prometheusText } from '../../src/observe/prometheus-text.ts'
 
 test('a histogram counts each value once, in the first bucket that holds it', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true })), values => {
-      const histogram = new HistogramSeries({ a: 'x' }, [0.1, 1, 5])
+      const histogram = new SampledSeries({ a: 'x' }, [0.1, 1, 5])
       for (const value of values) histogram.add(value)
       const samples = histogram.samples()
       for (const bound of [0.1, 1, 5]) {
@@ -22,7 +22,7 @@ test('a histogram counts each value once, in the first bucket that holds it', ()
 })
 
 test('the text format: help, type, escaped labels', () => {
-  const counter = new CounterSeries({ a: 'quo"te\n\\', b: '' })
+  const counter = new SampledSeries({ a: 'quo"te\n\\', b: '' })
   counter.add(2)
   counter.add(1)
   const family = { name: 'c_total', help: 'What\nit \\ is', type: 'counter', samples: () => counter.samples() } as const

