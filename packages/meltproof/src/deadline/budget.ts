@@ -122,12 +122,10 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
-  /** The time is up by another clock. */
   expire(cause?: Error): void {
     this.cancel(this.#exceeded(cause === undefined ? undefined : { cause }))
   }
 
-  /** Ends the work before its time. */
   cancel(reason: Error): void {
     if (this.#reason !== undefined || this.#settled) return
     this.#reason = reason
