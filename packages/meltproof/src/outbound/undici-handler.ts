@@ -36,6 +36,8 @@ export abstract class BoundedHandler implements Carrier {
   /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
+  /** A connection has taken it on; before that it waits in a Pool. */
+  #taken = false
   #abort: ((error: Error) => void) | undefined
   /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
   #gaveUp: Error | undefined
@@ -47,7 +49,12 @@ export abstract class BoundedHandler implements Carrier {
   }
 
   progress(): CallProgress {
-    return { paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+    return { queued: !this.#taken, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+  }
+
+  taken(): void {
+    this.#taken = true
+    this.call?.connecting()
   }
 
   refuse(error: Error): void {
