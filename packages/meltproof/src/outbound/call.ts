@@ -71,6 +71,11 @@ export class Call implements OutboundRecord {
     return this.#refusal
   }
 
+  /** A connection is being made for it. */
+  connecting(): void {
+    this.#limiter?.connecting()
+  }
+
   /**
    * It has a connection, and goes out.
    * @param made the connection was made for it; otherwise the call waited for its turn on one

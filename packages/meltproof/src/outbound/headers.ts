@@ -19,8 +19,21 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return found
 }
 
-export function isEventStream(headers: Headers): boolean {
-  return headerOf(headers, 'content-type')?.startsWith('text/event-stream') === true
+/** Media types whose bodies last as long as their sender has something to say. */
+const STREAMS: ReadonlySet<string> = new Set([
+  'text/event-stream',
+  'multipart/x-mixed-replace',
+  ...['ndjson', 'x-ndjson', 'jsonl', 'x-jsonlines', 'json-seq', 'stream+json', 'grpc', 'grpc+proto'].map(
+    name => `application/${name}`,
+  ),
+  'application/vnd.amazon.eventstream',
+  'application/vnd.docker.multiplexed-stream',
+  'application/vnd.docker.raw-stream',
+])
+
+export function isStream(headers: Headers): boolean {
+  const type = headerOf(headers, 'content-type')
+  return type !== undefined && STREAMS.has(type.split(';', 1)[0]!.trim().toLowerCase())
 }
 
 /** The fields whose names are not among `names`, in any case. */

@@ -6,7 +6,7 @@ import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import type { Bounds } from './bounds.ts'
-import { type Fields, type Headers, isEventStream } from './headers.ts'
+import { type Fields, type Headers, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
@@ -53,6 +53,11 @@ export class CallLimiter {
     return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
   }
 
+  // This only moves a limit on: the timer that fires early finds so.
+  connecting(): void {
+    this.#phases.connecting(now())
+  }
+
   connected(): void {
     this.#bounds.guarded(() => {
       this.#phases.connected(now())
@@ -76,7 +81,7 @@ export class CallLimiter {
   answered(headers: Headers): void {
     this.#bounds.guarded(() => {
       const nowMs = now()
-      this.#phases.head(nowMs, isEventStream(headers), lainSince(nowMs))
+      this.#phases.head(nowMs, isStream(headers), lainSince(nowMs))
       this.#hurry()
     })
   }

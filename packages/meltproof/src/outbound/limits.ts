@@ -6,18 +6,18 @@ import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
 export interface CallLimits {
-  /** From the call to a usable connection: waiting for a free one, DNS, TCP and TLS. Milliseconds. @default 3000 */
+  /** To make a connection: DNS, TCP and TLS. Waiting for a free one in the client's own pool does not count. Milliseconds. @default 3000 */
   readonly connectMs: number | false
   /** From the request sent to the head of the answer. Milliseconds. @default 10000 */
   readonly firstByteMs: number | false
   /** Between two chunks of the response's body, while we are ready to read. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default 64 */
+  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default false */
   readonly minBytesPerSecond: number | false
   /** The whole call, to the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
-  /** The same for `text/event-stream`, and once it has begun its only limit. Milliseconds. @default 120000 */
-  readonly eventStreamIdleMs: number | false
+  /** Once the head of a stream (event stream, NDJSON, ...) is here, this silence is its only limit. Milliseconds. @default 900000 */
+  readonly streamIdleMs: number | false
   /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
   readonly maxInFlight: number | false
 }
@@ -41,21 +41,24 @@ export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
   idleMs: 5_000,
-  minBytesPerSecond: 64,
+  minBytesPerSecond: false,
   totalMs: 10_000,
-  eventStreamIdleMs: 120_000,
+  streamIdleMs: 900_000,
   maxInFlight: 1_000,
 }
 
-/** For apps that did not ask: no call hangs for ever, and hardly any honest one is cut. */
-export const GENEROUS_LIMITS: CallLimits = {
+/**
+ * For apps that did not ask: only what is surely dead is cut. Long polls answer after ten minutes, watches are silent for
+ * hours, and a download takes as long as it takes.
+ */
+export const ZERO_CODE_LIMITS: CallLimits = {
   connectMs: 10_000,
-  firstByteMs: 60_000,
-  idleMs: 60_000,
-  minBytesPerSecond: 1,
-  totalMs: 300_000,
-  eventStreamIdleMs: 300_000,
-  maxInFlight: 10_000,
+  firstByteMs: 900_000,
+  idleMs: false,
+  minBytesPerSecond: false,
+  totalMs: false,
+  streamIdleMs: false,
+  maxInFlight: false,
 }
 
 /** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
@@ -64,7 +67,7 @@ export const RATE_WINDOW_MS = 5_000
 /** Node's timers take at most 2^31 - 1 ms, 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1
 
-const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'eventStreamIdleMs'] as const
+const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
 const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight']
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)

@@ -136,9 +136,11 @@ class RequestCarrier implements Carrier {
   progress(): CallProgress {
     const request = this.#request
     const { socket } = request
-    if (socket == null) return { paused: false, awaitingCaller: false, sentBytes: 0 }
+    if (socket == null)
+      return { queued: placeInQueue(request) !== undefined, paused: false, awaitingCaller: false, sentBytes: 0 }
     const unsent = socket.writableLength
     return {
+      queued: false,
       paused: socket.isPaused(),
       awaitingCaller: !request.writableEnded && unsent === 0,
       sentBytes: socket.bytesWritten - unsent - this.#sentBefore,
@@ -150,6 +152,7 @@ class RequestCarrier implements Carrier {
       this.#connected(socket, false)
       return
     }
+    this.call?.connecting()
     // A TLSSocket that connects says 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)
@@ -165,17 +168,27 @@ class RequestCarrier implements Carrier {
 
 /** Node tells a destroyed request that waits in its agent's queue once it gets a connection, which may be never. */
 function tellQueued(request: ClientRequest, error: Error): void {
+  const place = request.closed ? undefined : placeInQueue(request)
+  if (place === undefined) return
+  const { queues, name, index } = place
+  queues[name]!.splice(index, 1)
+  if (queues[name]!.length === 0) delete queues[name]
+  nextTick(() => {
+    request.emit('error', error)
+    request.emit('close')
+  })
+}
+
+type Queues = Record<string, ClientRequest[]>
+
+/** Where a request waits for a free connection of its agent; undefined when it does not. */
+function placeInQueue(request: ClientRequest): { queues: Queues; name: string; index: number } | undefined {
   const { agent } = request as { agent?: Agent }
-  if (request.socket != null || request.closed || agent?.requests === undefined) return
-  for (const [name, queue] of Object.entries(agent.requests as Record<string, ClientRequest[]>)) {
-    const place = queue.indexOf(request)
-    if (place < 0) continue
-    queue.splice(place, 1)
-    if (queue.length === 0) delete (agent.requests as Record<string, unknown>)[name]
-    nextTick(() => {
-      request.emit('error', error)
-      request.emit('close')
-    })
-    return
+  if (request.socket != null || agent?.requests === undefined) return undefined
+  const queues = agent.requests as Queues
+  for (const [name, queue] of Object.entries(queues)) {
+    const index = queue.indexOf(request)
+    if (index >= 0) return { queues, name, index }
   }
+  return undefined
 }

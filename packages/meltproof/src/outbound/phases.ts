@@ -13,6 +13,8 @@ type Stage = 'connect' | 'first-byte' | 'idle'
 export type CallPhase = Stage | 'drip' | 'total'
 
 export interface CallProgress {
+  /** It waits for a free connection in its client's own pool. */
+  readonly queued: boolean
   /** We do not read, so the peer's silence is our doing. */
   readonly paused: boolean
   /** The rest of the request is still to come from our caller. */
@@ -30,7 +32,7 @@ export type PhaseCheck =
 export class CallPhases {
   readonly #limits: CallLimits
   #stage: Stage = 'connect'
-  #eventStream = false
+  #stream = false
   /** When the request was sent, and since when the head of its answer may have been here. */
   #sentMs = Number.POSITIVE_INFINITY
   #headMs = Number.POSITIVE_INFINITY
@@ -53,6 +55,11 @@ export class CallPhases {
     return this.#bytes
   }
 
+  /** A connection is being made for it; until now it may have waited for a free one. */
+  connecting(nowMs: number): void {
+    if (this.#stage === 'connect') this.#lastMs = nowMs
+  }
+
   connected(nowMs: number): void {
     if (this.#stage !== 'connect') return
     this.#stage = 'first-byte'
@@ -67,11 +74,11 @@ export class CallPhases {
   }
 
   /** The head of the answer is here, and may have lain unread since `sinceMs`. */
-  head(nowMs: number, eventStream: boolean, sinceMs: number = nowMs): void {
+  head(nowMs: number, stream: boolean, sinceMs: number = nowMs): void {
     this.#stage = 'idle'
     this.#sentMs = Math.min(this.#sentMs, nowMs)
     this.#headMs = Math.max(sinceMs, this.#sentMs)
-    this.#eventStream = eventStream
+    this.#stream = stream
     this.#lastMs = nowMs
     this.#windowStartMs = nowMs
   }
@@ -128,8 +135,9 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  #gotOn({ paused, awaitingCaller, sentBytes }: CallProgress): boolean {
-    if (this.#stage === 'connect') return false
+  /** It waits for its turn, the request got on without our being told, or we did not read. */
+  #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
+    if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {
       const more = awaitingCaller || sentBytes !== this.#sentBytes
       this.#sentBytes = sentBytes
@@ -152,20 +160,20 @@ export class CallPhases {
     return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
   }
 
-  /** An event stream that has begun ends when its peer or its reader ends it. */
+  /** A stream that has begun ends when its peer or its reader ends it. */
   #totalMs(): number {
-    return this.#eventStream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
+    return this.#stream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
   }
 
   #stageMs(): number {
-    const { connectMs, firstByteMs, idleMs, eventStreamIdleMs } = this.#limits
+    const { connectMs, firstByteMs, idleMs, streamIdleMs } = this.#limits
     if (this.#stage === 'connect') return orNever(connectMs)
     if (this.#stage === 'first-byte') return orNever(firstByteMs)
-    return orNever(this.#eventStream ? eventStreamIdleMs : idleMs)
+    return orNever(this.#stream ? streamIdleMs : idleMs)
   }
 
   #rated(): boolean {
-    return this.#stage === 'idle' && !this.#eventStream && this.#limits.minBytesPerSecond !== false
+    return this.#stage === 'idle' && !this.#stream && this.#limits.minBytesPerSecond !== false
   }
 }
 

@@ -32,6 +32,8 @@ export abstract class BoundedHandler implements Carrier {
   protected paused = false
   readonly #streams: boolean
   #sent = false
+  /** A connection has taken it on; before that it waits in a Pool. */
+  #taken = false
   #abort: ((error: Error) => void) | undefined
   /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
   #gaveUp: Error | undefined
@@ -43,7 +45,12 @@ export abstract class BoundedHandler implements Carrier {
   }
 
   progress(): CallProgress {
-    return { paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+    return { queued: !this.#taken, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+  }
+
+  taken(): void {
+    this.#taken = true
+    this.call?.connecting()
   }
 
   refuse(error: Error): void {

@@ -72,6 +72,7 @@ function onCreated({ request }: RequestMessage): void {
       ? Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
       : carrier.call
   if (call === undefined) return
+  carrier?.taken()
   if (calls.hasSubscribers) request[CALL] = call
   if (call.refusal !== undefined) return
   const fields = call.deadlineFields()

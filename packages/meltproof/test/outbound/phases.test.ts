@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { CallPhases, type CallProgress } from '../../src/outbound/phases.ts'
-import { type CallLimits, DEFAULT_LIMITS, RATE_WINDOW_MS } from '../../src/outbound/limits.ts'
+import { type CallLimits, DEFAULT_LIMITS, RATE_WINDOW_MS, ZERO_CODE_LIMITS } from '../../src/outbound/limits.ts'
 
-const FLOWING: CallProgress = { paused: false, awaitingCaller: false, sentBytes: 0 }
+const FLOWING: CallProgress = { queued: false, paused: false, awaitingCaller: false, sentBytes: 0 }
 const PAUSED: CallProgress = { ...FLOWING, paused: true }
 const NO_LIMITS: CallLimits = {
   connectMs: false,
@@ -13,7 +13,7 @@ const NO_LIMITS: CallLimits = {
   idleMs: false,
   minBytesPerSecond: false,
   totalMs: false,
-  eventStreamIdleMs: false,
+  streamIdleMs: false,
   maxInFlight: false,
 }
 /** Without stalls `nextMs` is when to ask again. */
@@ -30,6 +30,32 @@ class Phases extends CallPhases {
 const phases = (limits: Partial<CallLimits>): Phases => new Phases(limits)
 
 describe('phases of a call', () => {
+  test('connect: the wait for a free connection of the client does not count', () => {
+    const call = phases({ connectMs: 100 })
+    const queued = { ...FLOWING, queued: true }
+    assert.deepEqual(call.at(100, queued), { expired: undefined, nextMs: 200 })
+    assert.deepEqual(call.at(200, queued), { expired: undefined, nextMs: 300 })
+    call.connecting(250)
+    assert.equal(call.at(300, FLOWING).expired, undefined)
+    assert.equal(call.at(350, FLOWING).expired, 'connect')
+  })
+
+  test('without code nothing is cut but a connection that is not made and an answer that does not begin', () => {
+    const HOUR_MS = 3_600_000
+    const silent = phases(ZERO_CODE_LIMITS)
+    assert.equal(silent.at(10_000, FLOWING).expired, 'connect')
+    const slow = phases(ZERO_CODE_LIMITS)
+    slow.connected(1)
+    slow.sent(1)
+    assert.equal(slow.at(600_000, FLOWING).expired, undefined, 'a long poll of ten minutes')
+    slow.head(610_000, false)
+    assert.equal(slow.at(24 * HOUR_MS, FLOWING).expired, undefined, 'a watch that is silent for a day')
+    const dead = phases(ZERO_CODE_LIMITS)
+    dead.connected(1)
+    dead.sent(1)
+    assert.equal(dead.at(900_001, FLOWING).expired, 'first-byte')
+  })
+
   test('connect: from the call to a connection', () => {
     const call = phases({ connectMs: 100 })
     assert.equal(call.nextMs(), 100)
@@ -103,7 +129,7 @@ describe('phases of a call', () => {
   })
 
   test('an event stream that has begun has one limit, its own silence', () => {
-    const call = phases({ ...DEFAULT_LIMITS, eventStreamIdleMs: 1000 })
+    const call = phases({ ...DEFAULT_LIMITS, streamIdleMs: 1000 })
     call.head(10, true)
     assert.equal(call.nextMs(), 1010)
     call.chunk(900, 1)
