@@ -15,14 +15,16 @@ import { RequestInterceptor } from '../../packages/meltproof/dist/server/request
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
 import { OwnAnswers } from '../../packages/meltproof/dist/server/response/own-answers.js'
 
-const { answer } = checkProtectOptions({})
-const answers = new OwnAnswers(answer)
+const { retryAfterS, shedBody: body, shedPage: page } = checkProtectOptions({})
+const answers = new OwnAnswers({ retryAfterS, body, page })
 const servers: Record<string, () => net.Server> = {
   shed: () => {
     const server = http.createServer((_, response) => {
       setTimeout(() => response.end('ok\n'), 20)
     })
-    new RequestInterceptor(server, fixedLimit(1), answers, {
+    new RequestInterceptor(server, {
+      limiter: fixedLimit(1),
+      answers,
       onFailure: error => {
         throw error
       },

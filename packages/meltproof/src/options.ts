@@ -40,9 +40,23 @@ export function checkOneOf<T extends string>(name: string, value: T, known: read
   return value
 }
 
+/** An object with named values. */
+export function checkObject(name: string, value: unknown, expected: string): asserts value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) invalidOption(name, expected, value)
+}
+
+/** A function, or undefined. */
 export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function') invalidOption(name, 'a function', value)
   return value
+}
+
+/** The name of a header field (RFC 9110 section 5.6.2), in lower case as Node has them. */
+export function checkFieldName(name: string, value: unknown): string {
+  if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
+    invalidOption(name, 'the name of a header field', value)
+  }
+  return value.toLowerCase()
 }
 
 /** A value in words, short enough for a message. Never throws. */

@@ -1,8 +1,7 @@
 /**
- * What meltproof writes down of a request, a call, a stall, a lost log line. Knows no Node API.
- *
- * Points in time are milliseconds on the monotonic clock of clock.ts and end in `AtMs`; durations are milliseconds and
- * end in `Ms`. Add `performance.timeOrigin` to a point in time for wall-clock milliseconds.
+ * What meltproof writes down of requests, calls, stalls and lost log lines. Knows no Node API. Points in time are
+ * milliseconds on the monotonic clock of clock.ts and end in `AtMs`; durations are milliseconds and end in `Ms`. Add
+ * `performance.timeOrigin` to a point in time for wall-clock milliseconds.
  */
 
 /**
@@ -22,16 +21,12 @@ export interface Shares {
   readonly selfMs: number
 }
 
-export type RequestOutcome =
-  | 'answered'
-  /** The client went away before the answer was complete. */
-  | 'aborted'
+export type RequestOutcome = 'answered' | 'aborted'
 
 /** One request that got past the gate, once it is over. */
 export interface RequestRecord {
-  /** As the client wrote it; not bounded, so never a label as it is. */
+  /** As the client wrote it; not bounded, so never a label, nor is `url`. */
   readonly method: string
-  /** Request target as received, with its query. Never a label. */
   readonly url: string
   /** Template of the route, such as `/users/:id`, when an adapter or the app has named it. Bounded; a label. */
   readonly route: string | undefined
@@ -58,19 +53,12 @@ export interface RequestRecord {
   readonly verdict: Verdict
 }
 
-export type OutboundOutcome =
-  | 'answered'
-  | 'failed'
-  | 'timeout'
-  /** The caller no longer wanted it. */
-  | 'aborted'
+export type OutboundOutcome = 'answered' | 'failed' | 'timeout' | 'aborted'
 
 /** One call to somebody else, once it is over; written by outbound/call.ts. */
 export interface OutboundRecord {
   readonly kind: 'http' | 'pg' | 'mysql' | 'redis'
-  /**
-   * An origin (`https://api.example:8443`), or `host:port/database`; no path, user name or password. A label, bounded.
-   */
+  /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. A bounded label. */
   readonly peer: string
   readonly operation: string
   readonly status: number | undefined
@@ -84,7 +72,6 @@ export interface OutboundRecord {
   readonly queuedMs: number
   /** Name lookup, TCP and TLS for this call; 0 on a connection that stood already, undefined when not known. */
   readonly connectMs: number | undefined
-  /** When the last byte of the request was given to the socket; undefined when not known. */
   readonly sentAtMs: number | undefined
   /** When we saw the first byte (or head) of the answer; undefined when none came. */
   readonly firstByteAtMs: number | undefined

@@ -11,7 +11,8 @@ import { install } from './logging/stdout.ts'
 import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
-import { isProtected, protect } from './server/protect.ts'
+import type { Guard } from './server/guard.ts'
+import { protect } from './server/protect.ts'
 
 /** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
 const INVALID_ARGUMENT = 9
@@ -26,7 +27,7 @@ if (options !== undefined) {
   }
   beforeListening(server => {
     // On a server that listens already, listen() throws Node's own error.
-    if (server.listening || isProtected(server)) return
+    if (server.listening || guardOf(server) !== undefined) return
     attempt('could not protect a server; it runs unprotected', () => protect(server, options))
   })
   if (outboundFromEnvironment(process.env)) boundOutbound(warn)
@@ -61,7 +62,7 @@ function report(socketPath: string): void {
     [...servers].flatMap(ref => {
       const server = ref.deref()
       if (server === undefined) servers.delete(ref)
-      const guard = server === undefined || !server.listening ? undefined : guardOf(server)
+      const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
       return guard === undefined ? [] : [guard.stats()]
     })
   beforeListening(server => servers.add(new WeakRef(server)))

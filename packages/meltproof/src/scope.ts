@@ -1,10 +1,7 @@
 /**
- * Which request the running code works for, so that its calls can be counted towards it. Entered by the server while
- * somebody observes requests.
- *
- * An async context costs every request half a microsecond and more, and a service that calls nobody has no use for it.
- * So it is kept from the first time somebody asks on, at the latest at the first call. Of the requests that are open
- * then, one whose handler runs its first stretch is known, and so is one that is the only one; the calls of others are
+ * Which request the running code works for, so that its calls can be counted towards it. An async context costs every
+ * request half a microsecond and more, so it is kept only from the first call on. Of the requests that are open then,
+ * one whose handler runs its first stretch is known, and so is one that is the only one; the calls of others are
  * nobody's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'

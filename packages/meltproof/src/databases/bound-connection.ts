@@ -1,7 +1,4 @@
-/**
- * A connection under bound(): its queries, what happens after one whose deadline has passed, and when its pool gets it
- * back. What differs between databases is in pg-client.ts and mysql2-connection.ts.
- */
+/** A connection under bound(); pg-client.ts and mysql2-connection.ts have what differs between databases. */
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { MeltproofError } from '../errors.ts'

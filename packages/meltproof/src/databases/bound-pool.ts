@@ -12,7 +12,7 @@ import { Turns } from './turns.ts'
  * for.
  */
 const REPLACED_SHARE = 0.25
-/** For how long one counts as being replaced, ms: until the new one is at work and the old query is likely over. */
+/** For how long one counts as being replaced, ms. */
 const REPLACING_MS = 5000
 
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {

@@ -59,7 +59,6 @@ export class ConnectionLine<Connection> {
   }
 
   #ask(): void {
-    // The pool may call back at once.
     if (this.#asking) return
     this.#asking = true
     while (this.#asked < this.#waiters.length && this.#asked + this.#out < this.#source.limit()) this.#askOne()

@@ -19,7 +19,6 @@ export function killQuery(connection: Connection): Cancellation | undefined {
       sent = true
     })
     killer.on('error', () => end('unknown'))
-    // An error that the server sends is an answer too: there is no such thread any more.
     killer.query(`KILL QUERY ${threadId}`, error =>
       end((error as { fatal?: boolean } | null)?.fatal === true ? 'unknown' : 'processed'),
     )

@@ -80,10 +80,6 @@ export class Budget {
     return this.#reason
   }
 
-  creditCapMs(limitMs: number): number {
-    return Math.max(0, this.#hardUntilMs - now() - limitMs)
-  }
-
   get #hardUntilMs(): number {
     if (!this.#lifted) return this.#hardDeadlineMs
     return this.#parent === undefined ? Number.POSITIVE_INFINITY : this.#parent.#hardUntilMs
@@ -98,9 +94,10 @@ export class Budget {
       this.#parent.onEnd(this.#parentEnded)
     }
     if (this.#reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
-    const startedAgoMs = now() - this.startMs
-    this.#timer = startFairTimer(this.limitMs - startedAgoMs, () => this.#expire(), {
-      creditCapMs: this.creditCapMs(this.limitMs - startedAgoMs),
+    const nowMs = now()
+    const leftMs = this.startMs + this.limitMs - nowMs
+    this.#timer = startFairTimer(leftMs, () => this.#expire(), {
+      creditCapMs: Math.max(0, this.#hardUntilMs - nowMs - leftMs),
     })
   }
 
@@ -122,12 +119,11 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
-  /** The time is up by another clock. */
-  expire(cause?: Error): void {
-    this.cancel(this.#exceeded(cause === undefined ? undefined : { cause }))
+  /** As if its time were up. */
+  expire(): void {
+    this.cancel(this.#exceeded())
   }
 
-  /** Ends the work before its time. */
   cancel(reason: Error): void {
     if (this.#reason !== undefined || this.#settled) return
     this.#reason = reason

@@ -1,9 +1,7 @@
 /**
- * Fair timers: timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given
- * back (fair-rule.ts); then the loop polls twice more, so that an answer that lies in the socket wins.
- *
- * All share one Node timer: one each would cost twice as much (bench/deadline.ts). Nothing here keeps the process
- * alive.
+ * Timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given back
+ * (fair-rule.ts); then the loop polls twice more, so that an answer that lies in the socket wins. All share one Node
+ * timer: one each would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
@@ -13,9 +11,7 @@ import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
 export interface Expiry {
-  /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of that our own event loop was stalled, ms. */
   readonly ownStallMs: number
 }
 

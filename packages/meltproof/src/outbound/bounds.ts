@@ -1,4 +1,4 @@
-/** What the calls of one `install()` or `bound()` share. */
+/** What the calls of one `install()` or `bound()` share. `onFirst` is called at the first of them. */
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
@@ -14,7 +14,6 @@ export class Bounds {
   readonly #onFailure: (error: unknown) => void
   #onFirst: (() => void) | undefined
 
-  /** `onFirst` is called at the first call that is bounded. */
   constructor(limits: LimitTable, onFailure: (error: unknown) => void, onFirst?: () => void) {
     this.limits = limits
     this.#onFailure = onFailure

@@ -14,7 +14,6 @@ import type { Bounds } from './bounds.ts'
 /** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
 const CLIENT_SOCKET = 'net.client.socket'
 
-/** libuv's error numbers are the system's, negated. */
 const UV_ETIMEDOUT = -constants.errno.ETIMEDOUT
 
 /** Node's pending connect: it calls `oncomplete(status, handle, request, readable, writable)` once. */

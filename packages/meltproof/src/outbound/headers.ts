@@ -1,11 +1,10 @@
-/** Reads header fields of an answer in the forms that clients have them. Pure. */
+/** Reads header fields in the forms that clients have them; names in lower case. Pure. */
 
 /** Parsed, or raw (name, value, name, value; strings, or Buffers from undici), which costs less. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = readonly (readonly [name: string, value: string])[]
 
-/** The value of a field whose `name` is in lower case, joined when it is repeated. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   if (!Array.isArray(headers)) {
     const value = (headers as Readonly<Record<string, unknown>>)[name]

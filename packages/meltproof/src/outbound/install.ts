@@ -46,7 +46,6 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
-/** `onFirst` is called at the first bounded call. */
 export function installLimits(limits: LimitTable, onFirst?: () => void): Uninstall {
   shared[CURRENT]?.()
   let parts: Uninstall[] = []

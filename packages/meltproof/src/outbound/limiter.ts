@@ -1,6 +1,6 @@
 /** The limits of one call at work: its timer, its place in the bulkhead, and the budget it is made under. */
 import { now } from '../clock.ts'
-import type { Budget } from '../deadline/budget.ts'
+import type { Budget, EndListener } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
@@ -12,6 +12,7 @@ import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
+const NO_FIELDS: Fields = []
 
 export interface Carrier {
   /** Ends the call with this error, in the way its client reports errors. Called once at most. */
@@ -30,6 +31,7 @@ export class CallLimiter {
   #timer: FairTimer | undefined
   /** When the timer fires unless there are stalls to give back. */
   #dueMs = Number.POSITIVE_INFINITY
+  #onBudgetEnd: EndListener | undefined
   #ended = false
 
   constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier) {
@@ -39,10 +41,13 @@ export class CallLimiter {
     this.#carrier = carrier
     this.#phases = new CallPhases(limits, this.#startMs)
     this.#hurry()
-    this.#budget?.onEnd(this.#budgetEnded)
+    if (this.#budget === undefined) return
+    this.#onBudgetEnd = reason => this.#budgetEnded(reason)
+    this.#budget.onEnd(this.#onBudgetEnd)
   }
 
   deadlineFields(): Fields {
+    if (!this.#bounds.limits.tells) return NO_FIELDS
     const { totalMs } = this.#limits
     const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
     return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
@@ -81,7 +86,7 @@ export class CallLimiter {
     this.#ended = true
     this.#bounds.guarded(() => {
       this.#timer?.cancel()
-      this.#budget?.offEnd(this.#budgetEnded)
+      if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
       this.#bounds.bulkhead.leave(this.#origin)
     })
   }
@@ -106,7 +111,7 @@ export class CallLimiter {
     else this.#giveUp(this.#exceeded(found.expired, found.limitMs))
   }
 
-  readonly #budgetEnded = (reason: Error): void => {
+  #budgetEnded(reason: Error): void {
     const ranOut = reason instanceof DeadlineExceededError // of all that the request did, so all stalls count
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }

@@ -24,8 +24,7 @@ export interface CallLimits {
 
 export interface OutboundLimits extends Partial<CallLimits> {
   /**
-   * Limits of some origins: `https://search.internal`, `https://*.amazonaws.com`; `false` leaves one alone. The most
-   * exact wins.
+   * Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false` leaves one alone. The most exact wins.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
@@ -98,7 +97,6 @@ export class LimitTable {
     return this.#limits.of(origin) ?? this.everywhere
   }
 
-  /** What an origin is told of the time it has. */
   deadlineFields(origin: string, leftMs: number): Fields {
     if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
@@ -129,7 +127,6 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
   return limits as unknown as CallLimits
 }
 
-/** Milliseconds, or `false` for no limit. */
 export function checkDuration(name: string, value: unknown): number | false {
   return value === false ? false : checkNumber(name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
 }

@@ -128,7 +128,6 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  /** The request got on without our being told, or we did not read. */
   #gotOn({ paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return false
     if (this.#stage === 'first-byte') {
@@ -165,7 +164,6 @@ export class CallPhases {
     return orNever(this.#eventStream ? eventStreamIdleMs : idleMs)
   }
 
-  /** An event stream may be as slow as it likes. */
   #rated(): boolean {
     return this.#stage === 'idle' && !this.#eventStream && this.#limits.minBytesPerSecond !== false
   }

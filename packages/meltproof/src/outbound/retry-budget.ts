@@ -13,7 +13,6 @@ export interface RetryBudgetOptions {
   readonly burst?: number
 }
 
-/** Ten times 0.1 is 0.9999999999999999. */
 const ROUNDING = 1e-9
 
 export class RetryBudget {

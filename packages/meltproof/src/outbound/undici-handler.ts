@@ -1,7 +1,4 @@
-/**
- * Stands between undici and its caller: reports to the call how it gets on, and ends it when a limit passes. undici has
- * two generations of handlers, so there are two classes.
- */
+/** Stands between undici and its caller, for both generations of handlers, and reports to the call how it gets on. */
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
 import type { Carrier } from './limiter.ts'
@@ -33,7 +30,6 @@ export abstract class BoundedHandler implements Carrier {
   readonly call: Call | undefined
   protected readonly inner: Handler
   protected paused = false
-  /** A body of unknown length, which its producer may give at its own pace. */
   readonly #streams: boolean
   #sent = false
   #abort: ((error: Error) => void) | undefined

@@ -8,6 +8,7 @@
  *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
  */
 import type { Socket } from 'node:net'
+import { calls } from '../channels.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call } from './call.ts'
 import { missing } from './headers.ts'
@@ -18,6 +19,9 @@ import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
 
+/** On a request whose progress is observed: a WeakMap would cost the garbage collector more than the call. */
+const CALL: unique symbol = Symbol('meltproof.call')
+
 interface UndiciRequest {
   readonly origin?: string | URL
   readonly method?: string
@@ -25,6 +29,7 @@ interface UndiciRequest {
   readonly headers?: unknown
   addHeader?(name: string, value: string): unknown
   readonly onRequestStart?: unknown
+  [CALL]?: Call
   [symbol: symbol]: unknown
 }
 
@@ -36,7 +41,6 @@ interface ResponseMessage extends RequestMessage {
   readonly response: { readonly statusCode: number; readonly headers: readonly unknown[] }
 }
 
-const underWay = new WeakMap<object, Call>()
 /** Sockets that have carried a call: the next one on them does not wait for a connection to be made. */
 const used = new WeakSet<object>()
 /** What `dispatch` is sending: the request that comes into being meanwhile is its. */
@@ -46,16 +50,16 @@ export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:req
 
 export const undiciProgress: SharedListeners = new SharedListeners({
   'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
-    underWay.get(request)?.connected(!used.has(socket), false)
+    request[CALL]?.connected(!used.has(socket), false)
     used.add(socket)
   },
-  'undici:request:bodySent': ({ request }: RequestMessage) => underWay.get(request)?.sent(),
+  'undici:request:bodySent': ({ request }: RequestMessage) => request[CALL]?.sent(),
   'undici:request:headers': ({ request, response: { statusCode, headers } }: ResponseMessage) => {
-    if (statusCode >= 200) underWay.get(request)?.answered(statusCode, headers)
+    if (statusCode >= 200) request[CALL]?.answered(statusCode, headers)
   },
-  'undici:request:trailers': ({ request }: RequestMessage) => underWay.get(request)?.end(),
+  'undici:request:trailers': ({ request }: RequestMessage) => request[CALL]?.end(),
   'undici:request:error': ({ request, error }: RequestMessage & { readonly error: unknown }) =>
-    underWay.get(request)?.end(error ?? new Error('failed')),
+    request[CALL]?.end(error ?? new Error('failed')),
 })
 
 function onCreated({ request }: RequestMessage): void {
@@ -68,7 +72,7 @@ function onCreated({ request }: RequestMessage): void {
       ? Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
       : carrier.call
   if (call === undefined) return
-  underWay.set(request, call)
+  if (calls.hasSubscribers) request[CALL] = call
   if (call.refusal !== undefined) return
   const fields = call.deadlineFields()
   if (fields.length === 0 || typeof request.addHeader !== 'function' || !Array.isArray(request.headers)) return
@@ -102,21 +106,29 @@ export function dispatchBounded(
   options: DispatchOptions,
   handler: Handler,
 ): boolean {
+  const known = (options as DispatchOptions | undefined)?.[CARRIER]
+  if (known instanceof BoundedHandler) return send(known, dispatcher, dispatch, options, handler)
   const carrier = bounds.guarded(() => carrierOf(bounds, dispatcher, options, handler))
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
-  const known = options[CARRIER] === carrier
-  const refusal = known ? undefined : carrier.call?.refusal
-  if (refusal !== undefined) {
-    const { body } = options as { body?: { destroy?: (error: Error) => void } }
-    if (typeof body?.destroy === 'function') body.destroy(refusal)
-    carrier.fail(refusal)
-    return true
-  }
+  const refusal = carrier.call?.refusal
+  if (refusal === undefined) return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
+  const { body } = options as { body?: { destroy?: (error: Error) => void } }
+  if (typeof body?.destroy === 'function') body.destroy(refusal)
+  carrier.fail(refusal)
+  return true
+}
+
+function send(
+  carrier: BoundedHandler,
+  dispatcher: object,
+  dispatch: Dispatch,
+  options: DispatchOptions,
+  handler: Handler,
+): boolean {
   const outer = sending
   sending = carrier
   try {
-    if (known) return dispatch.call(dispatcher, options, handler)
-    return dispatch.call(dispatcher, { ...options, [CARRIER]: carrier }, carrier)
+    return dispatch.call(dispatcher, options, handler)
   } catch (error) {
     carrier.call?.end(error)
     throw error
@@ -132,8 +144,6 @@ function carrierOf(
   handler: Handler,
 ): BoundedHandler | undefined {
   if (typeof options !== 'object' || options === null) return undefined
-  const known = options[CARRIER]
-  if (known instanceof BoundedHandler) return known
   if (typeof handler !== 'object' || handler === null) return undefined
   const origin = normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
   if (origin === undefined) return undefined

@@ -8,7 +8,6 @@
 
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
-/** So many full collections in so short a time are thrashing; a busy process has a few a second. */
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
 /** There is room again below this share of what they were, so that it does not flap. */

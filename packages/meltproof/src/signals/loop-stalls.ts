@@ -51,9 +51,7 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-/**
- * Since when what is read at `atMs`, now, may have lain unread because the loop was stalled; `atMs` when it was not.
- */
+/** Since when what is read at `atMs`, now, may have lain unread because of a stall. */
 export function lainSince(atMs: number): number {
   return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }

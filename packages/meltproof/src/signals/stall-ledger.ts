@@ -78,12 +78,9 @@ export class StallLedger {
     return atMs - this.#lastBeatMs - this.#periodMs
   }
 
-  /**
-   * `idleMs` is the loop's idle time now; it counts for a stall that is still on, and Infinity is right when unknown.
-   */
+  /** `idleMs` is the loop's idle time now, for a stall that is still on; Infinity is right when unknown. */
   stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (!(toMs > fromMs)) return 0
-    // Asked for every request that is observed, and hardly ever was there one of late.
     let stalled = this.#lastEndMs <= fromMs ? 0 : this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
     if (this.overdue(toMs)) stalled += toMs - Math.max(fromMs, this.#stallStart(idleMs))
     return stalled
@@ -100,9 +97,7 @@ export class StallLedger {
     return found.reverse()
   }
 
-  /**
-   * Since when what is read at `atMs`, now, may have lain unread: since the stall began that is still on or just over.
-   */
+  /** Since when what is read at `atMs`, now, may have lain unread: a stall that is on or just over. */
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
@@ -132,7 +127,6 @@ export class StallLedger {
     this.#lastEndMs = toMs
   }
 
-  /** All that was stalled before `atMs`, as far back as the ring remembers. */
   #stalledBefore(atMs: number): number {
     const { capacity } = this.#tuning
     // The last stall that began before atMs: they are in order and do not overlap.

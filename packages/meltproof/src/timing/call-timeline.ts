@@ -52,7 +52,6 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const waitedMs = seenAtMs - sentAtMs
   // A stall that held up the sending is ours, unless the request had left before it.
   const heldMs = facts.sentAtMs === undefined ? Math.min(waitedMs, stallAround(stalls, sentAtMs) - sentAtMs) : 0
-  // How long the answer may have lain here. Nobody knows when none came.
   const layFromMs = facts.firstByteAtMs === undefined ? seenAtMs : stallBefore(stalls, seenAtMs)
   const lainMs = clamp(seenAtMs - layFromMs, 0, waitedMs - heldMs)
 
@@ -110,7 +109,6 @@ export function stallBefore(stalls: Intervals, atMs: number): number {
   return fromMs
 }
 
-/** When the stall ends that `atMs` lies in; `atMs` itself when there is none. */
 function stallAround(stalls: Intervals, atMs: number): number {
   for (const { fromMs, toMs } of stalls) if (fromMs <= atMs && toMs > atMs) return toMs
   return atMs

@@ -38,7 +38,6 @@ export function subtract(from: Intervals, taken: Intervals): Intervals {
   return left
 }
 
-/** What of `intervals` lies within [fromMs, toMs]. */
 export function within(intervals: Intervals, fromMs: number, toMs: number): Intervals {
   const clipped: Interval[] = []
   for (const interval of intervals) {

@@ -12,7 +12,6 @@ const MOST_CALLS = 256
 export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
   readonly startedAtMs: number
-  /** How long it may have lain in its socket before it arrived. */
   readonly lateMs: number
   /** When the handler first gave the loop back; NaN before. */
   returnedAtMs: number = Number.NaN

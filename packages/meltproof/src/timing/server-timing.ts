@@ -1,7 +1,4 @@
-/**
- * Reads what a peer claims about its own time (W3C Server Timing), in a header that may be malformed, enormous or a
- * lie. Pure, linear in its length, and never throws. call-timeline.ts clamps a claim to what is possible.
- */
+/** Reads a peer's W3C Server Timing: malformed, enormous or a lie. Pure, linear in its length, never throws. */
 
 export const MOST_HEADER = 4096
 const MOST_ENTRIES = 64

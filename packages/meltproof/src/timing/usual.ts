@@ -1,7 +1,4 @@
-/**
- * What each peer usually takes: the median of its last calls that no stall of ours touched. With it, a call whose
- * answer arrived somewhere within a stall is put where such calls usually end. Pure and bounded.
- */
+/** What each peer usually takes: the median of its last calls that no stall of ours touched. Pure and bounded. */
 
 const MOST_PEERS = 256
 const WINDOW = 31
@@ -14,7 +11,6 @@ class Recent {
     this.#values[this.#count++ % WINDOW] = ms
   }
 
-  /** Half of those within [lowMs, highMs] took less; of all, when none is. */
   median(lowMs: number, highMs: number): number {
     const sorted = this.#values.slice(0, Math.min(this.#count, WINDOW)).sort()
     const possible = sorted.filter(ms => ms >= lowMs && ms <= highMs)
@@ -34,7 +30,6 @@ export class UsualTimes {
     if (this.#peers.size > MOST_PEERS) this.#peers.delete(this.#peers.keys().next().value!)
   }
 
-  /** What a call took that took between `lowMs` and `highMs`; undefined before the first clean call. */
   of(peer: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
     return this.#peers.get(peer)?.median(lowMs, highMs)
   }

@@ -86,14 +86,8 @@ export function doorOn(server: http.Server, options: DoorOptions = {}): RequestI
     ((error: unknown) => {
       throw error
     })
-  return new RequestInterceptor(
-    server,
-    limiter,
-    answers,
-    { onFailure },
-    { ...PATIENT, ...options.tuning },
-    options.policy,
-  )
+  const tuning = { ...PATIENT, ...options.tuning }
+  return new RequestInterceptor(server, { limiter, answers, onFailure, tuning, policy: options.policy ?? {} })
 }
 
 export interface Held {
@@ -140,14 +134,14 @@ export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse
   const inService = (await house.connect()).get('/in-service')
   const { response } = await holding.take('/in-service')
   const waiting = (await house.connect()).get('/waiting')
-  await eventually('somebody waits', () => house.door.queued === 1)
+  await eventually('somebody waits', () => house.door.stats().queued === 1)
   const make: Room = async () => {
     response.end()
     await inService.answer()
     const next = await holding.take('/waiting')
     next.response.end()
     await waiting.answer()
-    await eventually('the door is empty', () => house.door.inflight === 0)
+    await eventually('the door is empty', () => house.door.stats().inflight === 0)
   }
   return { ...house, holding, make }
 }

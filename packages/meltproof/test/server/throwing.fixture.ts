@@ -37,12 +37,14 @@ if (arm !== 'bare') {
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
   })
-  const door = new RequestInterceptor(server, fixedLimit(1), answers, {
+  const door = new RequestInterceptor(server, {
+    limiter: fixedLimit(1),
+    answers,
     onFailure: error => say({ failed: String(error) }),
   })
   if (arm === 'queued') {
     const waiting = setInterval(() => {
-      if (door.queued === 0) return
+      if (door.stats().queued === 0) return
       clearInterval(waiting)
       releaseFirst()
     }, 1)

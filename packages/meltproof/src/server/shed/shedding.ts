@@ -17,7 +17,7 @@ import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
 /** What was known when the last request was shed. */
-export interface LastShed extends Pick<GuardStats, 'inflight' | 'stragglers' | 'abandoned' | 'limit' | 'queued'> {
+export interface LastShed extends Pick<GuardStats, 'inflight' | 'limit' | 'queued'> {
   readonly reason: ShedReason
   readonly atMs: number
 }

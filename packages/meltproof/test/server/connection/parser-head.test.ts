@@ -46,15 +46,15 @@ describe('at a door whose queue stands', () => {
     const house = await openSlowDoor()
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
     made = 0
-    const { counts } = house.door
-    const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts.shed.standing >= 500)
+    const counts = () => house.door.stats()
+    const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts().shed.standing >= 500)
     // The first request teaches the wrapper what a GET is.
     const total = [...answers.values()].reduce((sum, n) => sum + n, 0)
-    const shed = Object.values(counts.shed).reduce((sum, n) => sum + n, 0)
-    assert.equal(answers.get(200), counts.admitted)
+    const shed = Object.values(counts().shed).reduce((sum, n) => sum + n, 0)
+    assert.equal(answers.get(200), counts().admitted)
     assert.equal(answers.get(503), shed)
-    assert.equal(made, total - counts.shed.standing)
-    await eventually('the door is empty', () => house.door.inflight === 0 && house.door.queued === 0)
+    assert.equal(made, total - counts().shed.standing)
+    await eventually('the door is empty', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
   })
 
   for (const [what, request] of [
@@ -65,7 +65,7 @@ describe('at a door whose queue stands', () => {
       const house = await openSlowDoor()
       const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
       made = 0
-      const answers = await crowd(clients, request, () => house.door.counts.shed.standing >= 100)
+      const answers = await crowd(clients, request, () => house.door.stats().shed.standing >= 100)
       assert.equal(
         made,
         [...answers.values()].reduce((sum, n) => sum + n, 0),
@@ -76,10 +76,10 @@ describe('at a door whose queue stands', () => {
   it('a request without a host is answered 400, as by a bare server', async () => {
     const house = await openSlowDoor()
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
-    const { counts } = house.door
+    const counts = () => house.door.stats()
     let over = false
     const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
-    await eventually('the queue stands', () => counts.shed.standing > 20)
+    await eventually('the queue stands', () => counts().shed.standing > 20)
     for (let i = 0; i < 20; i++) {
       const client = await house.connect()
       client.send('GET / HTTP/1.1\r\n\r\n')
@@ -92,10 +92,10 @@ describe('at a door whose queue stands', () => {
   it('what is pipelined is answered in order', async () => {
     const house = await openSlowDoor()
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
-    const { counts } = house.door
+    const counts = () => house.door.stats()
     let over = false
     const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
-    await eventually('the queue stands', () => counts.shed.standing > 20)
+    await eventually('the queue stands', () => counts().shed.standing > 20)
     const one = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
     for (let i = 0; i < 20; i++) {
       const client = await house.connect()

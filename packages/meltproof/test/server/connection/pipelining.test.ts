@@ -12,9 +12,9 @@ describe('pipelined requests', () => {
     const client = (await house.connect()).get('/a')
     const a = await house.holding.take('/a')
     ;(await house.connect()).get('/other')
-    await eventually('the other waits', () => house.door.queued === 1)
+    await eventually('the other waits', () => house.door.stats().queued === 1)
     client.send(get('/b') + get('/c'))
-    await eventually('both are shed', () => house.door.counts.shed.full === 2)
+    await eventually('both are shed', () => house.door.stats().shed.full === 2)
     assert.equal(client.received, '')
     a.response.end('a')
     assert.equal((await client.answer()).body, 'a')
@@ -28,14 +28,14 @@ describe('pipelined requests', () => {
     ;(await house.connect()).get('/first')
     const first = await holding.take('/first')
     const client = (await house.connect()).send(get('/a') + get('/b') + get('/c'))
-    await eventually('a waits', () => house.door.queued === 1)
+    await eventually('a waits', () => house.door.stats().queued === 1)
     first.response.end()
     for (const path of ['/a', '/b', '/c']) {
       const { response } = await holding.take(path)
       response.end(path)
       assert.equal((await client.answer()).body, path)
     }
-    await eventually('all are done', () => house.door.inflight === 0 && house.door.queued === 0)
+    await eventually('all are done', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
   })
 
   it('behind one that is shed after waiting get their own decision', async () => {
@@ -47,7 +47,7 @@ describe('pipelined requests', () => {
     assert.equal((await client.answer()).status, 503)
     assert.equal((await client.answer()).status, 503)
     first.response.end()
-    await eventually('the door is empty', () => house.door.inflight === 0)
+    await eventually('the door is empty', () => house.door.stats().inflight === 0)
     client.get('/c')
     ;(await holding.take('/c')).response.end('c')
     assert.equal((await client.answer()).body, 'c')
@@ -75,7 +75,7 @@ describe('pipelined requests', () => {
     const client = await house.connect()
     const paths = Array.from({ length: 60 }, (_, i) => `/${i}`)
     client.send(paths.slice(0, 20).map(get).join(''))
-    await eventually('one waits', () => house.door.queued === 1)
+    await eventually('one waits', () => house.door.stats().queued === 1)
     first.response.end()
     client.send(paths.slice(20, 40).map(get).join(''))
     for (const [i, path] of paths.entries()) {
@@ -130,9 +130,9 @@ describe('a client that does not read', () => {
     }
     more()
     await new Promise(resolve => setTimeout(resolve, 700))
-    const admitted = house.door.counts.admitted
+    const admitted = house.door.stats().admitted
     assert.ok(admitted < 20_000, `${admitted} requests handled for a client that reads nothing`)
     client.destroy()
-    await eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
   })
 })

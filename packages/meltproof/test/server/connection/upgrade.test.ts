@@ -68,7 +68,7 @@ describe('an upgrade nobody listens for', () => {
     await house.make()
     client.send(HANDSHAKE)
     const { response } = await house.holding.take('/chat')
-    assert.equal(house.door.inflight, 1)
+    assert.equal(house.door.stats().inflight, 1)
     response.end('no such thing')
     assert.equal((await client.answer()).body, 'no such thing')
     assert.deepEqual(house.holding.started, ['/in-service', '/waiting', '/chat'])
@@ -80,11 +80,11 @@ describe('an upgrade nobody listens for', () => {
     ;(await house.connect()).get('/first')
     const first = await holding.take('/first')
     const client = (await house.connect()).send(HANDSHAKE)
-    await eventually('it waits', () => house.door.queued === 1)
+    await eventually('it waits', () => house.door.stats().queued === 1)
     client.destroy()
-    await eventually('it has left', () => house.door.queued === 0)
+    await eventually('it has left', () => house.door.stats().queued === 0)
     first.response.end()
-    await eventually('the permit is back', () => house.door.inflight === 0)
+    await eventually('the permit is back', () => house.door.stats().inflight === 0)
   })
 
   it('gives its permit back when its client goes away before its turn to answer', async () => {
@@ -93,9 +93,9 @@ describe('an upgrade nobody listens for', () => {
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
     const both = [await holding.take('/first'), await holding.take('/chat')]
     client.destroy()
-    await eventually('it has gone', () => house.door.abandoned === 2)
+    await eventually('it has gone', () => house.door.stats().abandoned === 2)
     for (const { response } of both) response.end()
-    await eventually('both permits are back', () => house.door.inflight === 0)
+    await eventually('both permits are back', () => house.door.stats().inflight === 0)
   })
 
   it('leaves the queue when its client goes away before its turn to answer', async () => {
@@ -103,11 +103,11 @@ describe('an upgrade nobody listens for', () => {
     const house = await openDoor(holding.handler, { limit: 1 })
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
     const { response } = await holding.take('/first')
-    await eventually('the upgrade waits', () => house.door.queued === 1)
+    await eventually('the upgrade waits', () => house.door.stats().queued === 1)
     client.destroy()
-    await eventually('it has gone', () => house.door.abandoned === 1)
+    await eventually('it has gone', () => house.door.stats().abandoned === 1)
     response.end()
-    await eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
     assert.deepEqual(holding.started, ['/first'])
   })
 })
@@ -125,7 +125,7 @@ describe('an upgrade pipelined behind a request in service', () => {
     await holding.take('/unread')
     await eventually('it is upgraded', () => sockets.length === 1)
     client.destroy()
-    await eventually('the permit is back', () => house.door.inflight === 0)
+    await eventually('the permit is back', () => house.door.stats().inflight === 0)
     for (const socket of sockets) socket.destroy()
   })
 })
@@ -139,9 +139,9 @@ describe('an upgrade pipelined behind requests that wait', () => {
     await holding.take('/first')
     const client = (await house.connect()).get('/waits').get('/behind').send(HANDSHAKE)
     for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
-    const { upgrade, late } = house.door.counts.shed
+    const { upgrade, late } = house.door.stats().shed
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
-    assert.match(explainShed(house.door.lastShed, now(), false), /asked for another protocol, which can not wait/)
+    assert.match(explainShed(house.door.shedding.last, now(), false), /asked for another protocol, which can not wait/)
   })
 })
 

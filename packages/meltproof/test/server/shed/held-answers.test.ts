@@ -16,9 +16,9 @@ describe('an answer that is put off', () => {
   it('is given when there is time, in the order of the requests', async () => {
     const { door, connect, time } = await openBusyDoor()
     const first = (await connect()).get('/first')
-    await eventually('it is shed', () => door.counts.shed.full === 1)
+    await eventually('it is shed', () => door.stats().shed.full === 1)
     const second = (await connect()).get('/second')
-    await eventually('both are shed', () => door.counts.shed.full === 2)
+    await eventually('both are shed', () => door.stats().shed.full === 2)
     assert.equal(first.received + second.received, '')
     time.has = true
     assert.equal((await first.answer()).status, 503)
@@ -37,7 +37,7 @@ describe('an answer that is put off', () => {
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
     })
     const client = (await connect()).get('/1').get('/2').get('/3')
-    await eventually('it waits', () => door.queued >= 2)
+    await eventually('it waits', () => door.stats().queued >= 2)
     client.get('/chat', 'Connection: Upgrade', 'Upgrade: x')
     for (const status of [503, 503, 503, 101]) assert.equal((await client.answer()).status, status)
     assert.deepEqual(holding.started, ['/in-service'])
@@ -46,7 +46,7 @@ describe('an answer that is put off', () => {
   it('outlasts an idle timeout that is shorter', async () => {
     const { door, connect, time } = await openBusyDoor({ server: { keepAliveTimeout: 10 } })
     const client = (await connect()).get('/')
-    await eventually('it is shed', () => door.counts.shed.full === 1)
+    await eventually('it is shed', () => door.stats().shed.full === 1)
     const from = Date.now()
     await eventually('longer than the timeout has passed', () => Date.now() - from > 1_300)
     time.has = true
@@ -56,7 +56,7 @@ describe('an answer that is put off', () => {
   it('keeps what is pipelined behind it in order', async () => {
     const house = await openBusyDoor()
     const client = (await house.connect()).send(get('/a') + get('/b') + get('/c'))
-    await eventually('the first is shed', () => house.door.counts.shed.full === 1)
+    await eventually('the first is shed', () => house.door.stats().shed.full === 1)
     await house.make()
     house.time.has = true
     assert.equal((await client.answer()).status, 503)
@@ -65,7 +65,7 @@ describe('an answer that is put off', () => {
       response.end(path)
       assert.equal((await client.answer()).body, path)
     }
-    await eventually('nothing is left', () => house.door.queued === 0 && house.door.inflight === 0)
+    await eventually('nothing is left', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
   })
 
   it('is given at once to a client that closes after it', async () => {
@@ -77,9 +77,9 @@ describe('an answer that is put off', () => {
   it('is forgotten with its client', async () => {
     const { door, connect, time } = await openBusyDoor()
     const gone = (await connect()).get('/')
-    await eventually('it is shed', () => door.counts.shed.full === 1)
+    await eventually('it is shed', () => door.stats().shed.full === 1)
     gone.destroy()
-    await eventually('its connection is closed', () => [...door.connections].length === 2)
+    await eventually('its connection is closed', () => [...door.parser.connections].length === 2)
     time.has = true
     const next = (await connect()).get('/')
     assert.equal((await next.answer()).status, 503)
@@ -88,7 +88,7 @@ describe('an answer that is put off', () => {
   it('is given when the door opens', async () => {
     const { door, connect } = await openBusyDoor()
     const client = (await connect()).get('/')
-    await eventually('it is shed', () => door.counts.shed.full === 1)
+    await eventually('it is shed', () => door.stats().shed.full === 1)
     door.open()
     assert.equal((await client.answer()).status, 503)
   })
@@ -96,7 +96,7 @@ describe('an answer that is put off', () => {
   it('is not cut by closing idle connections', async () => {
     const { door, server, connect, time } = await openBusyDoor()
     const client = (await connect()).get('/')
-    await eventually('it is shed', () => door.counts.shed.full === 1)
+    await eventually('it is shed', () => door.stats().shed.full === 1)
     server.closeIdleConnections()
     time.has = true
     assert.equal((await client.answer()).status, 503)

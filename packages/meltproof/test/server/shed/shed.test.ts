@@ -20,7 +20,7 @@ for (const secure of [false, true]) {
       assert.ok(Math.abs(Date.parse(answer.headers['date']!) - Date.now()) < 60_000, answer.headers['date'])
       assert.deepEqual(JSON.parse(answer.body), JSON.parse(PROBLEM_JSON))
       assert.equal(JSON.parse(answer.body).status, 503)
-      assert.equal(house.door.counts.shed.full, 1)
+      assert.equal(house.door.stats().shed.full, 1)
     })
 
     it('spreads Retry-After over its range and never leaves it', async () => {
@@ -89,7 +89,7 @@ describe('a request without a host that comes to a full door', () => {
   ] as const) {
     it(`${what}: HTTP/${version}`, async () => {
       const house = await openFullDoor({ server: { requireHostHeader } })
-      const { counts } = house.door
+      const counts = () => house.door.stats()
       const told: object[] = []
       const listener = (message: object): void => void told.push(message)
       sheds.subscribe(listener)
@@ -97,8 +97,8 @@ describe('a request without a host that comes to a full door', () => {
       assert.equal((await client.answer()).status, status)
       sheds.unsubscribe(listener)
       const shed = status === 503 ? 1 : 0
-      assert.deepEqual([counts.shed.full, told.length, counts.admitted], [shed, shed, 2 - shed])
-      assert.equal(house.door.inflight, 1)
+      assert.deepEqual([counts().shed.full, told.length, counts().admitted], [shed, shed, 2 - shed])
+      assert.equal(house.door.stats().inflight, 1)
       assert.deepEqual(house.holding.started, ['/in-service'])
     })
   }
@@ -115,7 +115,7 @@ describe('the connection after a shed', () => {
     const next = await client.answer()
     assert.equal(next.status, 503)
     assert.equal(client.received, '')
-    assert.equal(house.door.counts.shed.full, 2)
+    assert.equal(house.door.stats().shed.full, 2)
   })
 
   for (const [what, head, body] of [
@@ -200,7 +200,7 @@ describe('the connection after a shed', () => {
     const other = (await house.connect()).get('/other')
     const inService = await holding.take('/other')
     client.get('/second')
-    await eventually('the second waits', () => house.door.queued === 1)
+    await eventually('the second waits', () => house.door.stats().queued === 1)
     // Longer than the idle timeout; nothing but a cut connection could end this wait early.
     await Promise.race([client.closed, new Promise(resolve => setTimeout(resolve, 400))])
     assert.equal(client.isClosed, false)
@@ -277,7 +277,7 @@ describe('a shed on a server that Node was told to be strict or lenient on', () 
         assert.equal(status, requireHostHeader ? 400 : 503)
         if (requireHostHeader) await client.rest()
       }
-      assert.equal(house.door.counts.shed.full, requireHostHeader ? 0 : 2)
+      assert.equal(house.door.stats().shed.full, requireHostHeader ? 0 : 2)
     })
   }
 

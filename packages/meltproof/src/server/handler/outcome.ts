@@ -1,22 +1,21 @@
 /** What the closing of a response says about its handler: whether that has ended, or works on for nobody. */
 import type { ServerResponse } from 'node:http'
 import type { Connection } from '../connection/connection.ts'
+import { waitsForBody } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { waitsForBody } from './streaming-responses.ts'
 
 /**
- * Whether a handler has ended whose response is closed: it has ended the response, thrown, or closed the connection. A
- * client that leaves says so (the end of its stream, an error), and a timeout of Node's is not the handler's doing either.
- *
- * @param pipelined its response was in line behind another
+ * The handler has ended the response, thrown, or closed the connection. A client that leaves sends the end of its stream
+ * or an error; and a timeout of Node's is not the handler's doing.
+ * @param pipelined the response was in line behind another
  */
 export function handlerHasEnded(
   { request, response, threw }: Exchange,
-  connection: Connection | undefined,
+  connection: Connection<Exchange> | undefined,
   pipelined: boolean,
 ): boolean {
   if (response === undefined || response.writableEnded || threw) return true
-  // A response whose turn had not come yet is destroyed by Node when the connection closes; others by the app alone.
+  // Node destroys a response whose turn had not come when the connection closes; the app alone destroys others.
   if (!pipelined && response.errored != null) return true
   if (request.httpVersionMajor >= 2) return streamHasEnded(response)
   if (connection === undefined) return false
@@ -31,10 +30,7 @@ function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode
   return response.headersSent && response.stream?.rstCode === 0
 }
 
-/**
- * What goes on in its handler is for a client that has gone, and ends with it: a stream that nobody ends when its reader
- * has left, or the reading of a body that will not come.
- */
+/** What its handler still does ends with the client: it streams to it, or reads a body that will not come. */
 export function onlyServedItsClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true || waitsForBody(request)
 }
