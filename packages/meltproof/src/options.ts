@@ -1,4 +1,4 @@
-/** Checks of options: unknown names are errors that suggest the nearest, values out of range errors that name the range. */
+/** Checks of options. Errors suggest the nearest name, or name the option, its range and what came. */
 import { MeltproofError } from './errors.ts'
 
 export function rejectUnknown(what: string, given: object, known: readonly string[]): void {

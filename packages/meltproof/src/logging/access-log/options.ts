@@ -63,7 +63,6 @@ export interface AccessLogSettings {
 
 const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address', 'sheds']
 
-/** Throws a MeltproofError for an option that does not exist or is out of range. */
 export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
   const what = 'accessLog(guard, options)'
   if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)

@@ -1,7 +1,4 @@
-/**
- * Takes the secrets out of a request target or a referer: what parameters of secret names carry, and user names and
- * passwords before a host. Pure, and linear in the length of the text, whatever the client sent.
- */
+/** Takes secrets out of a request target or a referer: values of secret names, and users before a host. Pure, linear. */
 import { percentDecoded } from './percent-decoded.ts'
 
 const REDACTED = '[redacted]'

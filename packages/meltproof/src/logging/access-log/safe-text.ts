@@ -1,6 +1,6 @@
 /** Makes what a client sent safe in a log: it can not end the line, move a cursor or turn text around. Pure. */
 
-/** C0, DEL and C1, line and paragraph separators, marks of writing direction, byte order mark, half surrogate pairs. */
+/** C0, DEL, C1, line and paragraph separators, marks of writing direction, byte order mark, half surrogate pairs. */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

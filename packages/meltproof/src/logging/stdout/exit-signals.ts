@@ -55,7 +55,7 @@ export class ExitSignals {
     this.lookLater()
   }
 
-  /** Leaves a signal alone until the loop's next turn. True if nobody else listens: then it does what it does by default. */
+  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it ends the process. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {

@@ -117,7 +117,7 @@ export class LineQueue<D> {
     this.append({ bytes, open: this.open, done })
   }
 
-  /** Each on its own: the end of the line begun before, whole lines, the beginning of a line. False if the last is lost. */
+  /** The end of the line begun before, whole lines, the beginning of a line. False if the last of these is lost. */
   private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
     let kept = false
     let at = 0

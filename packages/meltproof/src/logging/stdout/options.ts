@@ -26,7 +26,6 @@ export interface StdoutSettings {
   readonly lossFile: string | undefined
 }
 
-/** Throws a MeltproofError for an option that does not exist or is out of range. */
 export function checkStdoutOptions(options: StdoutOptions): StdoutSettings {
   if (typeof options !== 'object' || options === null) invalidOption('options of install()', 'an object', options)
   rejectUnknown('install() of meltproof/stdout', options, ['bufferBytes', 'flushMs', 'lossFile'])

@@ -9,6 +9,7 @@ import type { LineQueueLimits } from './line-queue.ts'
 
 const KEY = 'meltproof.stdout'
 const LOCK = 0
+/** The lock, and a count for each of descriptors 1 and 2. */
 const SLOTS = 3
 
 const FREE = 0
