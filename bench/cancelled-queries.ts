@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { startPostgres } from './overload/postgres.ts'
+import { startPostgres } from './lib/postgres.ts'
 
 const ARMS = ['patient', 'loop', 'protect'] as const
 const CONNECTIONS = 10

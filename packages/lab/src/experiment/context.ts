@@ -27,6 +27,7 @@ export interface ContextParts {
   readonly signal: AbortSignal
   readonly progress: Progress
   readonly cores: Cores | undefined
+  readonly checkpoint?: () => void
 }
 
 export interface ManagedContext {
@@ -40,7 +41,7 @@ export interface ManagedContext {
 const defaultStartTimeoutMs = 15_000
 const askTimeoutMs = 5000
 
-export function makeContext({ form, signal, progress, cores }: ContextParts): ManagedContext {
+export function makeContext({ form, signal, progress, cores, checkpoint = () => {} }: ContextParts): ManagedContext {
   const undo: (() => Promise<void> | void)[] = []
   const doubts: string[] = []
   const noted = new Set<string>()
@@ -56,6 +57,7 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
     status: text => progress.status(text),
     line: text => progress.line(text),
     doubt,
+    checkpoint,
     cleanUp: action => void undo.push(action),
     sleep: async ms => void (await sleep(ms, undefined, { signal })),
     sample: (everyMs, read) => startSampling(everyMs, read),

@@ -20,6 +20,10 @@ export interface RunOptions {
   readonly labVersion: string
   readonly progress: Progress
   readonly signal: AbortSignal
+  /** What an earlier run that was stopped has measured. */
+  readonly resumed?: unknown
+  /** Takes what was measured so far. */
+  readonly onCheckpoint?: (measured: unknown) => void
 }
 
 export interface ScenarioEnd {
@@ -38,9 +42,10 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const allowed = allowedCores()
   const cores = coresOf(allowed)
   if (cores !== undefined) pinSelf(cores.lab)
-  const { context, doubts, end } = makeContext({ form, signal, progress, cores })
+  const measured = options.resumed ?? scenario.blank()
+  const checkpoint = (): void => options.onCheckpoint?.(measured)
+  const { context, doubts, end } = makeContext({ form, signal, progress, cores, checkpoint })
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
-  const measured = scenario.blank()
   let failure: unknown
   try {
     await scenario.run(context, measured)

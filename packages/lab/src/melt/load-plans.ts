@@ -1,5 +1,6 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
 import { planOf } from '../experiment/load-request.ts'
+import { WORD } from '../load/numbered-request.ts'
 import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
 
 export interface Target {
@@ -26,9 +27,14 @@ const mostConnections = 1500
 const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
-export function offer(target: Target, rate: number, durationMs: number): LoadPlan {
+export function offer(target: Target, rate: number, durationMs: number, crowd = false): LoadPlan {
   const { connections: _, ...request } = target
-  return { ...planOf({ ...request, rate, durationMs }), connections: connectionsFor(target, rate) }
+  const connections = connectionsFor(target, rate)
+  const words = target.url.includes(WORD) ? { numbered: { senders: 1 } } : {}
+  return {
+    ...planOf({ ...request, ...words, rate, durationMs }),
+    connections: crowd && connections.kind === 'keep-alive' ? { ...connections, newestFirst: true } : connections,
+  }
 }
 
 /** `users` who each wait for their answer before they ask again. */

@@ -18,6 +18,7 @@ import type { Arm } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { foreignBelow, reasonsToDoubt } from './doubts.ts'
 import { offer, type Target } from './load-plans.ts'
+import type { LoadShape } from './load-shape.ts'
 import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
 import type { MeltOptions } from './options.ts'
 import { underLoad } from './step.ts'
@@ -28,12 +29,20 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly expects?: Scenario<MeltMeasured>['expects']
   readonly arms: readonly Arm[]
   readonly options: (form: Form) => MeltOptions
+  readonly shape?: LoadShape
+  /** Runs first; returns the environment that every app needs. */
+  readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
+  readonly view?: Scenario<MeltMeasured>['view']
+  readonly kept?: Scenario<MeltMeasured>['kept']
 }
 
-export function meltScenario({ arms, options, expects = [], ...head }: MeltExperiment): Scenario<unknown> {
+export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
+  const { arms, options, expects = [], shape = {}, prepare, view, kept, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
+    resumes: true,
+    ...(kept === undefined ? {} : { kept }),
     arms: arms.map(({ name, kind, command, nodeOptions }) => ({
       name,
       kind,
@@ -45,18 +54,20 @@ export function meltScenario({ arms, options, expects = [], ...head }: MeltExper
       spinPerMs: { before: null, after: null },
       steps: [],
       rows: [],
+      ...(shape.beside === undefined ? {} : { beside: [] }),
     }),
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
-      const melt = new Melt(context, chosen, arms, measured)
+      const env = (await prepare?.(context, measured)) ?? {}
+      const melt = new Melt(context, { options: chosen, shape, env, arms }, measured)
       try {
         await melt.everything()
       } finally {
         for (const doubt of reasonsToDoubt(measured)) context.doubt(doubt)
       }
     },
-    view: measured => meltView(measured, arms),
+    view: view ?? (measured => meltView(measured, arms)),
   })
 }
 
@@ -85,37 +96,58 @@ function setupOf({
   }
 }
 
+interface MeltParts {
+  readonly options: MeltOptions
+  readonly shape: LoadShape
+  readonly arms: readonly Arm[]
+  /** Of every app. */
+  readonly env: Readonly<Record<string, string>>
+}
+
 class Melt {
   readonly #context: Context
   readonly #options: MeltOptions
+  readonly #shape: LoadShape
   readonly #arms: readonly Arm[]
+  readonly #env: Readonly<Record<string, string>>
   readonly #measured: MeltMeasured
   #port = ''
 
-  constructor(context: Context, options: MeltOptions, arms: readonly Arm[], measured: MeltMeasured) {
+  constructor(context: Context, { options, shape, arms, env }: MeltParts, measured: MeltMeasured) {
     this.#context = context
     this.#options = options
+    this.#shape = shape
     this.#arms = arms
+    this.#env = env
     this.#measured = measured
   }
 
   async everything(): Promise<void> {
-    const { multiples, rounds } = this.#options
+    const { rounds } = this.#options
     const core = this.#context.cores?.server
     await this.#checkQuiet()
     this.#port = process.env['PORT'] ?? String(await freePort())
-    this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
     const bare = this.#arms[0]!
-    for (const arm of this.#arms) await this.#withApp(arm, async () => {})
-    await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
+    if (this.#measured.capacity === null) {
+      this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
+      for (const arm of this.#arms) await this.#withApp(arm, async () => {})
+      await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
+      this.#context.checkpoint()
+    }
     for (let round = 1; round <= rounds; round++) {
-      for (const multiple of multiples) {
+      for (const multiple of this.#multiples()) {
         // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
         for (const arm of this.#arms) await this.#step(arm, multiple, round)
       }
     }
     await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
     this.#measured.spinPerMs = { ...this.#measured.spinPerMs, after: await calibrateSpin(core) }
+  }
+
+  #multiples(): readonly number[] {
+    const { before } = this.#measured.capacity!
+    const { mostRate = Number.POSITIVE_INFINITY } = this.#shape
+    return this.#options.multiples.filter(multiple => multiple * before <= mostRate)
   }
 
   async #checkQuiet(): Promise<void> {
@@ -137,8 +169,8 @@ class Melt {
       name: arm.kind === 'bare' ? 'the command' : arm.name,
       run: arm.command,
       core: 'server',
-      env: { PORT: this.#port, ...(spin === null ? {} : { [spinVariable]: String(spin) }), ...arm.env },
-      nodeOptions: arm.kind === 'protected' ? `--import ${registerUrl()}` : arm.nodeOptions,
+      env: { PORT: this.#port, ...(spin === null ? {} : { [spinVariable]: String(spin) }), ...this.#env, ...arm.env },
+      nodeOptions: arm.kind === 'protected' && arm.nodeOptions ? `--import ${registerUrl()}` : arm.nodeOptions,
       url: this.#options.url,
       startTimeoutMs: this.#options.startTimeoutMs,
     })
@@ -147,7 +179,7 @@ class Melt {
   /** Starts an arm, checks that it answers, and ends it. */
   async #withApp(arm: Arm, use: (app: RunningApp, url: URL) => Promise<void>): Promise<void> {
     const app = await this.#start(arm)
-    const url = new URL(this.#options.path, app.origin)
+    const url = new URL(this.#shape.capacityPath ?? this.#options.path, app.origin)
     await checkAnswers(app, url, this.#options, this.#options.timeoutMs)
     await use(app, url)
     await app.stop()
@@ -155,9 +187,14 @@ class Melt {
 
   async #findCapacity(app: RunningApp, url: URL): Promise<void> {
     this.#context.status('finding the capacity: warming up')
-    const found = await searchCapacity(this.#capacityContext(app, url))
+    const { capacity } = this.#shape
+    const found =
+      capacity === undefined
+        ? await searchCapacity(this.#capacityContext(app, url))
+        : { rate: capacity, users: 1, latencyP50Ms: null }
     this.#measured.capacity = { ...found, before: found.rate, after: null, drift: null }
-    const { multiples, rounds } = this.#options
+    const { rounds } = this.#options
+    const multiples = this.#multiples()
     const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
     this.#context.line(
       `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}; ` +
@@ -168,7 +205,10 @@ class Melt {
   async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {
     this.#context.status('measuring the capacity again')
     const { before, users, latencyP50Ms } = this.#measured.capacity!
-    const again = await remeasureCapacity(this.#capacityContext(app, url), users)
+    const again =
+      this.#shape.capacity === undefined
+        ? await remeasureCapacity(this.#capacityContext(app, url), users)
+        : { rate: before }
     const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
     this.#measured.capacity = { rate, before, after: again.rate, drift, users, latencyP50Ms }
     this.#showRows()
@@ -197,22 +237,38 @@ class Melt {
   }
 
   async #step(arm: Arm, multiple: number, round: number): Promise<void> {
-    const { durationMs, path, sloMs } = this.#options
-    const rate = multiple * this.#measured.capacity!.before
+    const { path, sloMs, durationMs } = this.#options
+    const { goodShare = 1, beside, crowd } = this.#shape
+    const isThis = (step: StepResult): boolean =>
+      step.arm === arm.name && step.multiple === multiple && step.round === round
+    if (this.#measured.steps.some(step => isThis(step) && !step.incomplete)) return
+    const rate = (multiple * this.#measured.capacity!.before) / goodShare
     const width = Math.max(...this.#arms.map(({ name }) => name.length))
     const label = `${arm.name.padEnd(width)} ${formatMultiple(multiple).padStart(4)}`
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
     const live = liveLine(label, `offered ${formatRate(rate)}/s`, durationMs)
-    const seen = await underLoad(app, this.#context.cores?.server, () =>
-      this.#load(offer(target, rate, durationMs), live),
+    const { outcome, ...seen } = await underLoad(app, this.#context.cores?.server, () =>
+      Promise.all([
+        this.#load(offer(target, rate, durationMs, crowd), live),
+        beside && this.#load(offer(this.#besideTarget(app, beside.path), beside.rate, durationMs)),
+      ]),
     )
-    const step = summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, ...seen })
+    const summarise = (of: LoadOutcome): StepResult =>
+      summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, outcome: of, ...seen })
+    const step = summarise(outcome[0])
     this.#measured.steps.push(step)
+    if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
     this.#showRows()
     this.#context.line(`${label}  ${stepLine(step, this.#measured.capacity!.before)}`)
     await app.stop()
     this.#context.signal.throwIfAborted()
+    this.#context.checkpoint()
+  }
+
+  /** Without the header fields and the body of the load itself. */
+  #besideTarget(app: RunningApp, path: string): Target {
+    return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
   }
 
   #showRows(): void {
@@ -226,7 +282,8 @@ class Melt {
 
   /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
   #estimate(): string {
-    const { multiples, rounds, durationMs, timeoutMs, capacityTimes } = this.#options
+    const { rounds, durationMs, timeoutMs, capacityTimes } = this.#options
+    const multiples = this.#multiples()
     const startMs = 700
     const melting = multiples.filter(multiple => multiple > 1).length * (this.#arms.length - 1)
     const steps = multiples.length * this.#arms.length * (durationMs + startMs) + melting * timeoutMs

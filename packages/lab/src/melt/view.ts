@@ -13,14 +13,15 @@ import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 
-export function meltView(measured: MeltMeasured, arms: Arms): View {
+/** `more`: further columns of the main table. */
+export function meltView(measured: MeltMeasured, arms: Arms, more: Columns = []): View {
   const { capacity, rows, steps, setup } = measured
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
   return {
     finding: finding(rows, arms),
-    tables: [figuresTable(measured), ...tables],
+    tables: [figuresTable(measured, more), ...tables],
     plots: [goodputPlot(measured, capacity), ...overLoad(measured), ...overTime(steps)],
   }
 }
@@ -59,7 +60,9 @@ function kept(row: Row): string {
   return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
 }
 
-const columns: readonly (readonly [title: string, of: (row: Row) => string])[] = [
+export type Columns = readonly (readonly [title: string, of: (row: Row) => string])[]
+
+const columns: Columns = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
@@ -74,16 +77,24 @@ const columns: readonly (readonly [title: string, of: (row: Row) => string])[] =
   ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
 ]
 
-export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>): Table {
+/** `more`: further columns. */
+export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>, more: Columns = []): Table {
   const { sloMs, window, rounds } = setup
-  const from = (row: Row, at: number): string => (rows[at - 1]?.arm === row.arm ? '' : row.arm)
   return {
     title: rounds === 1 ? 'Figures' : `Figures, medians of ${rounds} rounds`,
     note:
       `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
       `in seconds ${window.from} to ${window.to} after a cold start. Errors: connection errors and timeouts of the whole step.`,
-    columns: ['', ...columns.map(([title]) => title)],
-    rows: rows.map((row, at) => ({ arm: row.arm, cells: [from(row, at), ...columns.map(([, of]) => of(row))] })),
+    ...cellsOf(rows, [...columns, ...more]),
+  }
+}
+
+/** An arm is named in its first row. */
+export function cellsOf(rows: readonly Row[], shown: Columns): Pick<Table, 'columns' | 'rows'> {
+  const from = (row: Row, at: number): string => (rows[at - 1]?.arm === row.arm ? '' : row.arm)
+  return {
+    columns: ['', ...shown.map(([title]) => title)],
+    rows: rows.map((row, at) => ({ arm: row.arm, cells: [from(row, at), ...shown.map(([, of]) => of(row))] })),
   }
 }
 

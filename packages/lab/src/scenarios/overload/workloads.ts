@@ -1,37 +1,30 @@
-/** What the apps of the scoreboard do, and how much of it is asked. Plain data; the work itself is in work.mjs. */
-import { WORD } from '../../packages/lab/src/load/numbered-request.ts'
+/** The workloads of the scoreboard: what a request costs, and what is offered. The work itself is in apps/overload/work.js. */
+import { WORD } from '../../load/numbered-request.ts'
+import type { LoadShape } from '../../melt/load-shape.ts'
 
-export interface Workload {
+export interface Workload extends LoadShape {
   readonly title: string
   /** One sentence: what a request costs and where. */
   readonly story: string
   /** May hold a `WORD`: then every request has another one. */
   readonly path: string
-  /** Asked instead of `path` when the capacity is measured. */
-  readonly capacityPath?: string
-  /** Share of the requests that can be goodput at all; 1 unless said. */
-  readonly goodShare?: number
   /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
   readonly bound: 'cpu' | 'waiting'
-  /** Where there is none to be measured, loads are multiples of this, requests per second. */
-  readonly capacity?: number
-  /** A second route, asked at a constant rate beside it. */
-  readonly beside?: { readonly path: string; readonly rate: number }
-  /** What counts is the route beside it; the load itself is hostile, or can not be goodput. */
+  /** What counts is the route beside it: the load itself is hostile, or can not be goodput. */
   readonly countsBeside?: true
   /** The only loads that make sense here, multiples of the capacity. */
   readonly loads?: readonly number[]
-  /** Length of a measurement when it has to be another one, ms. */
+  /** Length of a step when it is not the usual one, ms. */
   readonly durationMs?: number
   /** When clients give up, ms. */
   readonly timeoutMs?: number
   readonly needsPostgres?: true
-  /** Another process that never rests runs on the server's core and takes half of it, also while the capacity is measured. */
-  readonly neighbour?: true
   /** Header fields of every request to `path`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
   readonly available?: number
+  /** A shed costs this many times its CPU, as the work does; 1 unless said. */
+  readonly slowdown?: number
 }
 
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
@@ -48,7 +41,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
       'other half; a shed takes twice its CPU, as the work does.',
     path: '/',
     bound: 'cpu',
-    neighbour: true,
+    slowdown: 2,
   },
   quick: {
     title: '0.2 ms of CPU at once',
@@ -178,10 +171,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
 export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100, 300]
 
 export const ARMS = ['bare', 'toobusy-js', 'under-pressure', 'overload-protection', 'meltproof'] as const
-export type Arm = (typeof ARMS)[number]
 
+/** Standing connections, or a new one for every request. */
 export const MODES = ['standing', 'fresh'] as const
 export type Mode = (typeof MODES)[number]
-
-/** More new connections a second than this one core of the generator can not open (bench/generator.ts). */
-export const MOST_FRESH = 4_000

@@ -1,15 +1,17 @@
 /**
- * One app of the scoreboard: `node app.mjs WORKLOAD ARM`, on PORT. The work is the same in every arm; only what stands in
- * front of it differs, each as its own README shows it, with its defaults. under-pressure is a Fastify plugin, so that
- * arm is a Fastify app; its README's thresholds never trip here, so it gets the 100 ms of event loop delay that its
+ * One app of the scoreboard: `node app.js WORKLOAD ARM`, on PORT. The work is the same in every arm. Only the shedder in
+ * front of it differs, each set up as its own README shows, with its defaults. under-pressure is a Fastify plugin, so
+ * that arm is a Fastify app. Its README's thresholds never trip here, so it gets the 100 ms of event loop delay that its
  * users choose.
  */
+import { spawn } from 'node:child_process'
 import http from 'node:http'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import underPressure from '@fastify/under-pressure'
 import fastify from 'fastify'
-import { protect } from '../../packages/meltproof/dist/index.js'
-import { workOf } from './work.mjs'
+import { protect } from 'meltproof'
+import { workOf } from './work.js'
 
 const require = createRequire(import.meta.url)
 const [workload = '', arm = ''] = process.argv.slice(2)
@@ -31,7 +33,7 @@ function handlerOf(doWork) {
 
 const handler = handlerOf(work)
 
-/** Where a workload is about an option. Everywhere else there is none. */
+/** Only for a workload that is about an option. */
 const OPTIONS = { forged: { deadlineMs: 3000 } }
 
 const START = {
@@ -73,3 +75,5 @@ const START = {
 const start = START[arm]
 if (start === undefined) throw new Error(`unknown arm ${arm}; known: ${Object.keys(START).join(', ')}`)
 start()
+// The neighbour shares the core that this process is pinned to.
+if (workload === 'neighbour') spawn(process.execPath, [fileURLToPath(new URL('../busy-loop.js', import.meta.url))])

@@ -1,9 +1,9 @@
-/** What a request of each workload does. Runs in the app's process. */
+/** The work of one request, by workload. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
-import { burn } from '../../packages/lab/apps/burst-work.js'
-import { spin, spinPerMs } from '../../packages/lab/apps/busy.js'
-import { renderPage } from './page.mjs'
+import { burn } from '../burst-work.js'
+import { spin, spinPerMs } from '../busy.js'
+import { renderPage } from './page.js'
 
 const perMs = spinPerMs()
 const turn = () => new Promise(resolve => setImmediate(resolve))
@@ -26,7 +26,7 @@ function simulatedPool(size, holdMs) {
   }
 }
 
-/** From its first request to `/outage` on it answers nobody from the fourth second to the ninth. */
+/** Counted from the first request to `/outage`, it answers nobody from the fourth second to the ninth. */
 function poolWithOutage(size, holdMs) {
   const pool = simulatedPool(size, () => {
     const nowMs = performance.now() - beganMs
