@@ -34,7 +34,7 @@ for (const mode of MODES) {
   for (let round = 0; round < wanted; round++) {
     for (const name of SERVERS) {
       const server = await startServer(script, [name, 'busy', mode.name])
-      const { us } = await cpuPerRequest(server, { ...mode, seconds })
+      const us = await cpuPerRequest(server, { ...mode, seconds })
       await server.stop()
       rounds[name] = [...(rounds[name] ?? []), us]
       console.log(`${mode.name} ${name} round ${round + 1}: ${us.toFixed(2)} us`)

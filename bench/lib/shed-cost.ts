@@ -9,7 +9,7 @@ export async function measureShedCost(mode: keyof typeof LOADS, rounds: number):
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) {
     const server = await startServer(join(import.meta.dirname, 'servers.ts'), ['shed', 'busy', mode])
-    costs.push((await cpuPerRequest(server, { ...LOADS[mode], seconds: 3 })).us)
+    costs.push(await cpuPerRequest(server, { ...LOADS[mode], seconds: 3 }))
     await server.stop()
   }
   return median(costs)
