@@ -9,7 +9,7 @@
  * are workloads of the scoreboard; slow uploads are tests of packages/meltproof/test/server.
  */
 import { join, resolve } from 'node:path'
-import { planOf } from '../packages/lab/src/experiment/load-request.ts'
+import { planOf } from '../packages/lab/src/load/load-request.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'

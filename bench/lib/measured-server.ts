@@ -4,14 +4,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
-import { planOf } from '../../packages/lab/src/experiment/load-request.ts'
+import { allowedCores, type Cores, coresOf, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
+import { planOf } from '../../packages/lab/src/load/load-request.ts'
 import { median as medianOf } from '../../packages/lab/src/melt/summary.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import type { LoadPlan } from '../../packages/lab/src/load/plan.ts'
 
 /** Chosen before this process pins itself; afterwards it sees a single core. */
-export const pinning: Pinning | undefined = choosePinning()
+export const pinning: Cores | undefined = coresOf(allowedCores())
 if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {

@@ -18,7 +18,7 @@ import { collect, headersOf, numberOf } from '../option-values.ts'
 import { progressOn, repeating } from '../progress.ts'
 import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
-import { attackDocument, attackReport } from './attack-report.ts'
+import { attackDocument, attackReport } from '../report/attack-report.ts'
 
 /** Defaults of the flags; durations as a user would write them. */
 const DEFAULTS = {

@@ -4,13 +4,12 @@
  */
 import { performance } from 'node:perf_hooks'
 import { describeMachine } from '../launch/machine.ts'
-import { allowedCores, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
 import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
 import { makeContext } from './context.ts'
-import { coresOf } from './core-roles.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
 

@@ -8,8 +8,8 @@ import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
 import type { Form, PublishedFigure, ScenarioArm, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
-import type { Cores } from './core-roles.ts'
-import type { LoadRequest } from './load-request.ts'
+import type { Cores } from '../launch/core-pinning.ts'
+import type { LoadRequest } from '../load/load-request.ts'
 
 export interface Judgement {
   readonly pass: boolean

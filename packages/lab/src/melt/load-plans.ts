@@ -1,5 +1,5 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
-import { planOf } from '../experiment/load-request.ts'
+import { planOf } from '../load/load-request.ts'
 import { WORD } from '../load/numbered-request.ts'
 import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
 

@@ -1,4 +1,4 @@
-/** A load run in plain figures, as result.json keeps it and as the summaries of the tools of the time need it. Pure. */
+/** A load run in plain figures, as result.json keeps it. Pure. */
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 

@@ -11,6 +11,7 @@ import {
   type SickMeasured,
   type SickRun,
   sickView,
+  sumOf,
 } from './sick-part.ts'
 
 export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'published' | 'arms'> {
@@ -90,7 +91,7 @@ function finding(measured: SickMeasured, { title }: SickMember): string {
 function expectations({ endsMs, names, naiveHelps }: SickMember): readonly Expectation<SickMeasured>[] {
   const gaveUp = (measured: SickMeasured, arm: string): number | undefined => {
     const run = runOf(measured, arm)
-    return run && Object.values(run.figures.failed).reduce((sum, count) => sum + count, 0)
+    return run && sumOf(run.figures.failed)
   }
   return [
     {
@@ -127,7 +128,7 @@ function expectations({ endsMs, names, naiveHelps }: SickMember): readonly Expec
         const run = runOf(measured, 'meltproof')
         if (run === undefined) return undefined
         const ok = run.figures.ok / Math.max(1, run.figures.scheduled)
-        const answered = Object.values(run.figures.answered).reduce((sum, count) => sum + count, 0)
+        const answered = sumOf(run.figures.answered)
         const named = run.told !== null && names.test(run.told)
         return {
           pass: answered === run.figures.scheduled && ok > 0.85 && ok < 0.95 && named,

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { pinned } from '../launch/core-pinning.ts'
 import { formatMs } from '../report/format.ts'
 import type { ScenarioArm, View } from '../report/result.ts'
+import { tableOf } from '../report/tables.ts'
 import { appFile } from '../experiment/app-file.ts'
 import { type Context, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type TickLog, type TickRun, tickFigures } from './ticks-figures.ts'
@@ -198,23 +199,22 @@ function view(measured: Measured): View {
       })),
     tables: conditions
       .filter(condition => runs.some(run => run.condition === condition))
-      .map(condition => ({
-        title: `Operations a second: ${condition}`,
-        note: `${availableParallelism()} cores. Off by: the distance of an operation from where it was due, counted from the start.`,
-        columns: ['asked for', 'who', 'got', 'share', 'off by p50', 'off by p99'],
-        rows: runs
-          .filter(run => run.condition === condition)
-          .map(run => ({
-            arm: run.arm,
-            cells: [
-              `${run.rate}/s`,
-              run.arm,
-              `${run.achieved.toFixed(1)}/s`,
-              `${((100 * run.achieved) / run.rate).toFixed(1)} %`,
-              formatMs(run.lateP50Ms),
-              formatMs(run.lateP99Ms),
-            ],
-          })),
-      })),
+      .map(condition =>
+        tableOf(
+          {
+            title: `Operations a second: ${condition}`,
+            note: `${availableParallelism()} cores. Off by: the distance of an operation from where it was due, counted from the start.`,
+          },
+          runs.filter(run => run.condition === condition),
+          [
+            ['asked for', run => `${run.rate}/s`],
+            ['who', run => run.arm],
+            ['got', run => `${run.achieved.toFixed(1)}/s`],
+            ['share', run => `${((100 * run.achieved) / run.rate).toFixed(1)} %`],
+            ['off by p50', run => formatMs(run.lateP50Ms)],
+            ['off by p99', run => formatMs(run.lateP99Ms)],
+          ],
+        ),
+      ),
   }
 }

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
 import { UserError } from '../user-error.ts'
-import type { LoadRequest } from '../experiment/load-request.ts'
+import type { LoadRequest } from '../load/load-request.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 /** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */

@@ -1,7 +1,7 @@
 /** The tide experiment (2013): phones walk a shoreline, and every position is stored. How many does one process carry? */
 import { randomBytes } from 'node:crypto'
 import { runLoad } from '../load/run.ts'
-import { planOf } from '../experiment/load-request.ts'
+import { planOf } from '../load/load-request.ts'
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type PhoneLoad, phoneRequest, startDatabase, startTide, type TideArm, type TideDatabase } from './tide-app.ts'
 import { tideExpects } from './tide-expects.ts'

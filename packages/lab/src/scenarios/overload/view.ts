@@ -1,9 +1,10 @@
 /** What a workload of the scoreboard found: melt's figures, the ideal beside them, and what a second route kept. Pure. */
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
 import { rowsOf } from '../../melt/summary.ts'
-import { cellsOf, type Columns, linesOver, meltView } from '../../melt/view.ts'
+import { armColumn, linesOver, meltView } from '../../melt/view.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../report/format.ts'
 import type { LinesPlot, ScenarioArm, Table, View } from '../../report/result.ts'
+import { tableOf } from '../../report/tables.ts'
 import { idealShare } from './ideal.ts'
 import { ARMS, type Mode, type Workload } from './workloads.ts'
 
@@ -75,16 +76,15 @@ function besideRows({ beside = [] }: MeltMeasured, arms: Arms, workload: Workloa
   return rowsOf(beside, names, workload.beside?.rate ?? 1)
 }
 
-const besideColumns: Columns = [
-  ['load of the first route', row => formatMultiple(row.multiple)],
-  ['offered /s', row => formatRate(row.offered)],
-  ['goodput /s', row => formatRate(row.goodput)],
-  ['kept', row => formatPercent(row.goodput / row.offered)],
-  ['p99', row => formatMs(row.admittedMs.p99)],
-]
-
 function besideTable(rows: readonly Row[]): Table {
-  return { title: 'The route beside it', ...cellsOf(rows, besideColumns) }
+  return tableOf({ title: 'The route beside it' }, rows, [
+    armColumn(rows),
+    ['load of the first route', row => formatMultiple(row.multiple)],
+    ['offered /s', row => formatRate(row.offered)],
+    ['goodput /s', row => formatRate(row.goodput)],
+    ['kept', row => formatPercent(row.goodput / row.offered)],
+    ['p99', row => formatMs(row.admittedMs.p99)],
+  ])
 }
 
 /** What is still served at each load, on a logarithmic axis, with the curve that no server can beat. */

@@ -1,5 +1,5 @@
-/** What a scenario asks of the load engine, with the lab's usual choices filled in. Pure. */
-import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
+/** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
+import type { Connections, LoadPlan, Spacing } from './plan.ts'
 
 interface Common {
   readonly url: string
@@ -16,7 +16,7 @@ interface Common {
   readonly spacing?: Spacing
   /** A new connection for every request. */
   readonly fresh?: boolean
-  /** Each request differs, and this many senders take turns; see load/numbered-request.ts. */
+  /** Each request differs, and this many senders take turns; see numbered-request.ts. */
   readonly numbered?: { readonly senders: number }
   /** Its figures are not used, so nothing about them is doubtful. */
   readonly warmUp?: boolean

@@ -3,7 +3,7 @@ import { formatDuration } from '../durations.ts'
 import type { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
-import { formatCount, formatMegabytes, formatMs, formatRate } from '../report/format.ts'
+import { formatCount, formatMegabytes, formatMs, formatRate } from './format.ts'
 
 type Figures = Readonly<Record<'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>>
 
