@@ -19,7 +19,7 @@ const options = scriptOptions(import.meta.filename, {
   'fresh-rate': { type: 'string', default: '1500' },
   seconds: { type: 'string', default: '4' },
 })
-const script = join(import.meta.dirname, 'lib/servers.ts')
+const script = join(import.meta.dirname, 'lib/shed-servers.ts')
 const SERVERS = ['shed', 'shed-response', 'shed-floor'] as const
 const MODES = [
   { name: 'standing', connections: 1500, rate: options.whole('rate') },

@@ -16,7 +16,7 @@ if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {
   readonly url: string
-  /** CPU used since the start, user and system, without the slices of a busy server (lib/servers.ts); microseconds. */
+  /** CPU used since the start, user and system, without the slices of a busy server (lib/shed-servers.ts); microseconds. */
   cpuUs(): Promise<number>
   /** What it answers to a message. */
   ask<T>(message?: string): Promise<T>
@@ -75,3 +75,12 @@ export function plan(
 
 /** Of at least one value. */
 export const median = (values: readonly number[]): number => medianOf(values)!
+
+/** Of neighbouring turns, of which one had what is measured and the other had not: with over without. */
+export function ratiosOfTurns(turns: readonly { readonly on: boolean; readonly us: number }[]): number[] {
+  return turns.flatMap((turn, at) => {
+    const before = turns[at - 1]
+    if (before === undefined || before.on === turn.on) return []
+    return [turn.on ? turn.us / before.us : before.us / turn.us]
+  })
+}

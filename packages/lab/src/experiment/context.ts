@@ -1,5 +1,5 @@
 /**
- * Carries a scenario's wishes out: starts its apps on their cores, sends its load, and undoes everything in the end.
+ * What a scenario works with: it starts apps on their cores, sends load, and undoes everything in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
@@ -138,7 +138,7 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
         const reason = cause instanceof Error ? cause.message : error.message
         throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
       })
-      // A protected app may well refuse us, politely and in JSON.
+      // A protected app may refuse us, in JSON.
       if (!response.ok) throw new Error(`${app.name} answered ${response.status} to ${path}`)
       return (await response.json()) as T
     },

@@ -6,8 +6,8 @@ const MOST_CONNECTIONS = 1_000_000
 const MOST_THREADS = 256
 
 const checkWhole = (name: string, value: number, least: number, most: number): void => {
-  checkRange(name, value, least, most)
-  if (!Number.isInteger(value)) throw new RangeError(`${name} must be a whole number, got ${value}`)
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new RangeError(`${name} must be a whole number from ${least} to ${most}, got ${String(value)}`)
 }
 
 export const checkPlan = (plan: LoadPlan): void => {

@@ -1,5 +1,5 @@
 /** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
-import type { Connections, LoadPlan, Spacing } from './plan.ts'
+import type { Connections, LoadPlan, Phase, Spacing } from './plan.ts'
 
 interface Common {
   readonly url: string
@@ -14,6 +14,8 @@ interface Common {
   readonly sloMs?: number
   /** @default 'even' */
   readonly spacing?: Spacing
+  /** Of the Poisson process. @default 1: the same arrivals for every arm */
+  readonly seed?: number
   /** A new connection for every request. */
   readonly fresh?: boolean
   /** Each request differs, and this many senders take turns; see numbered-request.ts. */
@@ -26,7 +28,7 @@ interface Common {
 export type LoadRequest = Common &
   (
     | { readonly users: number; readonly thinkMs?: number; readonly rate?: never }
-    | { readonly rate: number; readonly connections?: number; readonly users?: never }
+    | { readonly rate: number; readonly rampTo?: number; readonly connections?: number; readonly users?: never }
   )
 
 const usualTimeoutMs = 60_000
@@ -36,23 +38,22 @@ const connectionCeiling = 15_000
 
 export function planOf(request: LoadRequest): LoadPlan {
   const { url, durationMs, timeoutMs = usualTimeoutMs, sloMs = usualSloMs } = request
-  const open = request.users === undefined
   return {
     url,
     method: request.method ?? 'GET',
     headers: request.headers ?? {},
     body: request.body,
-    arrival: open
-      ? {
-          kind: 'open',
-          // The same arrivals for every arm.
-          schedule: {
-            phases: [{ kind: 'constant', rate: request.rate, durationMs }],
-            spacing: request.spacing ?? 'even',
-            seed: 1,
-          },
-        }
-      : { kind: 'closed', users: request.users, durationMs, thinkMs: request.thinkMs ?? 0 },
+    arrival:
+      request.users === undefined
+        ? {
+            kind: 'open',
+            schedule: {
+              phases: [phaseOf(request.rate, request.rampTo, durationMs)],
+              spacing: request.spacing ?? 'even',
+              seed: request.seed ?? 1,
+            },
+          }
+        : { kind: 'closed', users: request.users, durationMs, thinkMs: request.thinkMs ?? 0 },
     connections: connectionsOf(request),
     timeoutMs,
     connectTimeoutMs: timeoutMs,
@@ -60,6 +61,11 @@ export function planOf(request: LoadRequest): LoadPlan {
     threads: 1, // the lab has one core
     ...(request.numbered === undefined ? {} : { numbered: request.numbered }),
   }
+}
+
+function phaseOf(rate: number, rampTo: number | undefined, durationMs: number): Phase {
+  if (rampTo === undefined) return { kind: 'constant', rate, durationMs }
+  return { kind: 'ramp', fromRate: rate, toRate: rampTo, durationMs }
 }
 
 function connectionsOf(request: LoadRequest): Connections {

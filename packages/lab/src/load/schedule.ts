@@ -21,7 +21,7 @@
 import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
-/** Arrivals per second. A higher rate is a typing error: the generator does not come near it. */
+/** Arrivals per second. A higher rate is a typing error: the generator cannot come near it. */
 export const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 export const LONGEST_MS = 86_400_000

@@ -16,7 +16,7 @@ export interface Target {
   readonly spacing: Spacing
 }
 
-/** Few clients keep fewer connections than this, and a pool of this many costs a server nothing. */
+/** Clients rarely keep fewer connections than this, and so many cost a server nothing. */
 const fewestConnections = 200
 /** As in the burst bar: enough that their requests alone fill several seconds of a melting server. */
 const mostConnections = 1500

@@ -1,4 +1,4 @@
-/** What each of some results found, beside what was published, as one Markdown page. Pure. */
+/** One Markdown page about several results: what each found, beside what was published. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 

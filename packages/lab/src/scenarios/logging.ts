@@ -39,7 +39,7 @@ const arms: readonly ScenarioArm[] = [
 export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   name: 'logging',
   title: 'One line of logging',
-  story: 'A service stores positions of phones and logs a line for each request; whoever reads the log is slow.',
+  story: 'A service stores positions of phones and logs a line for each request; the reader of the log is slow.',
   published: [
     { what: 'with the access logger', value: '8.85/s, 11.3 s a request (p50 11.2 s, p99 17.9 s, max 21.9 s)' },
     { what: 'without it', value: '475.38/s, 210 ms a request (p50 153 ms, p99 656 ms)' },

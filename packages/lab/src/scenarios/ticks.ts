@@ -80,7 +80,7 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
   view,
 })
 
-/** The compiler is asked for once; a machine without it goes without the arm. */
+/** Compiles once; on a machine without Go the arm is left out. */
 async function compileGo(context: Context): Promise<{ program: string | undefined; why: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'meltlab-ticks-'))
   context.cleanUp(() => rm(folder, { recursive: true, force: true }))
@@ -103,7 +103,7 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
   }
 }
 
-/** The lab itself keeps to a core of its own, and what it starts would inherit that. */
+/** The lab is pinned to a core, and its children would inherit that. */
 function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
   return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
 }

@@ -1,7 +1,7 @@
 /**
  * The servers that bench/shed-cost.ts measures, one a name:
  *
- *   shed             the door with a limit of one and 20 ms for each: all but 50 a second are turned away
+ *   shed             protect() with a limit of one and 20 ms for each: all but 50 a second are turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
  *
@@ -10,37 +10,39 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
-import { Doorkeeper } from '../../packages/meltproof/dist/server/doorkeeper.js'
-import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
-import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+import { protect } from '../../packages/meltproof/dist/index.js'
 
-const { answer } = checkProtectOptions({})
-const answers = new ShedAnswers(answer)
+/** As long as the answer of a shed. */
+const BODY = JSON.stringify({
+  type: 'about:blank',
+  title: 'Service Unavailable',
+  status: 503,
+  detail: 'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+})
+const HEADERS = {
+  'Content-Type': 'application/problem+json',
+  'Content-Length': String(BODY.length),
+  'Cache-Control': 'no-store',
+  'Retry-After': '3',
+}
 const servers: Record<string, () => net.Server> = {
   shed: () => {
     const server = http.createServer((_, response) => {
       setTimeout(() => response.end('ok\n'), 20)
     })
-    new Doorkeeper(server, fixedLimit(1), answers, {
-      onFailure: error => {
-        throw error
-      },
-    })
+    protect(server, { limit: 1 })
     return server
   },
   'shed-response': () =>
     http.createServer((_, response) => {
-      const { headers, body } = answers.parts(false)
-      response.writeHead(503, headers)
-      response.end(body)
+      response.writeHead(503, HEADERS)
+      response.end(BODY)
     }),
   'shed-floor': () => {
     const closing = process.argv[4] === 'fresh'
-    const bytes = Buffer.from(
-      answers.message({ html: false, head: false, keepAlive: !closing }, new Date().toUTCString(), 5000),
-      'latin1',
-    )
+    const fields = { ...HEADERS, Date: new Date().toUTCString(), Connection: closing ? 'close' : 'keep-alive' }
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+    const bytes = Buffer.from(`HTTP/1.1 503 Service Unavailable\r\n${lines.join('')}\r\n${BODY}`)
     return net.createServer({ noDelay: true }, socket => {
       socket.on('data', () => (closing ? socket.end(bytes) : socket.write(bytes)))
       socket.on('error', () => socket.destroy())

@@ -3,7 +3,7 @@
  * process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where the
  * kernel put it.
  *
- *   node both-servers.ts hello | soon     answers at once, or after 5 ms, as one does who asks a database
+ *   node bare-and-protected.ts hello | soon     answers at once, or after 5 ms, as one does who asks a database
  *
  * Tells `{ port, protectedPort }` when it listens. A message is answered with the stretches in which only one of the two
  * was asked, since the last message; one that says `used`, with what was used since the process began.
