@@ -1,20 +1,13 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
 import { planOf } from '../load/load-request.ts'
 import { WORD } from '../load/numbered-request.ts'
-import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
+import type { Connections, LoadPlan } from '../load/plan.ts'
+import type { MeltOptions } from './options.ts'
 
-export interface Target {
-  readonly url: string
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
-  readonly timeoutMs: number
-  readonly sloMs: number
-  readonly fresh: boolean
-  /** The standing set the user asked for. */
-  readonly connections: number | undefined
-  readonly spacing: Spacing
-}
+export type Target = Pick<
+  MeltOptions,
+  'method' | 'headers' | 'body' | 'timeoutMs' | 'sloMs' | 'fresh' | 'connections' | 'spacing'
+> & { readonly url: string }
 
 /** Clients rarely keep fewer connections than this, and so many cost a server nothing. */
 const fewestConnections = 200

@@ -161,24 +161,11 @@ async function measureCell(
   })
   try {
     const label = `${cell.logger}, ${readerOf(cell)}${cell.protect ? ', meltproof' : ''}`
-    // What compiles and connects at first is no part of it.
-    await context.load(`${label}: warming up`, {
-      url: `${app.origin}/positions`,
-      headers: { 'user-agent': PHONE },
-      method: 'POST',
-      users: USERS,
-      durationMs: warmMs,
-      warmUp: true,
-    })
+    // Not measured: what compiles and connects at first.
+    await post(context, `${label}: warming up`, `${app.origin}/positions`, warmMs)
     const cpuMs = async (): Promise<number> => (cell.variant === 'cluster' ? Number.NaN : app.ask<number>('/lab/cpu'))
     const cpuBefore = await cpuMs()
-    const outcome = await context.load(label, {
-      url: app.origin,
-      method: 'POST',
-      users: USERS,
-      durationMs,
-      warmUp,
-    })
+    const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs, warmUp })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
     // Only where all lines of a turn are written when it ends; with a slow reader bare is never done.
     const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
@@ -207,16 +194,15 @@ async function measureCell(
   }
 }
 
-/** For what the service does meanwhile; how quickly it answers is not asked. */
+/** Unmeasured load, for what the service does meanwhile. */
+async function post(context: Context, label: string, url: string, durationMs: number): Promise<void> {
+  const headers = { 'user-agent': PHONE }
+  await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
+}
+
+/** Long enough for memory without a bound to show. */
 async function loadLonger(context: Context, label: string, url: string): Promise<void> {
-  await context.load(label, {
-    url,
-    headers: { 'user-agent': PHONE },
-    method: 'POST',
-    users: USERS,
-    durationMs: context.pick({ brief: 1500, quick: 30_000, full: 40_000 }),
-    warmUp: true,
-  })
+  await post(context, label, url, context.pick({ brief: 1500, quick: 30_000, full: 40_000 }))
 }
 
 /** The service that logs and the one that does not, in one process that is both in turns. */

@@ -69,16 +69,9 @@ export async function measureSick(context: Context, measured: SickMeasured, load
   const { arm, service, durationMs, read = {} } = load
   const waiting: { atMs: number; requests: number }[] = []
   const samplings = Object.entries(read).map(([name, take]) => [name, context.sample(sampleEveryMs, take)] as const)
-  const outcome = await context.load(
-    arm,
-    {
-      url: service.origin,
-      rate: measured.rate,
-      durationMs,
-      timeoutMs: measured.patienceMs,
-      sloMs: measured.sloMs,
-    },
-    seen => waiting.push({ atMs: Math.round(seen.elapsedMs), requests: seen.inflight }),
+  const { rate, patienceMs: timeoutMs, sloMs } = measured
+  const outcome = await context.load(arm, { url: service.origin, rate, durationMs, timeoutMs, sloMs }, seen =>
+    waiting.push({ atMs: Math.round(seen.elapsedMs), requests: seen.inflight }),
   )
   const sampled: Record<string, { atMs: number; value: number }[]> = {}
   for (const [name, sampling] of samplings) {
@@ -86,22 +79,13 @@ export async function measureSick(context: Context, measured: SickMeasured, load
   }
   service.check()
   const figures = loadFigures(outcome, durationMs)
-  const failures = figures.scheduled - figures.ok
-  const told = failures === 0 ? null : await whatIsTold(context, service.origin, measured.patienceMs)
-  measured.runs.push({
-    arm,
-    figures,
-    goodput: figures.good / Math.max(1, figures.scheduled),
-    waiting,
-    sampled,
-    told,
-  })
-  context.line(`${arm}: ${formatPercent(figures.good / Math.max(1, figures.scheduled))} good, ${figureLine(figures)}`)
-}
-
-function figureLine({ allMs, failed }: LoadFigures): string {
+  const told = figures.scheduled === figures.ok ? null : await whatIsTold(context, service.origin, timeoutMs)
+  const goodput = figures.good / Math.max(1, figures.scheduled)
+  measured.runs.push({ arm, figures, goodput, waiting, sampled, told })
+  const { allMs, failed } = figures
   const failures = Object.entries(failed).map(([code, count]) => `, ${count} ${code}`)
-  return `p99 ${formatMs(allMs.p99)}, longest ${formatMs(allMs.max)}${failures.join('')}`
+  const latency = `p99 ${formatMs(allMs.p99)}, longest ${formatMs(allMs.max)}`
+  context.line(`${arm}: ${formatPercent(goodput)} good, ${latency}${failures.join('')}`)
 }
 
 /** Enough requests for one of them to meet the sick part. */

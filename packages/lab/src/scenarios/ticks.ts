@@ -1,7 +1,6 @@
 /** How many operations a second an interval timer really gives: Node, Go, and the scheduler of this lab. */
-import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { pinned } from '../launch/core-pinning.ts'
@@ -9,6 +8,7 @@ import { formatMs } from '../report/format.ts'
 import type { ScenarioArm, View } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
 import { appFile } from '../experiment/app-file.ts'
+import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { type Context, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type TickLog, type TickRun, tickFigures } from './ticks-figures.ts'
 
@@ -54,7 +54,9 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
         context.doubt('programs can not be pinned to a core here: taskset and two cores are needed')
         continue
       }
-      const busy = condition === 'pinned, busy core' ? takeCore(context, core!) : undefined
+      // It never lets go of the core; the scheduler of the operating system shares it out.
+      const neighbour = { name: 'a busy loop', run: 'busy-loop.js', core: 'server', listens: false } as const
+      const busy = condition === 'pinned, busy core' ? await context.start(neighbour) : undefined
       for (const rate of context.pick({
         brief: [100, 1000],
         quick: [1, 10, 100, 1000],
@@ -74,7 +76,7 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
           measured.runs.push({ arm: arm.name, condition, rate, ...tickFigures(log, rate) })
         }
       }
-      busy?.()
+      await busy?.stop()
     }
   },
   view,
@@ -82,8 +84,7 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
 
 /** Compiles once; on a machine without Go the arm is left out. */
 async function compileGo(context: Context): Promise<{ program: string | undefined; why: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'meltlab-ticks-'))
-  context.cleanUp(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(context, 'ticks')
   const program = path.join(folder, 'ticks')
   try {
     context.status('compiling ticks.go')
@@ -106,15 +107,6 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
 /** The lab is pinned to a core, and its children would inherit that. */
 function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
   return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
-}
-
-/** A process that never lets go of the core; the scheduler of the operating system shares it out. */
-function takeCore(context: Context, core: number): () => void {
-  const [command, ...rest] = pinned([process.execPath, appFile('busy-loop.js')], core)
-  const child = spawn(command!, rest, { stdio: 'ignore' })
-  const end = (): void => void child.kill('SIGKILL')
-  context.cleanUp(end)
-  return end
 }
 
 function tick(context: Context, command: readonly string[], rate: number, lengthMs: number): Promise<TickLog> {
