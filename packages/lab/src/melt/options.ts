@@ -4,7 +4,6 @@ import type { Spacing } from '../load/plan.ts'
 import { headersOf, numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
-import type { CapacityTimes } from './capacity.ts'
 
 type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
@@ -13,6 +12,14 @@ export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing'
   Given<'also' | 'header', readonly string[]> &
   Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
   Partial<Given<'fresh' | 'quick' | 'strict' | 'json', boolean>>
+
+export interface CapacityTimes {
+  /** Unmeasured: lets the compiler find the hot code. */
+  readonly warmUpMs: number
+  readonly probeMs: number
+  /** The probe that gives the figure; its first second is not counted. */
+  readonly confirmMs: number
+}
 
 export interface MeltOptions {
   readonly command: readonly string[]
