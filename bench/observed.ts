@@ -1,6 +1,6 @@
 /**
- * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
- * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
+ * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics()
+ * added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
  * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
  * process: with nothing, with the stall ledger's heartbeat, with everything.
  *

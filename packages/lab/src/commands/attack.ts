@@ -1,6 +1,6 @@
 /**
- * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine, prints; what a figure
- * means is decided in load/, how the report reads in attack-report.ts.
+ * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
+ * what a figure means, report/attack-report.ts how the report reads.
  */
 import { connect, isIP } from 'node:net'
 import { availableParallelism } from 'node:os'

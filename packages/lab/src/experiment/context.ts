@@ -82,7 +82,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
         signal,
       })
-      // The same thing is noticed at every start, with other ports in it.
+      // The same note comes at every start, with other ports in it.
       if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
       noted.add(spec.name)
       return runningApp(app, origin, () => stopped !== undefined, stop)

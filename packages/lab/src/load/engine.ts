@@ -136,7 +136,7 @@ export class Engine implements ConnectionOwner {
     })
   }
 
-  /** Looks at the control word now, should the engine be asleep. */
+  /** Checks the control word now, in case the engine is asleep. */
   wake(): void {
     if (this.#running) this.#turn()
     else this.#pool.standingDone()
@@ -294,7 +294,7 @@ export class Engine implements ConnectionOwner {
     this.#pool.gone(connection)
   }
 
-  /** What has waited too long: for an answer, for a connection, for a place, for the server to close. */
+  /** Gives up what has waited too long: for an answer, a connection or a place, or for the server to close. */
   #sweep(now: number): void {
     const { timeoutMs, connectTimeoutMs } = this.#job.plan
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)

@@ -1,4 +1,4 @@
-/** What `meltlab attack` prints in the end, for people and as JSON. Pure: an outcome in, text or plain data out. */
+/** A load run in figures, as `meltlab attack` prints it, for people and as JSON. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'

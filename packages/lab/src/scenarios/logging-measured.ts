@@ -15,7 +15,7 @@ export interface Cell {
   readonly variant: 'database' | 'no database' | 'cluster'
 }
 
-/** What the service answered in one of its turns, each as long as the other. */
+/** What the service answered in one of its turns, which are equally long. */
 export interface Turn {
   readonly turn: number
   readonly logging: boolean

@@ -89,7 +89,7 @@ export function phoneRequest(origin: string, { prefix, phones, durationMs }: Pho
     rate: phones,
     connections: phones,
     durationMs,
-    // Longer than any phone would wait: what is slow is measured, what never comes ends the step.
+    // Longer than any phone would wait, so that slow answers are measured and missing ones end the step.
     timeoutMs: 8000,
     numbered: { senders: phones },
   }
