@@ -8,6 +8,7 @@ import { formatMs } from '../report/format.ts'
 import type { ScenarioArm, View } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
 import { appFile } from '../experiment/app-file.ts'
+import { expectation } from '../experiment/expectation.ts'
 import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { type Context, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type TickLog, type TickRun, tickFigures } from './ticks-figures.ts'
@@ -126,37 +127,29 @@ function runOf({ runs }: Measured, arm: string, condition: string, rate: number)
 }
 
 function expectations(): readonly Expectation<Measured>[] {
+  const at1000 = (arm: string) => (measured: Measured) => runOf(measured, arm, 'free', 1000)
   return [
-    {
-      name: 'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
-      judge: measured => {
-        const run = runOf(measured, 'Node setInterval', 'free', 1000)
-        return (
-          run && { pass: run.lateP99Ms > 5, measured: `p99 ${formatMs(run.lateP99Ms)}, ${run.achieved.toFixed(0)}/s` }
-        )
+    expectation(
+      'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
+      at1000('Node setInterval'),
+      run => [run.lateP99Ms > 5, `p99 ${formatMs(run.lateP99Ms)}, ${run.achieved.toFixed(0)}/s`],
+    ),
+    expectation(
+      'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
+      at1000('meltlab'),
+      ({ achieved, lateP99Ms }) => [
+        achieved >= 995 && lateP99Ms <= 1,
+        `${achieved.toFixed(1)}/s, p99 ${formatMs(lateP99Ms)}`,
+      ],
+    ),
+    expectation(
+      'everybody keeps up to 100/s on a free machine',
+      ({ runs }) => {
+        const free = runs.filter(run => run.condition === 'free' && run.rate === 100)
+        return free.length === 0 ? undefined : Math.min(...free.map(run => run.achieved))
       },
-    },
-    {
-      name: 'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
-      judge: measured => {
-        const run = runOf(measured, 'meltlab', 'free', 1000)
-        return (
-          run && {
-            pass: run.achieved >= 995 && run.lateP99Ms <= 1,
-            measured: `${run.achieved.toFixed(1)}/s, p99 ${formatMs(run.lateP99Ms)}`,
-          }
-        )
-      },
-    },
-    {
-      name: 'everybody keeps up to 100/s on a free machine',
-      judge: measured => {
-        const runs = measured.runs.filter(run => run.condition === 'free' && run.rate === 100)
-        if (runs.length === 0) return undefined
-        const worst = Math.min(...runs.map(run => run.achieved))
-        return { pass: worst >= 95, measured: `at least ${worst.toFixed(1)}/s` }
-      },
-    },
+      worst => [worst >= 95, `at least ${worst.toFixed(1)}/s`],
+    ),
   ]
 }
 
