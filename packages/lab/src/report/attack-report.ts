@@ -4,21 +4,12 @@ import type { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
 import { formatCount, formatMegabytes, formatMs, formatRate } from './format.ts'
+import { type LatencyFigures, latencyFigures } from './load-figures.ts'
 
-type Figures = Readonly<Record<'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>>
-
-/** To a microsecond; null for a figure without samples. */
-const round = (ms: number): number | null => (Number.isNaN(ms) ? null : Math.round(ms * 1000) / 1000)
-
-const figures = (histogram: Histogram): Figures => ({
-  mean: round(histogram.mean),
-  p50: round(histogram.percentile(50)),
-  p90: round(histogram.percentile(90)),
-  p95: round(histogram.percentile(95)),
-  p99: round(histogram.percentile(99)),
-  p999: round(histogram.percentile(99.9)),
-  max: round(histogram.max),
-})
+const figures = (histogram: Histogram): Omit<LatencyFigures, 'min'> => {
+  const { min: _, ...others } = latencyFigures(histogram)
+  return others
+}
 
 /** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer. */
 const loadSeconds = (plan: LoadPlan, outcome: LoadOutcome): number =>
@@ -27,7 +18,7 @@ const loadSeconds = (plan: LoadPlan, outcome: LoadOutcome): number =>
 /** What `--json` prints. */
 export type AttackDocument = Omit<LoadOutcome, `${string}Latency` | 'sendLag' | 'seconds' | 'acknowledged'> &
   Pick<LoadPlan, 'url' | 'sloMs'> & { readonly goodputPerSecond: number } & Readonly<
-    Record<'latencyMs' | 'shedLatencyMs' | 'otherLatencyMs' | 'sendLagMs', Figures>
+    Record<'latencyMs' | 'shedLatencyMs' | 'otherLatencyMs' | 'sendLagMs', Omit<LatencyFigures, 'min'>>
   >
 
 export const attackDocument = (plan: LoadPlan, outcome: LoadOutcome): AttackDocument => {
