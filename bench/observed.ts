@@ -1,6 +1,6 @@
 /**
- * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
- * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
+ * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics()
+ * added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
  * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
  * process: with nothing, with the stall ledger's heartbeat, with everything.
  *
@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
-import { median, plan, startServer } from './lib/measured-server.ts'
+import { median, plan, ratiosOfTurns, startServer } from './lib/measured-server.ts'
 import type { Turn } from './lib/observed-server.ts'
 
 const TURN_MS = 1000
@@ -54,12 +54,7 @@ async function onAndOff(): Promise<Compared> {
   // The load has begun or ended in those with few.
   const full = turns.filter(({ requests }) => requests > (rate * (TURN_MS - SETTLE_MS)) / 2000)
   const each = full.map(({ on, requests, us }) => ({ on, us: us / requests }))
-  const ratios: number[] = []
-  for (let i = 1; i < each.length; i++) {
-    if (each[i]!.on === each[i - 1]!.on) continue
-    const [on, off] = each[i]!.on ? [each[i]!, each[i - 1]!] : [each[i - 1]!, each[i]!]
-    ratios.push(on.us / off.us)
-  }
+  const ratios = ratiosOfTurns(each)
   const ratio = median(ratios)
   const spread = Math.sqrt(ratios.reduce((sum, each) => sum + (each - ratio) ** 2, 0) / ratios.length)
   const usOf = (wanted: boolean): number => median(each.filter(({ on }) => on === wanted).map(({ us }) => us))

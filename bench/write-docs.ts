@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Conditions } from './lib/conditions.ts'
 import type { OverheadCase } from './overhead.ts'
-import { idealShare } from './overload/ideal.ts'
+import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 
 interface Overhead extends Conditions {
   readonly rounds: number

@@ -59,7 +59,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       numbers: [],
       load: ['user-error'],
       processes: ['user-error'],
-      report: ['load', 'processes'],
+      report: ['load', 'processes', 'durations'],
       launch: ['load', 'processes', 'user-error'],
       watch: ['numbers', 'processes', 'report', 'launch', 'user-error'],
       experiment: ['load', 'processes', 'report', 'launch', 'durations', 'progress', 'user-error'],
