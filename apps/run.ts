@@ -60,9 +60,13 @@ async function examine(name: string): Promise<void> {
   try {
     await install(name, definition.build ?? [], progress.line)
   } catch (error) {
-    if (!(error instanceof NoNetworkError)) throw error
-    progress.line(`SKIPPED ${name}: the npm registry can not be reached\n${error.message}`)
-    skipped.push(name)
+    if (error instanceof NoNetworkError) {
+      progress.line(`SKIPPED ${name}: the npm registry can not be reached\n${error.message}`)
+      skipped.push(name)
+    } else {
+      progress.line(`FAIL ${name} could not be installed: ${(error as Error).message}`)
+      failed++
+    }
     return
   }
   const subject = subjectOf({ name, definition, machine, pinning, signal: stop.signal, progress })

@@ -75,6 +75,8 @@ export type Stream = Common &
         /** Lines that count. */
         readonly line: RegExp
         readonly count: number
+        /** @default a line feed */
+        readonly separator?: string
         /** The longest silence between two of them lasts at least this. */
         readonly silenceMs: number
       }

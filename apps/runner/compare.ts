@@ -1,9 +1,10 @@
 /**
  * Whether two answers are the same, but for what honestly differs from run to run: the date, the connection, the app's
- * own address, the ids and times it makes. Pure but for Buffer and a hash.
+ * own address, the ids and times it makes. Pure but for Buffer, zlib and a hash.
  */
 import { createHash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { Answer } from './asking.ts'
 
 /** About the moment and the connection, not about the answer. */
@@ -42,15 +43,22 @@ export function scrubbed(text: string, { port, kept, volatile }: Scrub): string 
 }
 
 export function comparable(answer: Answer, scrub: Scrub): Comparable {
-  const text = isUtf8(answer.body) ? answer.body.toString() : undefined
+  const text = textOf(answer)
   const plain = text === undefined ? undefined : scrubbed(text, scrub)
   const headers = answer.headers
     .filter(([name]) => !IGNORED_HEADERS.has(name.toLowerCase()))
     .filter(([name]) => plain === text || !BODY_HEADERS.has(name.toLowerCase()))
-    .map(([name, value]) => `${name}: ${scrubbed(value, scrub)}`)
+    .map(([name, value]) => scrubbed(`${name}: ${value}`, scrub))
     .sort()
   const body = plain ?? `${answer.body.length} bytes, sha256 ${createHash('sha256').update(answer.body).digest('hex')}`
   return { status: answer.status, headers, body }
+}
+
+/** The body as text, unpacked; undefined when it is none. */
+function textOf({ headers, body }: Answer): string | undefined {
+  const encoding = headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1]
+  const plain = encoding === 'gzip' ? gunzipSync(body) : encoding === 'br' ? brotliDecompressSync(body) : body
+  return isUtf8(plain) ? plain.toString() : undefined
 }
 
 /** What differs, in words; empty when they are the same. */

@@ -94,11 +94,7 @@ export async function start(
 }
 
 function companionsOptions(): string {
-  const folder = installedFolder('companions')
-  return [
-    `--import ${pathToFileURL(join(folder, 'prom.mjs')).href}`,
-    `--import ${pathToFileURL(join(folder, 'node_modules/@opentelemetry/auto-instrumentations-node/build/src/register.js')).href}`,
-  ].join(' ')
+  return `--import ${pathToFileURL(join(installedFolder('companions'), 'preload.mjs')).href}`
 }
 
 function companionsEnvironment(collector: string | undefined): Record<string, string> {

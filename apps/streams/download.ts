@@ -23,7 +23,9 @@ export const download: Conversation<'download'> = async ({ ask, bytes, overMs },
   const share = Math.ceil(bytes / PIECES)
   while (!response.readableEnded && broken === undefined) {
     const due = (Math.floor((Date.now() - started) / (overMs / PIECES)) + 1) * share
-    for (let chunk: Buffer | null; read < due && (chunk = response.read()) !== null; ) {
+    while (read < due) {
+      const chunk = response.read() as Buffer | null
+      if (chunk === null) break
       hash.update(chunk)
       read += chunk.length
     }

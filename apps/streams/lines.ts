@@ -1,11 +1,10 @@
 /** A body that comes in pieces, with silences between them: server-sent events, ndjson, a page rendered while sent. */
-import { createInterface } from 'node:readline'
 import { type Conversation, GRACE_MS } from './outcome.ts'
 
 /** Timers of two processes may differ by this. */
 const TOLERANCE_MS = 500
 
-export const lines: Conversation<'lines'> = ({ ask, line, count, silenceMs }, { asker }) => {
+export const lines: Conversation<'lines'> = ({ ask, line, count, silenceMs, separator = '\n' }, { asker }) => {
   const request = asker.open(ask, { agent: false })
   request.end(ask.body === undefined ? undefined : asker.fill(ask.body))
   return new Promise((resolve, reject) => {
@@ -21,23 +20,30 @@ export const lines: Conversation<'lines'> = ({ ask, line, count, silenceMs }, { 
     }
     const wait = (): NodeJS.Timeout => setTimeout(() => fail('silent for too long'), silenceMs + GRACE_MS)
     let timer = wait()
+    const take = (text: string): void => {
+      if (seen.length === count) return
+      clearTimeout(timer)
+      timer = wait()
+      if (seen.length > 0) longest = Math.max(longest, Date.now() - last)
+      last = Date.now()
+      seen.push(text)
+      if (seen.length < count) return
+      if (longest < silenceMs - TOLERANCE_MS) return fail('the silence was too short to show anything')
+      clearTimeout(timer)
+      resolve([status, ...seen].join('\n'))
+      request.destroy()
+    }
     request.once('error', error => fail(error.message))
     request.once('response', response => {
       status = response.statusCode!
       response.once('error', error => fail(error.message))
       response.once('close', () => fail(response.complete ? 'it ended' : 'it was cut'))
-      createInterface({ input: response }).on('line', text => {
-        if (!line.test(text) || seen.length === count) return
-        clearTimeout(timer)
-        timer = wait()
-        if (seen.length > 0) longest = Math.max(longest, Date.now() - last)
-        last = Date.now()
-        seen.push(text)
-        if (seen.length < count) return
-        if (longest < silenceMs - TOLERANCE_MS) return fail('the silence was too short to show anything')
-        clearTimeout(timer)
-        resolve([status, ...seen].join('\n'))
-        request.destroy()
+      response.setEncoding('utf8')
+      let rest = ''
+      response.on('data', (chunk: string) => {
+        const pieces = (rest + chunk).split(separator)
+        rest = pieces.pop()!
+        for (const piece of pieces) if (line.test(piece)) take(piece)
       })
     })
   })
