@@ -17,9 +17,10 @@ import { leadingComment } from '../scripts/script-options.ts'
 import { CHECK_NAMES, CHECKS, type CheckName } from './checks/all.ts'
 import type { Outcome, Subject } from './checks/check.ts'
 import { pick } from './runner/arguments.ts'
-import type { AppDefinition } from './runner/app.ts'
-import { install, installedFolder, NoNetworkError } from './runner/install.ts'
-import { choosePinning, describeMachine, pinSelf, progressOn } from './runner/lab.ts'
+import type { AppDefinition } from './runner/definition.ts'
+import { install, NoNetworkError } from './runner/install.ts'
+import { choosePinning, describeMachine, progressOn } from './runner/lab.ts'
+import { dependencyVersion } from './runner/manifest.ts'
 import { readResult, record } from './runner/results.ts'
 import { subjectOf } from './runner/subject.ts'
 import { appsPage } from './runner/table.ts'
@@ -43,8 +44,7 @@ for (const [signal, code] of [
 const machine = describeMachine()
 const pinning = choosePinning()
 if (pinning === undefined)
-  progress.line('no taskset or a single core: load and app share a core, and the load checks are doubtful')
-else pinSelf(pinning.lab)
+  progress.line('load and app share a core: no taskset, or a single core; load checks are doubtful')
 
 let failed = 0
 const skipped: string[] = []
@@ -70,7 +70,7 @@ async function examine(name: string): Promise<void> {
     return
   }
   const subject = subjectOf({ name, definition, machine, pinning, signal: stop.signal, progress })
-  const version = `${definition.main} ${versionOf(name, definition.main)}`
+  const version = `${definition.main} ${dependencyVersion(name, definition.main)}`
   for (const check of checks) {
     const began = Date.now()
     const outcome = await outcomeOf(check, subject)
@@ -90,11 +90,6 @@ async function outcomeOf(check: CheckName, subject: Subject): Promise<Outcome> {
   } catch (error) {
     return { ok: false, summary: 'could not be carried out', failures: [(error as Error).message] }
   }
-}
-
-function versionOf(name: string, main: string): string {
-  const file = join(installedFolder(name), 'node_modules', main, 'package.json')
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
 function writePage(): void {

@@ -1,10 +1,14 @@
 /** Asks an app its main paths in one arm, and compares what two arms answered. */
-import type { Arm } from '../runner/app.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Arm } from '../runner/definition.ts'
 import { asker } from '../runner/asking.ts'
 import { type Comparable, comparable, differences, scrubbed } from '../runner/compare.ts'
 import { installedFolder } from '../runner/install.ts'
 import { printed } from '../streams/program.ts'
 import type { Outcome, Subject } from './check.ts'
+
+/** Spans are sent every 100 ms; see companionsEnvironment. */
+const SPANS_ARRIVE_MS = 1000
 
 /** What was asked, and what came. */
 export type Answers = ReadonlyMap<string, Comparable>
@@ -29,6 +33,7 @@ export function answersOf(subject: Subject, arm: Arm, collector?: string): Promi
             answers.set(`call ${at + 1}`, { status: 0, headers: [], body: scrubbed(line, scrub()) })
           }
         }
+        if (collector !== undefined) await sleep(SPANS_ARRIVE_MS)
         return answers
       } finally {
         asking.close()

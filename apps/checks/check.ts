@@ -1,5 +1,5 @@
 /** What a check is: it starts the app in the arms it compares, and says what it found. */
-import type { AppDefinition, Arm } from '../runner/app.ts'
+import type { AppDefinition, Arm } from '../runner/definition.ts'
 import type { Machine, Pinning, Progress } from '../runner/lab.ts'
 import type { Running } from '../runner/start.ts'
 import type { LoadMaker } from '../load/load-maker.ts'

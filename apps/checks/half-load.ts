@@ -3,7 +3,7 @@ import type { Check } from './check.ts'
 import { failedOf, otherOf } from './fates.ts'
 
 const SHARE = 0.5
-const DURATION_MS = 6000
+const DURATION_MS = 5000
 
 export const halfLoad: Check = async subject => {
   const capacity = await subject.capacity()

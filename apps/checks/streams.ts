@@ -1,6 +1,6 @@
 /** Every stream of the app lives through its silences, and says the same in both arms. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Arm, Stream } from '../runner/app.ts'
+import type { Arm, Stream } from '../runner/definition.ts'
 import { asker } from '../runner/asking.ts'
 import { scrubbed } from '../runner/compare.ts'
 import { installedFolder } from '../runner/install.ts'

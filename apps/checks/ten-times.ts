@@ -6,7 +6,7 @@ import type { Check } from './check.ts'
 import { failedOf, otherOf } from './fates.ts'
 
 const MULTIPLE = 10
-const DURATION_MS = 6000
+const DURATION_MS = 5000
 /** Of what the cost of a shed leaves at best, this much must be kept. */
 const KEPT = 0.9
 

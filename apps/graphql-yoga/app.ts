@@ -1,4 +1,4 @@
-import type { AppDefinition, Ask } from '../runner/app.ts'
+import type { AppDefinition, Ask } from '../runner/definition.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const post = (query: string, variables?: object): Ask => ({

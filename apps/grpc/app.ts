@@ -1,4 +1,4 @@
-import type { AppDefinition, Stream } from '../runner/app.ts'
+import type { AppDefinition, Stream } from '../runner/definition.ts'
 
 const stream = (name: string, which: string): Stream => ({ kind: 'program', name, run: ['stream.mjs', which] })
 

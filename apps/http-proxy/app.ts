@@ -1,4 +1,4 @@
-import type { AppDefinition, Stream } from '../runner/app.ts'
+import type { AppDefinition, Stream } from '../runner/definition.ts'
 
 const inPieces = (name: string, path: string, line: RegExp): Stream => ({
   kind: 'lines',

@@ -1,11 +1,11 @@
 /** Load over HTTP/1.1, made by meltlab's engine. */
-import type { Ask } from '../runner/app.ts'
+import type { Ask } from '../runner/definition.ts'
 import { type LoadOutcome, type LoadPlan, offer, runLoad, searchCapacity, type Target } from '../runner/lab.ts'
 import type { Load, LoadMaker } from './load-maker.ts'
 
 const SLO_MS = 1000
-const TIMEOUT_MS = 10_000
-const TIMES = { warmUpMs: 1500, probeMs: 800, confirmMs: 4000 }
+const TIMEOUT_MS = 5000
+const TIMES = { warmUpMs: 1500, probeMs: 700, confirmMs: 4000 }
 
 export function httpLoad(origin: string, ask: Ask, signal: AbortSignal): LoadMaker {
   const target: Target = {

@@ -1,4 +1,4 @@
-import type { AppDefinition, Stream } from '../runner/app.ts'
+import type { AppDefinition, Stream } from '../runner/definition.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const lines = (name: string, path: string, line: RegExp): Stream => ({
@@ -39,7 +39,7 @@ export const app: AppDefinition = {
       name: 'page rendered while sent, 12 s',
       ask: { path: '/slow' },
       separator: '</',
-      line: /at once|>waiting|late by/,
+      line: /<h1>at once|<p>waiting|<p>late by/,
       count: 3,
       silenceMs: 12_000,
     },

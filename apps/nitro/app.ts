@@ -1,4 +1,4 @@
-import type { AppDefinition } from '../runner/app.ts'
+import type { AppDefinition } from '../runner/definition.ts'
 
 const json = { 'Content-Type': 'application/json' }
 

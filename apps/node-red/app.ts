@@ -1,4 +1,4 @@
-import type { AppDefinition } from '../runner/app.ts'
+import type { AppDefinition } from '../runner/definition.ts'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -23,8 +23,8 @@ export const app: AppDefinition = {
     { path: '/admin/nodes', headers: { Accept: 'application/json' } },
     { path: '/admin/red/red.min.js' },
   ],
-  // The admin page's address of its own scripts.
-  volatile: [/\?v=[0-9a-f]{12}/],
+  // Addresses of the editor's own scripts, and its heartbeat.
+  volatile: [/\?v=[0-9a-f]{12}/, /"data":\d{13}/],
   streams: [
     {
       kind: 'websocket',

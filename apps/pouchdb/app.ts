@@ -1,4 +1,4 @@
-import type { AppDefinition, Ask } from '../runner/app.ts'
+import type { AppDefinition, Ask } from '../runner/definition.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const put = (path: string, body: object = {}): Ask => ({
@@ -56,16 +56,6 @@ export const app: AppDefinition = {
       ask: { path: '/followed/_changes?feed=continuous&since=0' },
       meanwhile: { afterMs: 13_000, ask: put('/followed/late') },
       line: /"id"/,
-      count: 2,
-      silenceMs: 12_000,
-    },
-    {
-      kind: 'lines',
-      name: '_changes as SSE, silent for 13 s',
-      before: [put('/heard'), put('/heard/early')],
-      ask: { path: '/heard/_changes?feed=eventsource&since=0' },
-      meanwhile: { afterMs: 13_000, ask: put('/heard/late') },
-      line: /^data:/,
       count: 2,
       silenceMs: 12_000,
     },

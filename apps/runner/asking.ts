@@ -1,6 +1,6 @@
 /** Asks an app, remembers the values later requests need, and reads the answer to its end. */
 import http from 'node:http'
-import type { Ask } from './app.ts'
+import type { Ask } from './definition.ts'
 
 export interface Answer {
   readonly status: number

@@ -1,7 +1,14 @@
 /** What the runner uses of meltlab: its load engine, its search for the capacity, and how it starts and ends processes. */
 export { nearestName } from '../../packages/lab/src/commands/nearest-name.ts'
 export { type App, launch } from '../../packages/lab/src/launch/command.ts'
-export { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
+export {
+  allowedCores,
+  choosePinning,
+  type Pinning,
+  pinned,
+  pinSelf,
+  unpinSelf,
+} from '../../packages/lab/src/launch/core-pinning.ts'
 export { freePort } from '../../packages/lab/src/launch/free-port.ts'
 export { describeMachine, type Machine } from '../../packages/lab/src/launch/machine.ts'
 export { joinNodeOptions } from '../../packages/lab/src/launch/node-options.ts'

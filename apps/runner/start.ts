@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import type { AppDefinition, Arm } from './app.ts'
+import type { AppDefinition, Arm } from './definition.ts'
 import { installedFolder } from './install.ts'
 import { type App, accepts, freePort, joinNodeOptions, launch, type Pinning, pinned, registerUrl } from './lab.ts'
 
@@ -101,6 +101,8 @@ function companionsEnvironment(collector: string | undefined): Record<string, st
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector ?? '',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    // Milliseconds until spans are sent: an app that is ended at once would take them with it.
+    OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_METRICS_EXPORTER: 'none',
     OTEL_LOGS_EXPORTER: 'none',
     OTEL_SERVICE_NAME: 'stranger',

@@ -3,10 +3,10 @@ import type { Subject } from '../checks/check.ts'
 import { httpLoad } from '../load/http.ts'
 import type { LoadMaker } from '../load/load-maker.ts'
 import { programLoad } from '../load/program.ts'
-import type { AppDefinition, Arm } from './app.ts'
+import type { AppDefinition, Arm } from './definition.ts'
 import { asker } from './asking.ts'
 import { installedFolder } from './install.ts'
-import type { Machine, Pinning, Progress } from './lab.ts'
+import { allowedCores, type Machine, type Pinning, type Progress, pinSelf, unpinSelf } from './lab.ts'
 import { type Running, type StartOptions, start } from './start.ts'
 
 export interface SubjectParts {
@@ -20,6 +20,7 @@ export interface SubjectParts {
 
 export function subjectOf(parts: SubjectParts): Subject {
   const { name, definition, pinning, signal, progress } = parts
+  const cores = allowedCores()
   let capacity: Promise<number> | undefined
 
   const withApp = async <T>(
@@ -36,15 +37,21 @@ export function subjectOf(parts: SubjectParts): Subject {
       await running.stop()
     }
   }
-  const underLoad = <T>(arm: Arm, use: (load: LoadMaker, running: Running) => Promise<T>): Promise<T> =>
-    withApp(
-      arm,
-      async running => {
-        await prepare(definition, running)
-        return use(loadMakerOf(running), running)
-      },
-      { pinning },
-    )
+  const underLoad = async <T>(arm: Arm, use: (load: LoadMaker, running: Running) => Promise<T>): Promise<T> => {
+    if (pinning !== undefined) pinSelf(pinning.lab)
+    try {
+      return await withApp(
+        arm,
+        async running => {
+          await prepare(definition, running)
+          return use(loadMakerOf(running), running)
+        },
+        { pinning },
+      )
+    } finally {
+      unpinSelf(cores)
+    }
+  }
   const loadMakerOf = (running: Running): LoadMaker => {
     const { dearest } = definition
     if ('program' in dearest) return programLoad(running.origin, dearest.program, installedFolder(name), signal)

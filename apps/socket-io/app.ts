@@ -1,4 +1,4 @@
-import type { AppDefinition, Ask } from '../runner/app.ts'
+import type { AppDefinition, Ask } from '../runner/definition.ts'
 
 const poll = '/socket.io/?EIO=4&transport=polling'
 const text = { 'Content-Type': 'text/plain;charset=UTF-8' }

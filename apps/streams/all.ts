@@ -1,5 +1,5 @@
 /** Carries out a stream of whatever kind. */
-import type { Stream } from '../runner/app.ts'
+import type { Stream } from '../runner/definition.ts'
 import { download } from './download.ts'
 import { lines } from './lines.ts'
 import { longPoll } from './long-poll.ts'

@@ -28,10 +28,12 @@ export const lines: Conversation<'lines'> = ({ ask, line, count, silenceMs, sepa
       last = Date.now()
       seen.push(text)
       if (seen.length < count) return
-      if (longest < silenceMs - TOLERANCE_MS) return fail('the silence was too short to show anything')
-      clearTimeout(timer)
-      resolve([status, ...seen].join('\n'))
-      request.destroy()
+      if (longest < silenceMs - TOLERANCE_MS) fail('the silence was too short to show anything')
+      else {
+        clearTimeout(timer)
+        resolve([status, ...seen].join('\n'))
+        request.destroy()
+      }
     }
     request.once('error', error => fail(error.message))
     request.once('response', response => {

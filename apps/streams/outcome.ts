@@ -1,5 +1,5 @@
 /** What every kind of stream tells of itself. */
-import type { Stream } from '../runner/app.ts'
+import type { Stream } from '../runner/definition.ts'
 import type { Asker } from '../runner/asking.ts'
 
 /** Of one conversation: the words that must be the same in every arm. Throws when it was cut or came late. */

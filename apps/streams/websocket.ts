@@ -1,6 +1,6 @@
 /** A conversation over a WebSocket, with silences. Uses Node's own client. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Step } from '../runner/app.ts'
+import type { Step } from '../runner/definition.ts'
 import { type Conversation, GRACE_MS } from './outcome.ts'
 
 export const websocket: Conversation<'websocket'> = async ({ path, steps, pong }, { origin, asker }) => {

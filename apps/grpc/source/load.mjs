@@ -3,7 +3,7 @@ import grpc from '@grpc/grpc-js'
 import { clientOf } from './service.mjs'
 
 const SLO_MS = 1000
-const TIMEOUT_MS = 10_000
+const TIMEOUT_MS = 5000
 const CLIENTS = 50
 const BUSY = [grpc.status.UNAVAILABLE, grpc.status.RESOURCE_EXHAUSTED]
 
