@@ -16,28 +16,43 @@ export const streams: Check = async subject => {
   const [bare, register] = await Promise.all([live(subject, 'bare'), live(subject, 'register')])
   const failures: string[] = []
   const notes: string[] = []
+  if (register.ended !== undefined) {
+    const what = `the app ${register.ended}`
+    if (bare.ended === undefined) failures.push(what)
+    else notes.push(`${what}; without meltproof it ${bare.ended}`)
+  }
   for (const [at, { name }] of all.entries()) {
-    const before = bare[at]!
-    const after = register[at]!
+    const before = bare.told[at]!
+    const after = register.told[at]!
     if ('died' in before) notes.push(`${name} does not live without meltproof either: ${before.died}`)
     else if ('died' in after) failures.push(`${name}: ${after.died}`)
-    else if (before.text !== after.text)
-      failures.push(`${name}: ${after.text.slice(0, 200)} instead of ${before.text.slice(0, 200)}`)
+    else if (before.text !== after.text) failures.push(`${name}: ${shown(after.text)} instead of ${shown(before.text)}`)
   }
-  const judged = all.length - notes.length
+  const judged = bare.told.filter(told => 'text' in told).length
   return {
     ok: failures.length === 0,
-    summary: failures.length === 0 ? `${judged} of ${judged}` : `${failures.length} of ${judged} cut`,
+    summary:
+      failures.length === 0
+        ? `${judged} of ${judged}`
+        : register.ended !== undefined
+          ? 'the app ended'
+          : `${failures.length} of ${judged} cut`,
     failures,
     notes,
     figures: { streams: all.map(({ name, kind }) => `${name} (${kind})`) },
   }
 }
 
-function live(subject: Subject, arm: Arm): Promise<Told[]> {
+interface Lived {
+  readonly told: readonly Told[]
+  /** How the app ended, if it did meanwhile, and what it said last. */
+  readonly ended: string | undefined
+}
+
+function live(subject: Subject, arm: Arm): Promise<Lived> {
   const { definition, signal, name } = subject
-  return subject.withApp(arm, running =>
-    Promise.all(
+  return subject.withApp(arm, async running => {
+    const told = await Promise.all(
       definition.streams.map(async (stream): Promise<Told> => {
         const asking = asker(running.origin, running.fill)
         const place = { origin: running.origin, asker: asking, folder: installedFolder(name), signal }
@@ -53,9 +68,13 @@ function live(subject: Subject, arm: Arm): Promise<Told[]> {
           asking.close()
         }
       }),
-    ),
-  )
+    )
+    const how = running.app.ended()
+    return { told, ended: how === undefined ? undefined : `${how}: ${running.app.lastWords().slice(-600)}` }
+  })
 }
+
+const shown = (text: string): string => text.slice(0, 200)
 
 async function meanwhile({ meanwhile }: Stream, asking: ReturnType<typeof asker>): Promise<void> {
   if (meanwhile === undefined) return

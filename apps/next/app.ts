@@ -41,7 +41,8 @@ export const app: AppDefinition = {
       separator: '</',
       line: /<h1>at once|<p>waiting|<p>late by/,
       count: 3,
-      silenceMs: 12_000,
+      // Its timer runs before its first piece is sent.
+      silenceMs: 10_000,
     },
     lines('SSE, silences of 12 s', '/api/sse', /^data:/),
     lines('ndjson, pauses of 12 s', '/api/ndjson', /^\{/),

@@ -17,7 +17,7 @@ server.addService(service, {
     done(null, { words: `hello ${name}` }, trailer)
   },
   score(call, done) {
-    done(null, { words: pbkdf2Sync(call.request.name, 'salt', 8000, 32, 'sha256').toString('hex') })
+    done(null, { words: pbkdf2Sync(call.request.name, 'salt', 40_000, 32, 'sha256').toString('hex') })
   },
   async later(call, done) {
     await sleep(call.request.ms)
