@@ -65,7 +65,7 @@ export async function start(
     return app
   }
   const environment = (as: Arm, at: number): Record<string, string | undefined> => ({
-    ...process.env,
+    ...strangersEnvironment(),
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: `${at}`,
@@ -91,6 +91,11 @@ export async function start(
     await stop()
     throw error
   }
+}
+
+/** Ours, without options of meltproof: what is examined is what it does by default. */
+function strangersEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MELTPROOF')))
 }
 
 function companionsOptions(): string {
