@@ -650,7 +650,7 @@ export class RequestInterceptor {
       this.#standIns.started(exchange)
       return
     }
-    if (exchange.connection?.socket.destroyed) {
+    if (this.#connectionOf(exchange)?.socket.destroyed) {
       // Its client has gone, and the news is still to come.
       this.#leaveWaiting(exchange)
       this.#gate.drop(now(), 0, exchange)
