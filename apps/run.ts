@@ -19,7 +19,7 @@ import type { Outcome, Subject } from './checks/check.ts'
 import { pick } from './runner/arguments.ts'
 import type { AppDefinition } from './runner/definition.ts'
 import { install, NoNetworkError } from './runner/install.ts'
-import { choosePinning, describeMachine, progressOn } from './runner/lab.ts'
+import { allowedCores, coresOf, describeMachine, progressOn } from './runner/lab.ts'
 import { dependencyVersion } from './runner/manifest.ts'
 import { readResult, record } from './runner/results.ts'
 import { subjectOf } from './runner/subject.ts'
@@ -42,7 +42,7 @@ for (const [signal, code] of [
   })
 }
 const machine = describeMachine()
-const pinning = choosePinning()
+const pinning = coresOf(allowedCores())
 if (pinning === undefined)
   progress.line('load and app share a core: no taskset, or a single core; load checks are doubtful')
 

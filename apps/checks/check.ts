@@ -1,6 +1,6 @@
 /** What a check is: it starts the app in the arms it compares, and says what it found. */
 import type { AppDefinition, Arm } from '../runner/definition.ts'
-import type { Machine, Pinning, Progress } from '../runner/lab.ts'
+import type { Machine, Cores, Progress } from '../runner/lab.ts'
 import type { Running } from '../runner/start.ts'
 import type { LoadMaker } from '../load/load-maker.ts'
 
@@ -20,7 +20,7 @@ export interface Subject {
   readonly name: string
   readonly definition: AppDefinition
   readonly machine: Machine
-  readonly pinning: Pinning | undefined
+  readonly pinning: Cores | undefined
   readonly signal: AbortSignal
   readonly progress: Progress
   /** Starts it, hands it to `use`, and ends it whatever happens. */

@@ -1,7 +1,7 @@
 /** At ten times what the app can do it keeps its goodput, and every request is answered. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { idealShare } from '../../bench/overload/ideal.ts'
+import { idealShare } from '../../packages/lab/src/scenarios/overload/ideal.ts'
 import type { Check } from './check.ts'
 import { failedOf, otherOf } from './fates.ts'
 

@@ -3,8 +3,8 @@ export { nearestName } from '../../packages/lab/src/commands/nearest-name.ts'
 export { type App, launch } from '../../packages/lab/src/launch/command.ts'
 export {
   allowedCores,
-  choosePinning,
-  type Pinning,
+  coresOf,
+  type Cores,
   pinned,
   pinSelf,
   unpinSelf,

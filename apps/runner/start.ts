@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { AppDefinition, Arm } from './definition.ts'
 import { installedFolder } from './install.ts'
-import { type App, accepts, freePort, joinNodeOptions, launch, type Pinning, pinned, registerUrl } from './lab.ts'
+import { type App, accepts, freePort, joinNodeOptions, launch, type Cores, pinned, registerUrl } from './lab.ts'
 
 export interface Running {
   readonly name: string
@@ -22,7 +22,7 @@ export interface Running {
 
 export interface StartOptions {
   /** Undefined when speed does not matter: then nothing is pinned. */
-  readonly pinning?: Pinning | undefined
+  readonly pinning?: Cores | undefined
   readonly signal: AbortSignal
   /** Where OpenTelemetry sends its spans, for the arms beside it. */
   readonly collector?: string

@@ -6,14 +6,14 @@ import { programLoad } from '../load/program.ts'
 import type { AppDefinition, Arm } from './definition.ts'
 import { asker } from './asking.ts'
 import { installedFolder } from './install.ts'
-import { allowedCores, type Machine, type Pinning, type Progress, pinSelf, unpinSelf } from './lab.ts'
+import { allowedCores, type Machine, type Cores, type Progress, pinSelf, unpinSelf } from './lab.ts'
 import { type Running, type StartOptions, start } from './start.ts'
 
 export interface SubjectParts {
   readonly name: string
   readonly definition: AppDefinition
   readonly machine: Machine
-  readonly pinning: Pinning | undefined
+  readonly pinning: Cores | undefined
   readonly signal: AbortSignal
   readonly progress: Progress
 }

@@ -105,6 +105,7 @@ export class RequestInterceptor {
       gate,
       lines,
       shedding,
+      connectionOf: exchange => parser.connectionOf(exchange),
       handOn: (connection, exchange) => this.#handOn(connection, exchange, true),
     })
     const parser = new AtParser({

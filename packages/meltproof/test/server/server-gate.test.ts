@@ -51,7 +51,13 @@ function house(policy: RequestPolicy = {}, fails?: string): House {
       return true
     },
   } as never
-  const waiting = new Waiting({ gate, lines: { connections: [] } as never, shedding, handOn: () => undefined })
+  const waiting = new Waiting({
+    gate,
+    lines: { connections: [] } as never,
+    shedding,
+    connectionOf: () => undefined,
+    handOn: () => undefined,
+  })
   const come = (url: string): Exchange => {
     const exchange = new Exchange(request(url), undefined, true, performance.now())
     exchange.resume = () => void done.push(`start ${url}`)

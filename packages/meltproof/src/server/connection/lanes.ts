@@ -127,7 +127,7 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
   if (typeof fd === 'number' && fd >= 0) return 'listening on an inherited file descriptor'
   if (at.port < 0) return 'listening on a Unix socket or named pipe'
   if (!canShareAddresses()) return undefined
-  // The operator asked for sharing (a rolling restart), or the kernel picks a port that nobody has.
+  // A rolling restart shares on purpose, and for port 0 the kernel picks one that nobody has.
   if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 
   // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So we ask first without

@@ -51,7 +51,7 @@ export class Lines<R extends ConnectionRequest> {
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
         const next = connection.behind.shift()!
         next.arrivedAt = now()
-        if (!connection.closing) this.#ask(connection, next)
+        if (!connection.closing && !connection.socket.destroyed) this.#ask(connection, next)
       }
       if (!connection.hasLine) this.connections.delete(connection)
       if (connection.behind.length === 0) connection.resumeReading()

@@ -17,6 +17,7 @@ export interface WaitingParts {
   readonly gate: ServerGate
   readonly lines: Lines<Exchange>
   readonly shedding: Shedding
+  readonly connectionOf: (exchange: Exchange) => Connection<Exchange> | undefined
   readonly handOn: (connection: Connection<Exchange>, exchange: Exchange) => void
 }
 
@@ -36,9 +37,9 @@ export class Waiting {
   }
 
   start(exchange: Exchange): void {
-    const { gate } = this.#parts
+    const { connectionOf, gate } = this.#parts
     if (exchange.shadow !== undefined) startShadow(exchange, gate)
-    else if (exchange.connection?.socket.destroyed) {
+    else if (connectionOf(exchange)?.socket.destroyed) {
       // Its client has gone, and the news is still to come.
       if (!exchange.again) this.#leave(exchange)
       gate.drop(exchange)

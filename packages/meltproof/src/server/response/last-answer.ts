@@ -46,7 +46,6 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
     response.maxRequestsOnConnectionReached = true
   } else {
     response.shouldKeepAlive = false
-    // Proxies copy the field.
     if (set) response.setHeader('connection', 'close')
   }
   takeNoMore(request.socket)

@@ -1,7 +1,4 @@
-/**
- * Turns requests away: counts them, and sees to it that each gets its answer. Where nothing else is under way on its
- * connection the answer is one write of ready bytes; otherwise Node's own response keeps the order.
- */
+/** Counts whoever is turned away, and sees to the answer: raw where nothing else is under way on the connection. */
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'

@@ -88,14 +88,19 @@ describe('a line', () => {
     assert.equal(lines.connections.size, 0)
   })
 
-  it('asks nobody behind an answer that was the last', async () => {
-    const { lines, connection, asked } = open()
-    lines.wait(connection, named('a'))
-    lines.join(connection, named('b'))
-    connection.closing = true
-    lines.move(connection)
-    await turn()
-    assert.deepEqual(asked, [])
-    assert.equal(connection.hasLine, false)
-  })
+  for (const [what, end] of [
+    ['an answer that was the last', c => (c.closing = true)],
+    ['one whose client has gone', c => Object.assign(c.socket, { destroyed: true })],
+  ] as [string, (connection: Connection<Named>) => unknown][]) {
+    it(`asks nobody behind ${what}`, async () => {
+      const { lines, connection, asked } = open()
+      lines.wait(connection, named('a'))
+      lines.join(connection, named('b'))
+      end(connection)
+      lines.move(connection)
+      await turn()
+      assert.deepEqual(asked, [])
+      assert.equal(connection.hasLine, false)
+    })
+  }
 })
