@@ -7,10 +7,12 @@ import { BreakwaterLimiter } from './breakwater.ts'
 import { CinnamonLimiter } from './cinnamon.ts'
 import { DagorLimiter } from './dagor.ts'
 import { Gradient2Limiter } from './gradient2.ts'
+import { SimpleLimiter } from './simple.ts'
 import { VegasLimiter } from './vegas.ts'
 
 export const LIMITERS: Readonly<Record<string, (busyMs: () => number) => Limiter>> = {
   meltproof: busyMs => new ConcurrencyLimiter(busyMs),
+  simple: busyMs => new SimpleLimiter(busyMs),
   Vegas: () => new VegasLimiter(),
   Gradient2: () => new Gradient2Limiter(),
   BBR: () => new BbrLimiter(),
