@@ -2,9 +2,9 @@
  * What fairness costs each request, ns: `node bench/fairness-cost.ts`. A shed while somebody waits asks for the kind of
  * its path and counts it, and the client where clients are told apart; a request that is served is counted as answered.
  */
-import { ClientShares } from '../packages/meltproof/src/admission/client-shares.ts'
-import { FairShares } from '../packages/meltproof/src/admission/fair-shares.ts'
-import { KINDS, KnownKinds } from '../packages/meltproof/src/admission/known-kinds.ts'
+import { ClientShares } from '../packages/meltproof/src/admission/fairness/client-shares.ts'
+import { FairShares } from '../packages/meltproof/src/admission/fairness/fair-shares.ts'
+import { KINDS, KnownKinds } from '../packages/meltproof/src/admission/fairness/known-kinds.ts'
 import { clientsBy } from '../packages/meltproof/src/server/request/client-key.ts'
 
 const MANY = 400_000

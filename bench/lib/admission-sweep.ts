@@ -1,7 +1,7 @@
 /** Sensitivity: one constant of the gate or the limiter at a time, over all short scenarios and several seeds. */
 import { GATE_TUNING } from '../../packages/meltproof/src/admission/gate.ts'
-import { ConcurrencyLimiter } from '../../packages/meltproof/src/admission/concurrency-limiter.ts'
-import { LIMITER_TUNING } from '../../packages/meltproof/src/admission/limiter-tuning.ts'
+import { ConcurrencyLimiter } from '../../packages/meltproof/src/admission/limiter/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../packages/meltproof/src/admission/limiter/tuning.ts'
 import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
 import { SCENARIOS } from '../../packages/meltproof/sim/scenarios.ts'
 import { quantile, simulate } from '../../packages/meltproof/sim/service.ts'

@@ -10,7 +10,7 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { fixedLimit } from '../../packages/meltproof/dist/admission/limit.js'
+import { fixedLimit } from '../../packages/meltproof/dist/admission/limiter/limiter.js'
 import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
 import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'

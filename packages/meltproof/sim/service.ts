@@ -2,13 +2,13 @@
  * A simulated service: requests arrive at a loop, pass the real gate with a real limiter, burn CPU in slices and wait for
  * dependencies. Counts what clients saw.
  */
-import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
+import { LEVELS, levelOf, readCriticality } from '../src/admission/queue/criticality.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
-import { KnownKinds } from '../src/admission/known-kinds.ts'
-import type { Limiter } from '../src/admission/limiter.ts'
-import { Abandoned } from '../src/admission/abandoned.ts'
-import { Stragglers } from '../src/admission/stragglers.ts'
-import { type Stay, Stays } from '../src/admission/stays.ts'
+import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
+import type { Limiter } from '../src/admission/limiter/limiter.ts'
+import { Abandoned } from '../src/admission/in-service/abandoned.ts'
+import { Stragglers } from '../src/admission/in-service/stragglers.ts'
+import { type Stay, Stays } from '../src/admission/in-service/service-times.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'

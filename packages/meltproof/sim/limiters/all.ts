@@ -1,6 +1,6 @@
 /** Every limiter that is compared, the one meltproof ships first. */
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { AimdCodelLimiter } from './aimd-codel.ts'
 import { BbrLimiter } from './bbr.ts'
 import { BreakwaterLimiter } from './breakwater.ts'

@@ -3,7 +3,7 @@
  * the limit, and keep it when throughput stays. What each further rule of the limiter that ships earns is told against it
  * (docs/admission-curves.md).
  */
-import type { Limiter } from '../../src/admission/limiter.ts'
+import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 import { Extreme } from './sampled-limiter.ts'
 
 const INITIAL = 16

@@ -11,12 +11,12 @@
  *    requests in service still raise throughput.
  * 3. **The queue** (standing-queue.ts) alone sheds: it tells a burst from overload.
  */
-import { type DueStart, DueStarts } from './due-starts.ts'
-import type { Limiter } from './limiter.ts'
-import { STRAGGLER_TUNING, type StragglerTuning } from './stragglers.ts'
-import { WaitQueue } from './queue.ts'
+import { type DueStart, DueStarts } from './queue/due-starts.ts'
+import type { Limiter } from './limiter/limiter.ts'
+import { STRAGGLER_TUNING, type StragglerTuning } from './in-service/stragglers.ts'
+import { WaitQueue } from './queue/wait-queue.ts'
 import type { ShedReason } from './shed-reason.ts'
-import { STANDING_TUNING, StandingQueue, type StandingTuning } from './standing-queue.ts'
+import { STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
 
 /** A request at the gate. */
 export interface Entry extends DueStart {

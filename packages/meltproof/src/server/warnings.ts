@@ -1,5 +1,5 @@
 /** Where the sentences go that meltproof has to say: to the operator's `onWarning`, by default `process.emitWarning`. */
-import { caughtPromise } from '../admission/promise-like.ts'
+import { caughtPromise } from './promise-like.ts'
 import { showThrown } from '../options.ts'
 
 export type Warn = (text: string) => void

@@ -1,8 +1,8 @@
 /** When the permit of a request comes back whose client has gone while its handler works on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Abandoned } from '../../src/admission/abandoned.ts'
-import { type Stay, Stays } from '../../src/admission/stays.ts'
+import { Abandoned } from '../../src/admission/in-service/abandoned.ts'
+import { type Stay, Stays } from '../../src/admission/in-service/service-times.ts'
 
 function service() {
   const stays = new Stays<Stay>()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
+import { classOf, LEVELS, levelOf } from '../../src/admission/queue/criticality.ts'
 import { type Entry as GateEntry, GATE_TUNING, Gate } from '../../src/admission/gate.ts'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
 interface Entry extends GateEntry {

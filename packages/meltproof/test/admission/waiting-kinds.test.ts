@@ -1,8 +1,8 @@
 /** Kinds that merely wait are told from those that are quick, and from those that have come to a halt. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LIMITER_TUNING } from '../../src/admission/limiter-tuning.ts'
-import { WaitingKinds } from '../../src/admission/waiting-kinds.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
+import { WaitingKinds } from '../../src/admission/limiter/waiting-kinds.ts'
 
 const GATEWAY = 3
 const HEALTH = 7

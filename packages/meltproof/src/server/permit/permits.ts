@@ -9,10 +9,10 @@
  * client's pace and uploads that come at it (flows.ts), and stragglers (admission/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
-import { Abandoned } from '../../admission/abandoned.ts'
+import { Abandoned } from '../../admission/in-service/abandoned.ts'
 import type { Gate } from '../../admission/gate.ts'
-import { Stragglers, type StragglerTuning } from '../../admission/stragglers.ts'
-import { Stays } from '../../admission/stays.ts'
+import { Stragglers, type StragglerTuning } from '../../admission/in-service/stragglers.ts'
+import { Stays } from '../../admission/in-service/service-times.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../handler-end.ts'

@@ -2,7 +2,7 @@
  * How many wait for a place in the pools the operator names: pg, mysql2, undici, or a function. Read only when somebody
  * asks (stats, an explanation): the limit is learned from throughput, which a full pool flattens all by itself.
  */
-import { caughtPromise } from '../../admission/promise-like.ts'
+import { caughtPromise } from '../promise-like.ts'
 import { show, showThrown } from '../../options.ts'
 
 /** A pool we can read, or a function that tells how many wait. */

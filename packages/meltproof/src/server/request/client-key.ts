@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { hashOf } from '../../admission/path-hash.ts'
-import { caughtPromise } from '../../admission/promise-like.ts'
+import { hashOf } from '../../admission/fairness/path-hash.ts'
+import { caughtPromise } from '../promise-like.ts'
 import { checkNumber, invalidOption, rejectUnknown, show, showThrown } from '../../options.ts'
 
 export type ClientKey =

@@ -9,8 +9,8 @@ import {
   isCriticality,
   levelOf,
   readCriticality,
-} from '../../admission/criticality.ts'
-import { caughtPromise } from '../../admission/promise-like.ts'
+} from '../../admission/queue/criticality.ts'
+import { caughtPromise } from '../promise-like.ts'
 import { hourNow } from '../../clock.ts'
 import { show, showThrown } from '../../options.ts'
 

@@ -5,7 +5,7 @@
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
-import type { Stay } from '../../admission/stays.ts'
+import type { Stay } from '../../admission/in-service/service-times.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import type { Connection } from '../connection/connection.ts'

@@ -2,7 +2,7 @@
  * The waiting room when requests are of different classes: a queue for each, the best class first. With one class it
  * is that one queue.
  */
-import { type Waiting, WaitQueue } from './queue.ts'
+import { type Waiting, WaitQueue } from './wait-queue.ts'
 
 export class ClassQueue<E extends Waiting> {
   readonly #queues: readonly WaitQueue<E>[]

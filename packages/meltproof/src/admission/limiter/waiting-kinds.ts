@@ -7,7 +7,7 @@
  * has come to a halt, and more of it would help nobody.
  */
 import { Contention, type ContentionTuning } from './contention.ts'
-import { STAY_KINDS } from './stays.ts'
+import { STAY_KINDS } from '../in-service/service-times.ts'
 
 export interface WaitingTuning extends ContentionTuning {
   /** An answer that takes longer is slow, ms: nobody who hopes for less can be helped by a limit. */

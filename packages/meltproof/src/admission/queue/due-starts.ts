@@ -1,5 +1,5 @@
 /** Those who wait and have a time by which they must start, the earliest first. Pure. */
-import type { Waiting } from './queue.ts'
+import type { Waiting } from './wait-queue.ts'
 
 /** A waiting request that must start by a time. */
 export interface DueStart extends Waiting {

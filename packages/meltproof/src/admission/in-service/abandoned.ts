@@ -16,7 +16,7 @@
  * less long where nothing is heard of one. What hangs for longer than it is doubted, and tells nothing, is not counted any
  * more. After five minutes every permit is back.
  */
-import { type Stay, STAY_KINDS, type Stays } from './stays.ts'
+import { type Stay, STAY_KINDS, type Stays } from './service-times.ts'
 
 /** So many times as long as its like is long. */
 const TIMES = 2

@@ -9,14 +9,14 @@
  * does not take them down.
  */
 import { ClassQueue } from './class-queue.ts'
-import { ClientShares } from './client-shares.ts'
+import { ClientShares } from '../fairness/client-shares.ts'
 import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
 import { Cutoff } from './cutoff.ts'
-import { FairShares } from './fair-shares.ts'
-import { KINDS } from './known-kinds.ts'
-import type { Limiter } from './limiter.ts'
-import type { Waiting } from './queue.ts'
-import type { ShedReason } from './shed-reason.ts'
+import { FairShares } from '../fairness/fair-shares.ts'
+import { KINDS } from '../fairness/known-kinds.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import type { Waiting } from './wait-queue.ts'
+import type { ShedReason } from '../shed-reason.ts'
 
 /** Milliseconds unless the name says otherwise. Nobody should need to change these; docs/admission.md has the curves. */
 export interface StandingTuning {

@@ -14,7 +14,7 @@
  * While it is limited it learns from the time in which the limit binds, and from answers alone: an idle service and
  * requests that were given up teach nothing.
  */
-import { LIMITER_TUNING, type LimiterTuning } from './limiter-tuning.ts'
+import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
 import type { Limiter } from './limiter.ts'
 import { LoopLoad } from './loop-load.ts'
 import { Throughput } from './throughput.ts'

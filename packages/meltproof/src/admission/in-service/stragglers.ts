@@ -10,7 +10,7 @@
  * Of its kind, because kinds are dealt with by fair-shares.ts: a route that is slow as a whole, at a pool of its own, is
  * what the limit is about. What this can not tell: that the slow ones of one kind stand in each other's way only.
  */
-import type { Stay, Stays } from './stays.ts'
+import type { Stay, Stays } from './service-times.ts'
 
 export interface StragglerTuning {
   /** Nobody outstays before, ms: shorter stays need few permits. */
