@@ -235,7 +235,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       kindNoted: 0,
       answeredThen: 0,
       besideThen: 0,
-      among: 0,
+      inServiceThen: 0,
       state: 'arriving',
     }
     if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))

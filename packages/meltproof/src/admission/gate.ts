@@ -25,7 +25,7 @@ export interface Entry extends DueStart {
   /** The kind it is counted as in service, a whole number below STAY_KINDS (stays.ts); written when it enters service. */
   kindNoted: number
   /** How many of that kind the limiter counted then. */
-  among: number
+  inServiceThen: number
 }
 
 /** What the gate does to the outside. */
@@ -189,7 +189,7 @@ export class Gate<E extends Entry> {
   /** A request was answered, `serviceMs` after it started: its permit is free. */
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#inflight--
-    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.among)
+    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen)
     this.#left(nowMs, entry, serviceMs)
   }
 
@@ -303,7 +303,7 @@ export class Gate<E extends Entry> {
     }
     entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
     this.#limiter.admitted(nowMs, entry.kindNoted)
-    entry.among = this.#limiter.among?.(entry.kindNoted) ?? 0
+    entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
   }
 
   /**

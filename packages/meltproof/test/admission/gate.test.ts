@@ -21,7 +21,7 @@ const entryOf = (id: number): Entry => ({
   startBy: Number.POSITIVE_INFINITY,
   again: false,
   kindNoted: 0,
-  among: 0,
+  inServiceThen: 0,
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */

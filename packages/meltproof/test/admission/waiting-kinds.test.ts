@@ -20,7 +20,7 @@ test('a kind whose answers take long from the first on is not counted', () => {
   const kinds = new WaitingKinds(LIMITER_TUNING)
   forty(kinds, 5000, 10_000)
   assert.equal(kinds.counts(GATEWAY), false)
-  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
+  assert.equal(kinds.uncounted, kinds.inService(GATEWAY))
   assert.equal(kinds.counts(HEALTH), true)
 })
 
@@ -30,7 +30,7 @@ test('before the first answer it may grow, after a while', () => {
   assert.equal(kinds.uncounted, 0)
   const later = new WaitingKinds(LIMITER_TUNING)
   forty(later, 5000, 4000)
-  assert.equal(later.uncounted, later.inside(GATEWAY))
+  assert.equal(later.uncounted, later.inService(GATEWAY))
 })
 
 test('but not once others have waited for so long that they are shed anyway', () => {
@@ -61,7 +61,7 @@ test('while others are answered a new kind may grow, however long somebody has w
     kinds.admitted(ms, GATEWAY)
     kinds.grow(ms, 1000, true)
   }
-  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
+  assert.equal(kinds.uncounted, kinds.inService(GATEWAY))
 })
 
 test('answers that were held until the same moment tell nothing of a kind, also those that came last', () => {
@@ -73,5 +73,5 @@ test('answers that were held until the same moment tell nothing of a kind, also 
     kinds.admitted(ms, GATEWAY)
     kinds.grow(ms, ms, true)
   }
-  assert.equal(kinds.uncounted, kinds.inside(GATEWAY))
+  assert.equal(kinds.uncounted, kinds.inService(GATEWAY))
 })

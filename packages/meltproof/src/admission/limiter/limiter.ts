@@ -1,5 +1,5 @@
 /**
- * The seam between the gate and whatever decides how many requests may be in service at once.
+ * What stands between the gate and whatever decides how many requests may be in service at once.
  * A limiter is pure: it is told what happened and when, and answers with a number.
  */
 export interface Limiter {
@@ -10,15 +10,15 @@ export interface Limiter {
   /** A request of a kind (fair-shares.ts) entered service. */
   admitted(nowMs: number, kind?: number): void
   /** How many of a kind are in service now; asked when one has entered, and told again in {@link completed}. */
-  among?(kind: number): number
-  /** A request left service after `serviceMs` in it. `among`: how many of its kind there were when it came, itself included. */
-  completed(nowMs: number, serviceMs: number, kind?: number, among?: number): void
+  inService?(kind: number): number
+  /** A request was answered after `serviceMs`. `inServiceThen`: how many of its kind were in service when it came, with it. */
+  completed(nowMs: number, serviceMs: number, kind?: number, inServiceThen?: number): void
   /**
-   * A request counts no more as in service though it is not over: its client went away, or it takes far longer than
-   * others of its kind (stragglers.ts). What it took says nothing. `serviceMs`: for how long it counted, where that is known.
+   * A request does not count as in service any more though it is not over: its client left, or it is a straggler
+   * (stragglers.ts). What it took teaches nothing. `serviceMs`: for how long it counted, where that is known.
    */
   dropped(nowMs: number, serviceMs?: number, kind?: number): void
-  /** The client of a request in service does not wait for it any more; it is still in service. */
+  /** The client of a request in service does not wait for it any more; the request is still in service. */
   gaveUp?(kind?: number): void
   /** From now on the limit, and nothing else, keeps a waiting request waiting. */
   limitReached(nowMs: number): void

@@ -1,53 +1,34 @@
-/**
- * The constants of the concurrency limiter (concurrency-limiter.ts and its parts). docs/admission.md has the curves that
- * chose them.
- */
+/** The constants of the concurrency limiter. docs/admission-curves.md has the curve that chose each. */
+import type { ContentionTuning } from './contention.ts'
 import type { LoopLoadTuning } from './loop-load.ts'
+import type { MeasurementTuning } from './measurement.ts'
+import type { RestTuning } from './rest.ts'
 import type { WaitingTuning } from './waiting-kinds.ts'
 
-export interface LimiterTuning extends LoopLoadTuning, WaitingTuning {
+export interface LimiterTuning extends LoopLoadTuning, MeasurementTuning, RestTuning, WaitingTuning, ContentionTuning {
   /** The limit before anything was learned. */
   readonly initial: number
   /** Never more in service than this: each holds memory. */
   readonly max: number
-  /**
-   * Where the loop is scarce the limit is no lower than this much work, ms (by Little's limiter that is how long service then
-   * takes): less gains a latency that nobody notices, and each turn of the loop costs something however little it serves.
-   */
-  readonly workMs: number
-  /** The same elsewhere: what is behind may do more the more there are, as a database that commits in groups. */
-  readonly workElsewhereMs: number
-  /** Answers a measurement needs, so that its noise is below the differences that are looked for. */
-  readonly samples: number
-  /** No measurement is longer, ms, unless a single service is. */
-  readonly maxWindowMs: number
-  /** X lower than this share of the reference: L is below the knee. */
-  readonly fell: number
-  /** How long a limit is trusted before half of it is tried again, ms. */
-  readonly lookEveryMs: number
-  /** A look that keeps everybody out for longer is given up, ms. */
-  readonly probeMs: number
-  /** After so long without binding, ms, a limit is forgotten. */
+  /** After so long without being reached, ms, a limit is forgotten. */
   readonly forgetMs: number
-  /** Nobody answered for so long, ms, and for twice the usual service: a halt. */
-  readonly haltMs: number
-  /** How long contention is not believed once it was found not to be, ms; twice as long each time in a row. */
-  readonly distrustMs: number
+  /** Nobody answered for so long, ms, and for twice the usual service: whatever is behind has come to a halt. */
+  readonly idleMs: number
 }
 
 export const LIMITER_TUNING: LimiterTuning = {
   initial: 16,
   max: 10_000,
+  forgetMs: 5000,
+  idleMs: 400,
+  // search.ts, rest.ts
   workMs: 50,
   workElsewhereMs: 100,
-  samples: 24,
-  maxWindowMs: 1000,
   fell: 0.85,
   lookEveryMs: 16_000,
-  probeMs: 1000,
-  forgetMs: 5000,
-  haltMs: 400,
-  distrustMs: 2000,
+  // measurement.ts
+  samples: 24,
+  maxWindowMs: 1000,
   // loop-load.ts
   loopBusy: 0.9,
   busyWindowMs: 20,

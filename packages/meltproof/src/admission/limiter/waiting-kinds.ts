@@ -72,7 +72,7 @@ export class WaitingKinds {
   }
 
   /** How many of a kind are in service. */
-  inside(kind: number): number {
+  inService(kind: number): number {
     return this.#kinds[kind]?.inside ?? 0
   }
 

@@ -16,7 +16,7 @@ export class Exchange implements Entry, Stay {
   line = 0
   /** See the gate. */
   startBy: number = Number.POSITIVE_INFINITY
-  among = 0
+  inServiceThen = 0
   /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
   /** What its handler works under, where requests have a deadline. */
