@@ -2,14 +2,15 @@
  * How the limiter that ships does on each set of simulated scenarios: those it was developed on, and those that nobody
  * tuned on. Virtual time; under a minute.
  *
- *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh] [--each]
- *                                    [--limiter Vegas,Gradient2]
+ *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh,thirty]
+ *                                    [--each] [--limiter Vegas,Gradient2]
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
  * - unseen: sim/unseen.ts, written by somebody who had not read the limiter, before it ran on them. One change (what a halt
  *   does) was made after the first look at its results.
  * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
+ * - thirty: sim/thirty.ts, written like fresh by yet another author, and committed before the limiter ran on them.
  *
  * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
  * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--limiter` runs
@@ -23,6 +24,7 @@ import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../packages/meltproof/sim/service.ts'
+import { THIRTY } from '../packages/meltproof/sim/thirty.ts'
 import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
@@ -34,6 +36,7 @@ const SETS = {
   'held-out': HELD_OUT,
   unseen: UNSEEN,
   fresh: FRESH,
+  thirty: THIRTY,
 }
 const FALSE_SHEDS = 0.002
 

@@ -11,9 +11,9 @@
 import http from 'node:http'
 import net from 'node:net'
 import { fixedLimit } from '../../packages/meltproof/dist/admission/limiter/limiter.js'
-import { RequestInterceptor } from '../../packages/meltproof/dist/server/doorkeeper.js'
+import { RequestInterceptor } from '../../packages/meltproof/dist/server/request-interceptor.js'
 import { checkProtectOptions } from '../../packages/meltproof/dist/server/protect-options.js'
-import { ShedAnswers } from '../../packages/meltproof/dist/server/shed-answer.js'
+import { ShedAnswers } from '../../packages/meltproof/dist/server/shed/shed-answer.js'
 
 const { answer } = checkProtectOptions({})
 const answers = new ShedAnswers(answer)

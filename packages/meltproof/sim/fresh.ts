@@ -11,72 +11,24 @@
  * Where nobody must be shed (`AMPLE`) a server without admission would answer everybody in time, or as soon as what the
  * handler waits for does.
  */
-import { type Core, cpuQuota, wholeCore } from './core.ts'
-import type { Random } from './random.ts'
-import { ample, between, coreDoes, overload, PARSE, SHED, sliced, steady } from './scenario-parts.ts'
+import { cpuQuota } from './core.ts'
+import {
+  ample,
+  anew,
+  between,
+  coldDone,
+  Connections,
+  coreServes,
+  kindsOf,
+  overload,
+  PARSE,
+  ROOM,
+  sliced,
+  steady,
+  uniform,
+} from './scenario-parts.ts'
 import { poolOf, type Scenario, waits } from './scenarios.ts'
-import type { Step, Workload } from './workload.ts'
-
-/** What a core answers per second of requests that burn `ms` in their handlers; see coreDoes. */
-const coreServes = (ms: number, rate: number, cpuMs?: number): number => coreDoes(ms + PARSE, rate, SHED, cpuMs)
-const uniform = (random: Random, from: number, to: number): number => from + (to - from) * random.next()
-
-/**
- * Connections to something besides the one pool of the simulator: first come, first served; each can start a query at
- * the time `usableFrom` says, at the soonest. Used from a `pool` step of a pool that has room for everybody (`ROOM`).
- */
-class Connections {
-  readonly #freeAt: Float64Array
-  readonly #usableFrom: (connection: number, atMs: number) => number
-
-  constructor(size: number, usableFrom: (connection: number, atMs: number) => number = (_, atMs) => atMs) {
-    this.#freeAt = new Float64Array(size)
-    this.#usableFrom = usableFrom
-  }
-
-  /** How long a query that takes `ms` is away when it comes at `nowMs`: its wait for a connection included. */
-  query(nowMs: number, ms: number): number {
-    let first = 0
-    let startsAt = Number.POSITIVE_INFINITY
-    for (const [connection, freeAt] of this.#freeAt.entries()) {
-      const at = this.#usableFrom(connection, Math.max(nowMs, freeAt))
-      if (at < startsAt) {
-        first = connection
-        startsAt = at
-      }
-    }
-    this.#freeAt[first] = startsAt + ms
-    return startsAt + ms - nowMs
-  }
-
-  reset(): void {
-    this.#freeAt.fill(0)
-  }
-}
-const ROOM = 1_000_000
-/** The core is made anew for every run, and these are with it. */
-const anew =
-  (...all: Connections[]): (() => Core) =>
-  () => {
-    for (const connections of all) connections.reset()
-    return wholeCore
-  }
-
-/** Kinds of requests at so many per second each. */
-interface At {
-  readonly perSecond: number
-  readonly steps: (random: Random, nowMs: number) => Step[]
-  readonly path?: () => string
-  readonly client?: (random: Random) => number
-}
-const kindsOf = (first: At, second: At): Pick<Workload, 'rate' | 'steps' | 'kinds'> => {
-  const sum = first.perSecond + second.perSecond
-  return {
-    rate: steady(sum),
-    steps: first.steps,
-    kinds: [first, second].map(({ perSecond, ...kind }) => ({ ...kind, share: perSecond / sum })),
-  }
-}
+import type { Step } from './workload.ts'
 
 /** From `from` to `to` seconds no query ends; then each that hangs does, after its usual time. */
 const hangs =
@@ -109,21 +61,6 @@ const deployed = (nowMs: number): number => (nowMs >= 15_000 && nowMs < 30_000 ?
 
 // 4 ms of CPU that take six times as long at first, a third of what is beyond after 400 requests; 223/s.
 const COLD = { times: 6, requests: 400, ms: 4, rate: 223 }
-/** How many a core has answered after so many ms, when it never rests. */
-const coldDone = (untilMs: number): number => {
-  const cpuMs = (n: number): number =>
-    (COLD.ms + PARSE - SHED) * n + COLD.ms * (COLD.times - 1) * COLD.requests * (1 - Math.exp(-n / COLD.requests))
-  const spent = untilMs * (1 - (COLD.rate * SHED) / 1000)
-  let least = 0
-  let most = spent
-  for (let i = 0; i < 60; i++) {
-    const middle = (least + most) / 2
-    if (cpuMs(middle) < spent) least = middle
-    else most = middle
-  }
-  return least
-}
-
 const OVERLOAD: readonly Scenario[] = [
   // A pool is scarce.
 
@@ -360,7 +297,7 @@ const OVERLOAD: readonly Scenario[] = [
       warmUp: { times: COLD.times, requests: COLD.requests },
     },
     seconds: 40,
-    ideal: s => coldDone((s + 1) * 1000) - coldDone(s * 1000),
+    ideal: s => coldDone(COLD, (s + 1) * 1000) - coldDone(COLD, s * 1000),
   }),
   // A pod starts at 0.9x of its pool, and the pool opens its connections one by one, every half second, from 2 to 20, 20 ms
   // a query. 50/s for each that is open. Sheds are allowed in the first nine seconds.

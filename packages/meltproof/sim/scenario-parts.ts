@@ -1,4 +1,6 @@
 /** What the sets of scenarios are made of that were written apart from `scenarios.ts`. */
+import { type Core, wholeCore } from './core.ts'
+import type { Random } from './random.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Step, Workload } from './workload.ts'
 
@@ -22,6 +24,90 @@ export const steady =
 /** Linear between the two times. */
 export const between = (nowMs: number, fromMs: number, toMs: number, from: number, to: number): number =>
   from + (to - from) * Math.min(1, Math.max(0, (nowMs - fromMs) / (toMs - fromMs)))
+
+/** What a core answers per second of requests that burn `ms` in their handlers; see coreDoes. */
+export const coreServes = (ms: number, rate: number, cpuMs?: number): number => coreDoes(ms + PARSE, rate, SHED, cpuMs)
+export const uniform = (random: Random, from: number, to: number): number => from + (to - from) * random.next()
+
+/**
+ * Connections to something besides the one pool of the simulator: first come, first served; each can start a query at
+ * the time `usableFrom` says, at the soonest. Used from a `pool` step of a pool that has room for everybody (`ROOM`).
+ */
+export class Connections {
+  readonly #freeAt: Float64Array
+  readonly #usableFrom: (connection: number, atMs: number) => number
+
+  constructor(size: number, usableFrom: (connection: number, atMs: number) => number = (_, atMs) => atMs) {
+    this.#freeAt = new Float64Array(size)
+    this.#usableFrom = usableFrom
+  }
+
+  /** How long a query that takes `ms` is away when it comes at `nowMs`: its wait for a connection included. */
+  query(nowMs: number, ms: number): number {
+    let first = 0
+    let startsAt = Number.POSITIVE_INFINITY
+    for (const [connection, freeAt] of this.#freeAt.entries()) {
+      const at = this.#usableFrom(connection, Math.max(nowMs, freeAt))
+      if (at < startsAt) {
+        first = connection
+        startsAt = at
+      }
+    }
+    this.#freeAt[first] = startsAt + ms
+    return startsAt + ms - nowMs
+  }
+
+  reset(): void {
+    this.#freeAt.fill(0)
+  }
+}
+export const ROOM = 1_000_000
+/** The core is made anew for every run, and these are with it. */
+export const anew =
+  (...all: { reset(): void }[]): (() => Core) =>
+  () => {
+    for (const each of all) each.reset()
+    return wholeCore
+  }
+
+/** Kinds of requests at so many per second each. */
+export interface At {
+  readonly perSecond: number
+  readonly steps: (random: Random, nowMs: number) => Step[]
+  readonly path?: () => string
+  readonly client?: (random: Random) => number
+}
+export const kindsOf = (...all: At[]): Pick<Workload, 'rate' | 'steps' | 'kinds'> => {
+  const sum = all.reduce((total, each) => total + each.perSecond, 0)
+  return {
+    rate: steady(sum),
+    steps: all[0]!.steps,
+    kinds: all.map(({ perSecond, ...kind }) => ({ ...kind, share: perSecond / sum })),
+  }
+}
+
+/** A process that has just started (Workload.warmUp), and what it burns once it is warm, ms. */
+export interface Cold {
+  readonly times: number
+  readonly requests: number
+  readonly ms: number
+  readonly rate: number
+}
+
+/** How many a cold core has answered after so many ms, when it never rests and `rate` come. */
+export const coldDone = (cold: Cold, untilMs: number): number => {
+  const cpuMs = (n: number): number =>
+    (cold.ms + PARSE - SHED) * n + cold.ms * (cold.times - 1) * cold.requests * (1 - Math.exp(-n / cold.requests))
+  const spent = untilMs * (1 - (cold.rate * SHED) / 1000)
+  let least = 0
+  let most = spent
+  for (let i = 0; i < 60; i++) {
+    const middle = (least + most) / 2
+    if (cpuMs(middle) < spent) least = middle
+    else most = middle
+  }
+  return least
+}
 
 interface Draft {
   readonly workload: Workload
