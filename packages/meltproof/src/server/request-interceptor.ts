@@ -18,7 +18,7 @@ import { GATE_TUNING, Gate, type GateTuning } from '../admission/gate.ts'
 import { KnownKinds } from '../admission/fairness/known-kinds.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
 import { PressureMeter } from '../admission/pressure.ts'
-import { STAY_KINDS } from '../admission/in-service/service-times.ts'
+import { KINDS_IN_SERVICE } from '../admission/in-service/service-times.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { requestsAreObserved, sheds } from '../channels.ts'
@@ -779,7 +779,7 @@ export class RequestInterceptor {
     const kind = this.#kinds.of(exchange.url)
     if (exchange.kind < 0) exchange.kind = kind
     const method = String(exchange.request.method ?? '')
-    return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
+    return ((this.#kinds.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
   #noteAnswered({ request, response, kind, url }: Exchange, nowMs: number): void {

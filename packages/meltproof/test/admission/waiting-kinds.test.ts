@@ -10,7 +10,7 @@ const HEALTH = 7
 /** Forty a second from 0 on, each answered after `serviceMs`. */
 function forty(kinds: WaitingKinds, serviceMs: number, untilMs: number, waitedMs = 0): void {
   for (let ms = 0; ms < untilMs; ms += 25) {
-    if (ms >= serviceMs) kinds.completed(ms, serviceMs, GATEWAY, true)
+    if (ms >= serviceMs) kinds.completed(ms, serviceMs, GATEWAY)
     kinds.admitted(ms, GATEWAY)
     kinds.grow(ms, ms - waitedMs, true)
   }
@@ -53,11 +53,11 @@ test('while others are answered a new kind may grow, however long somebody has w
   const kinds = new WaitingKinds(LIMITER_TUNING)
   for (let ms = 0; ms < 1000; ms += 10) {
     kinds.admitted(ms, HEALTH)
-    kinds.completed(ms, 5, HEALTH, true)
+    kinds.completed(ms, 5, HEALTH)
   }
   for (let ms = 1000; ms < 5000; ms += 25) {
     kinds.admitted(ms, HEALTH)
-    kinds.completed(ms + 5, 5, HEALTH, true)
+    kinds.completed(ms + 5, 5, HEALTH)
     kinds.admitted(ms, GATEWAY)
     kinds.grow(ms, 1000, true)
   }
@@ -67,7 +67,7 @@ test('while others are answered a new kind may grow, however long somebody has w
 test('answers that were held until the same moment tell nothing of a kind, also those that came last', () => {
   const kinds = new WaitingKinds(LIMITER_TUNING)
   for (let ms = 0; ms < 5000; ms += 25) kinds.admitted(ms, GATEWAY)
-  for (let ms = 0; ms < 5000; ms += 25) kinds.completed(5000, 5000 - ms, GATEWAY, true)
+  for (let ms = 0; ms < 5000; ms += 25) kinds.completed(5000, 5000 - ms, GATEWAY)
   // It is still new.
   for (let ms = 5000; ms < 10_000; ms += 25) {
     kinds.admitted(ms, GATEWAY)

@@ -16,7 +16,7 @@
  * less long where nothing is heard of one. What hangs for longer than it is doubted, and tells nothing, is not counted any
  * more. After five minutes every permit is back.
  */
-import { type Stay, STAY_KINDS, type Stays } from './service-times.ts'
+import { type Stay, KINDS_IN_SERVICE, type Stays } from './service-times.ts'
 
 /** So many times as long as its like is long. */
 const TIMES = 2
@@ -44,7 +44,7 @@ export class Abandoned<S extends Stay> {
   /** Those presumed over, in that order, while they are doubted. */
   readonly #doubted = new Map<S, Work>()
   /** By kind. */
-  readonly #doubtMs = new Float64Array(STAY_KINDS).fill(FIRST_DOUBT_MS)
+  readonly #doubtMs = new Float64Array(KINDS_IN_SERVICE).fill(FIRST_DOUBT_MS)
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 

@@ -3,14 +3,14 @@
  * takes at the moment. From that follows whether a request has been overtaken, and how much time it needs. Pure.
  */
 /** Kinds told apart; who hashes to the same one shares its fate. */
-export const STAY_KINDS = 256
+export const KINDS_IN_SERVICE = 256
 
 /** What is noted of a request in service; of no meaning to anybody else. */
 export interface Stay {
   startedAt: number
   /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Stays.again}). */
   staysSince: number
-  /** A whole number below {@link STAY_KINDS}. */
+  /** A whole number below {@link KINDS_IN_SERVICE}. */
   kindNoted: number
   /** How many of its kind had been answered when it came. */
   answeredThen: number
@@ -26,11 +26,11 @@ const DEVIATIONS = 2
 
 export class Stays<S extends Stay> {
   /** By kind: answered so far, and in service. */
-  readonly #answered = new Float64Array(STAY_KINDS)
-  readonly #inside = new Int32Array(STAY_KINDS)
+  readonly #answered = new Float64Array(KINDS_IN_SERVICE)
+  readonly #inside = new Int32Array(KINDS_IN_SERVICE)
   /** By kind: mean service time and its mean deviation, ms; 0 before the first. */
-  readonly #meanMs = new Float64Array(STAY_KINDS)
-  readonly #deviationMs = new Float64Array(STAY_KINDS)
+  readonly #meanMs = new Float64Array(KINDS_IN_SERVICE)
+  readonly #deviationMs = new Float64Array(KINDS_IN_SERVICE)
 
   /** A request starts. */
   started(stay: S, kind: number): void {

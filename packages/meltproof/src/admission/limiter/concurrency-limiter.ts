@@ -107,7 +107,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#answeredAt = nowMs
     this.#loop.judge(nowMs)
     const counts = this.#kinds.counts(kind)
-    this.#kinds.completed(nowMs, serviceMs, kind, !this.#loop.busy)
+    this.#kinds.completed(nowMs, serviceMs, kind)
     if (!this.#loop.busy && this.#phase === 'open') {
       const share = this.#kinds.contended(nowMs, kind, inServiceThen, serviceMs)
       // A few that wait for each other are no reason for a limit, which a burst would meet.
@@ -132,9 +132,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
   }
 
-  gaveUp(kind = 0): void {
+  gaveUp(): void {
     this.#someGaveUp = true
-    this.#kinds.gaveUp(kind)
   }
 
   limitReached(nowMs: number): void {

@@ -6,8 +6,8 @@
  * from the first on, and quick when they do not. Once quick it counts for good: if nobody of it is answered any more, it
  * has come to a halt, and more of it would help nobody.
  */
+import { KINDS_IN_SERVICE } from '../in-service/service-times.ts'
 import { Contention, type ContentionTuning } from './contention.ts'
-import { STAY_KINDS } from '../in-service/service-times.ts'
 
 export interface WaitingTuning extends ContentionTuning {
   /** An answer that takes longer is slow, ms: nobody who hopes for less can be helped by a limit. */
@@ -20,19 +20,24 @@ export interface WaitingTuning extends ContentionTuning {
   readonly blindMs: number
 }
 
-type State = 'new' | 'slow' | 'quick'
+/** Fewer answers than one for so many in service are hardly any. */
+const SOME = 8
+/** Where the loop is busy a new kind is given so many times the promise. */
+const SLOWER = 4
+/** So many answers tell what a kind is. */
+const ENOUGH = 8
+/** Requests that leave within this share of the time in which they came had been held. */
+const HELD = 0.5
 
 interface Kind {
-  state: State
-  inside: number
+  state: 'new' | 'slow' | 'quick'
+  inService: number
   /** When they started, added up. */
   startsMs: number
   /** New, and hardly any of it have been answered. */
   unanswered: boolean
   /** Answers within the promise. */
   quick: number
-  /** Share of the last answers that were quick. */
-  quickShare: number
   /** Of the first slow answers: how many, when the first of them left, and when the first and the last had come. */
   slow: number
   leftAt: number
@@ -45,17 +50,16 @@ interface Kind {
 
 export class WaitingKinds {
   readonly #tuning: WaitingTuning
-  readonly #kinds: (Kind | undefined)[] = new Array(STAY_KINDS)
-  #slowInside = 0
-  #newInside = 0
-  /** So many of new kinds are not counted. */
+  readonly #kinds: (Kind | undefined)[] = new Array(KINDS_IN_SERVICE)
+  #slowInService = 0
+  /** Of new kinds of which hardly any have been answered. */
+  #newInService = 0
+  /** So many of these are not counted. */
   #allowed = 0
   #allowedAt = 0
   #newSince = 0
   /** When somebody of another kind was last answered. */
   #othersAnsweredAt = Number.NEGATIVE_INFINITY
-  /** Clients that left new kinds before anybody was answered. */
-  #newGaveUp = 0
 
   constructor(tuning: WaitingTuning) {
     this.#tuning = tuning
@@ -63,7 +67,7 @@ export class WaitingKinds {
 
   /** How many in service are not counted. */
   get uncounted(): number {
-    return this.#slowInside + Math.min(this.#newInside, Math.floor(this.#allowed))
+    return this.#slowInService + Math.min(this.#newInService, Math.floor(this.#allowed))
   }
 
   /** Whether requests of this kind count. */
@@ -73,82 +77,72 @@ export class WaitingKinds {
 
   /** How many of a kind are in service. */
   inService(kind: number): number {
-    return this.#kinds[kind]?.inside ?? 0
+    return this.#kinds[kind]?.inService ?? 0
   }
 
   admitted(nowMs: number, kind: number): void {
     const known = this.#kindOf(kind)
-    known.inside++
+    known.inService++
     known.startsMs += nowMs
-    if (known.state === 'slow') {
-      this.#slowInside++
-    } else if (known.state === 'new') {
-      if (known.unanswered) this.#newInside++
-      this.#noteUnanswered(known, nowMs)
-    }
+    if (known.state === 'slow') this.#slowInService++
+    if (known.state !== 'new') return
+    if (known.unanswered) this.#newInService++
+    this.#noteUnanswered(known, nowMs)
   }
 
   #kindOf(kind: number): Kind {
-    let known = this.#kinds[kind]
-    if (known === undefined) {
-      known = {
-        state: 'new',
-        inside: 0,
-        startsMs: 0,
-        unanswered: false,
-        quick: 0,
-        quickShare: 0,
-        slow: 0,
-        leftAt: 0,
-        firstCame: 0,
-        lastCame: 0,
-        judgedFrom: 0,
-        contention: new Contention(this.#tuning),
-      }
-      this.#kinds[kind] = known
+    this.#kinds[kind] ??= {
+      state: 'new',
+      inService: 0,
+      startsMs: 0,
+      unanswered: false,
+      quick: 0,
+      slow: 0,
+      leftAt: 0,
+      firstCame: 0,
+      lastCame: 0,
+      judgedFrom: 0,
+      contention: new Contention(this.#tuning),
     }
-    return known
+    return this.#kinds[kind]
   }
 
   #noteUnanswered(known: Kind, nowMs: number): void {
-    const unanswered = known.state === 'new' && SOME * known.quick < known.inside
+    const unanswered = SOME * known.quick < known.inService
     if (unanswered === known.unanswered) return
     known.unanswered = unanswered
-    if (unanswered && this.#newInside === 0) this.#allow(nowMs, 0)
-    this.#newInside += unanswered ? known.inside : -known.inside
+    if (unanswered && this.#newInService === 0) this.#allowNone(nowMs)
+    this.#newInService += unanswered ? known.inService : -known.inService
   }
 
-  /** Somebody was answered who found so many of his kind there. */
-  completed(nowMs: number, serviceMs: number, kind: number, loopRests: boolean): void {
+  completed(nowMs: number, serviceMs: number, kind: number): void {
     const known = this.#kinds[kind]
     if (known === undefined) return
-    this.left(kind, nowMs - serviceMs)
+    const startedAt = nowMs - serviceMs
+    this.left(kind, startedAt)
     if (!known.unanswered) this.#othersAnsweredAt = nowMs
-    const isQuick = serviceMs < this.#tuning.promiseMs
-    if (known.state === 'quick') return
-    known.quickShare += ((isQuick ? 1 : 0) - known.quickShare) * WEIGHT
-    if (known.state === 'slow') {
-      if (known.quickShare > MOSTLY) this.#become(known, 'quick')
-    } else if (nowMs - serviceMs < known.judgedFrom) return
-    else if (isQuick) {
-      known.quick++
-      this.#noteUnanswered(known, nowMs)
-      if (known.quick >= ENOUGH && !known.unanswered) this.#become(known, 'quick')
-    } else if (loopRests || serviceMs > SLOWER * this.#tuning.promiseMs) this.#judge(known, nowMs, nowMs - serviceMs)
+    if (known.state !== 'new' || startedAt < known.judgedFrom) return
+    if (serviceMs >= this.#tuning.promiseMs) {
+      this.#slowAnswer(known, nowMs, startedAt)
+      return
+    }
+    known.quick++
+    this.#noteUnanswered(known, nowMs)
+    if (known.quick >= ENOUGH && !known.unanswered) this.#become(known, 'quick')
   }
 
   /**
    * From how many on those of this kind wait for each other, as a share of how many there are; undefined when nothing
    * says that they do.
    */
-  contended(nowMs: number, kind: number, among: number, serviceMs: number): number | undefined {
+  contended(nowMs: number, kind: number, inServiceThen: number, serviceMs: number): number | undefined {
     const known = this.#kinds[kind]
     if (known === undefined) return undefined
-    const agesMs = known.state === 'slow' ? undefined : known.inside * nowMs - known.startsMs
-    const knee = known.contention.completed(among, serviceMs, agesMs)
+    const agesMs = known.state === 'slow' ? undefined : known.inService * nowMs - known.startsMs
+    const knee = known.contention.completed(inServiceThen, serviceMs, agesMs)
     if (knee === undefined) return undefined
     if (known.state === 'slow') this.#become(known, 'quick')
-    return known.inside === 0 ? 1 : Math.min(1, knee / known.inside)
+    return known.inService === 0 ? 1 : Math.min(1, knee / known.inService)
   }
 
   /** Something has changed. */
@@ -156,19 +150,14 @@ export class WaitingKinds {
     for (const known of this.#kinds) known?.contention.clear()
   }
 
-  /** Somebody left. `startedMs`: where it is not known, one of usual age. */
-  left(kind: number, startedMs?: number): void {
+  /** Somebody left. `startedAt`: where it is not known, one of usual age. */
+  left(kind: number, startedAt?: number): void {
     const known = this.#kinds[kind]
-    if (known === undefined || known.inside === 0) return
-    known.startsMs -= startedMs ?? known.startsMs / known.inside
-    if (--known.inside === 0) known.startsMs = 0
-    if (known.state === 'slow') this.#slowInside--
-    else if (known.unanswered) this.#newInside--
-  }
-
-  /** A client left one of this kind that is still in service. */
-  gaveUp(kind: number): void {
-    if (this.#kinds[kind]?.unanswered) this.#newGaveUp++
+    if (known === undefined || known.inService === 0) return
+    known.startsMs -= startedAt ?? known.startsMs / known.inService
+    if (--known.inService === 0) known.startsMs = 0
+    if (known.state === 'slow') this.#slowInService--
+    else if (known.unanswered) this.#newInService--
   }
 
   /**
@@ -177,63 +166,43 @@ export class WaitingKinds {
    */
   grow(nowMs: number, boundSinceMs: number, loopRests: boolean): boolean {
     const { promiseMs, patienceMs, blindPerMs, blindMs } = this.#tuning
-    if (this.#newInside === 0 || nowMs - this.#newSince < (loopRests ? patienceMs : SLOWER * promiseMs)) return false
-    // Where clients leave before anybody is answered more of it helps nobody.
-    const wanted = SOME * this.#newGaveUp < this.#newInside
+    if (this.#newInService === 0) return false
+    if (nowMs - this.#newSince < (loopRests ? patienceMs : SLOWER * promiseMs)) return false
     const waitedMs = nowMs - Math.max(boundSinceMs, this.#othersAnsweredAt)
-    const grows = wanted && waitedMs < blindMs && this.#allowed <= this.#newInside
+    const grows = waitedMs < blindMs
     if (grows) this.#allowed += (nowMs - this.#allowedAt) * blindPerMs
     this.#allowedAt = nowMs
     return grows
   }
 
-  #allow(nowMs: number, allowed: number): void {
-    this.#allowed = allowed
+  #allowNone(nowMs: number): void {
+    this.#allowed = 0
     this.#allowedAt = nowMs
     this.#newSince = nowMs
-    this.#newGaveUp = 0
   }
 
-  /**
-   * Whether the first slow answers of a kind are slow by themselves or had been held by something that has ended: then
-   * they leave in less time than they came in.
-   */
-  #judge(known: Kind, nowMs: number, startedMs: number): void {
+  /** Slow by itself, or held by something that has ended: then the first slow ones leave in less time than they came in. */
+  #slowAnswer(known: Kind, nowMs: number, startedAt: number): void {
     if (known.slow++ === 0) {
       known.leftAt = nowMs
-      known.firstCame = startedMs
-      known.lastCame = startedMs
+      known.firstCame = startedAt
+      known.lastCame = startedAt
     }
-    known.firstCame = Math.min(known.firstCame, startedMs)
-    known.lastCame = Math.max(known.lastCame, startedMs)
+    known.firstCame = Math.min(known.firstCame, startedAt)
+    known.lastCame = Math.max(known.lastCame, startedAt)
     if (known.slow < ENOUGH) return
     known.slow = 0
     if (nowMs - known.leftAt < HELD * (known.lastCame - known.firstCame)) {
       known.judgedFrom = nowMs
-      this.#allow(nowMs, 0)
-    } else if (!known.unanswered) this.#become(known, 'quick')
-    else this.#become(known, 'slow')
+      this.#allowNone(nowMs)
+    } else this.#become(known, 'slow')
   }
 
-  #become(known: Kind, state: State): void {
-    if (known.unanswered) this.#newInside -= known.inside
-    else if (known.state === 'slow') this.#slowInside -= known.inside
+  #become(known: Kind, state: 'slow' | 'quick'): void {
+    if (known.unanswered) this.#newInService -= known.inService
+    else if (known.state === 'slow') this.#slowInService -= known.inService
     known.state = state
     known.unanswered = false
-    known.quickShare = 0
-    if (state === 'slow') this.#slowInside += known.inside
+    if (state === 'slow') this.#slowInService += known.inService
   }
 }
-
-/** Fewer answers than one for so many in service are hardly any. */
-const SOME = 8
-/** What takes so many times the promise is slow even where it had to wait for the loop. */
-const SLOWER = 4
-/** So many answers tell what a kind is. */
-const ENOUGH = 8
-/** Whoever leaves within this share of the time in which they came has been held. */
-const HELD = 0.5
-/** Weight of one more answer. */
-const WEIGHT = 0.05
-/** A slow kind becomes quick when more than this share of its answers are. */
-const MOSTLY = 0.9

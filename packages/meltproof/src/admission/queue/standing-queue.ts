@@ -108,9 +108,9 @@ export class StandingQueue<E extends Waiting> {
 
   // Departures while anybody waits: the usual time between two, and the count under way. 0: not known yet.
   #departureGapMs = 0
-  #lastDepartureAt = 0
   #countingSince = 0
   #departures = 0
+  #lastDepartureAt = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
