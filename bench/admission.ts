@@ -17,6 +17,9 @@ import type { Outcome } from './lib/admission-outcomes.ts'
 import { conditions } from './lib/conditions.ts'
 import type { Edit } from './lib/edited-source.ts'
 
+/** A scenario sheds falsely above this share. */
+const FALSE_SHEDS = 0.002
+
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2' },
   only: { type: 'string' },
@@ -62,9 +65,6 @@ function outcomesWith(edits: readonly Edit[]): readonly Outcome[] {
   )
   return JSON.parse(text) as Outcome[]
 }
-
-/** A scenario sheds falsely above this share. */
-const FALSE_SHEDS = 0.002
 
 function summed(outcomes: readonly Outcome[]): Variant['sets'] {
   const sets = [...new Set(outcomes.map(({ set }) => set))]

@@ -15,6 +15,7 @@ const LIMITER = 'limiter/concurrency-limiter.ts'
 const WAITING = 'limiter/waiting-kinds.ts'
 const CONTENTION = 'limiter/contention.ts'
 const QUEUE = 'queue/standing-queue.ts'
+const PACE = 'queue/departure-pace.ts'
 
 const rule = (name: string, what: string, ...edits: (readonly [file: string, find: string, put: string])[]): Rule => ({
   name,
@@ -121,8 +122,13 @@ export const RULES: readonly Rule[] = [
     'true',
   ]),
   rule('stalls', 'long gaps between departures are stalls', [
-    QUEUE,
+    PACE,
     'nowMs - this.#lastStallAt > stallEveryMs',
+    'nowMs < 0',
+  ]),
+  rule('hopeless', 'hopeless growth is seen at once', [
+    QUEUE,
+    'this.#backlogMs > 2 * this.#tuning.maxWaitMs',
     'nowMs < 0',
   ]),
   rule('kept-longer', 'the last few in a standing queue are kept longer', [
@@ -196,6 +202,12 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
       intervalsToStandAgain: [1, 4],
+    },
+  ],
+  [
+    PACE,
+    PACE,
+    {
       PACE_KEPT_MS: [200, 5000],
       DEPARTURES_COUNTED: [4, 16],
       STALL_GAPS: [8, 50],

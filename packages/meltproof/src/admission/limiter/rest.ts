@@ -8,10 +8,11 @@ export interface RestTuning extends SearchTuning {
 
 /** Weight of one more measurement in the mean rate. */
 const RATE_WEIGHT = 0.2
-/** After so many measurements the limit is raised when it is below the floor by more than this factor. */
+/** After so many measurements the limit may be raised; */
 const SURE = 5
+/** when the floor is above it by more than this factor; */
 const RAISED = 1.25
-/** By this where the loop is scarce: there the rate is also a matter of how many cheap requests are served. */
+/** by this where the loop is scarce: there the rate is also a matter of how many cheap requests are served. */
 const RAISED_BY_LOOP = 2
 
 export class Rest {

@@ -1,24 +1,23 @@
 /**
  * Who waits, who is next, and who is shed. A queue that drains is a burst: first come, first served, nobody shed. A queue
- * that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's
- * distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
+ * that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's distinction
+ * (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
  *
- * Where requests have levels (criticality.ts), the best class goes first, and while the queue stands only levels above
- * a line are let in (cutoff.ts). Without levels neither costs anything; then clients that ask for little go first
- * (client-shares.ts), where they are told apart, and among them kinds of requests that do (fair-shares.ts), so that a flood
- * does not take them down.
+ * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); else those within their fair
+ * shares before the others (fairness/), clients before kinds.
  */
-import { ClassQueue } from './class-queue.ts'
 import { ClientShares } from '../fairness/client-shares.ts'
-import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
-import { Cutoff } from './cutoff.ts'
 import { FairShares } from '../fairness/fair-shares.ts'
 import { KINDS } from '../fairness/known-kinds.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import type { Waiting } from './wait-queue.ts'
 import type { ShedReason } from '../shed-reason.ts'
+import { ClassQueue } from './class-queue.ts'
+import { CRITICALITIES, classOf, LEVELS, levelOf } from './criticality.ts'
+import { Cutoff } from './cutoff.ts'
+import { DeparturePace } from './departure-pace.ts'
+import type { Waiting } from './wait-queue.ts'
 
-/** Milliseconds unless the name says otherwise. Nobody should need to change these; docs/admission.md has the curves. */
+/** Milliseconds unless the name says otherwise. docs/admission-curves.md has the curves. */
 export interface StandingTuning {
   /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
   readonly intervalMs: number
@@ -28,7 +27,7 @@ export interface StandingTuning {
   readonly drains: number
   /** The same once a queue has stood within {@link rememberMs}, ms of waiting. */
   readonly targetMs: number
-  /** See above. */
+  /** For so long after a queue has stood, it is not given another chance to drain. */
   readonly rememberMs: number
   /** Nobody waits longer than this, standing or not: most of the usual SLO of one second. */
   readonly maxWaitMs: number
@@ -36,7 +35,7 @@ export interface StandingTuning {
   readonly staleMs: number
   /** How many departures' worth of time a request may wait in a standing queue, so that slow services stay busy. */
   readonly staleDepartures: number
-  /** The last few in a standing queue may be so many times as old as the others. */
+  /** The last few in a standing queue may be so many times as old: they take the permits that come free next. */
   readonly keptLonger: number
   /**
    * In a standing queue a request is kept only when this share of the time between two departures has passed since the
@@ -69,7 +68,7 @@ export const STANDING_TUNING: StandingTuning = {
 
 /** What the queue asks and does outside. An entry is shed, taken or removed once. */
 export interface QueueHooks<E extends Waiting> {
-  /** Answers somebody who waited, and was just taken out, that he is shed. */
+  /** Answers a request that waited, and was just taken out, that it is shed. */
   readonly shed: (entry: E, reason: ShedReason) => void
   /** The level of a request (criticality.ts); absent when all are alike. */
   readonly level?: ((entry: E) => number) | undefined
@@ -81,24 +80,20 @@ export interface QueueHooks<E extends Waiting> {
 
 export class StandingQueue<E extends Waiting> {
   readonly #limiter: Limiter
-  readonly #shed: (entry: E, reason: ShedReason) => void
-  readonly #level: ((entry: E) => number) | undefined
+  readonly #hooks: QueueHooks<E>
   readonly #tuning: StandingTuning
   readonly #queue: ClassQueue<E>
+  readonly #pace: DeparturePace
   /** Undefined when all are alike. */
   readonly #cutoff: Cutoff | undefined
   /** Undefined when there are levels, or no kinds. */
   readonly #shares: FairShares | undefined
-  readonly #kind: (entry: E) => number
   /** Undefined when there are levels, or clients are not told apart. */
   readonly #clients: ClientShares | undefined
-  readonly #client: (entry: E) => number
-  /** Who is in one of the first so many can be served, and waiting is chance. */
+  /** Requests in one of the first so many lines can be served, and waiting is chance. */
   readonly #wantedLines: number
-  /** When somebody of this class or a better one was last kept. */
+  /** When somebody of this line or a better one was last kept. */
   readonly #lastKeptAt: number[]
-
-  // The observation interval, after CoDel's.
   #intervalEndsAt = 0
   /** At the end of the last intervals, as long as it is more than may drain, ms. */
   readonly #backlogs: number[] = []
@@ -106,28 +101,20 @@ export class StandingQueue<E extends Waiting> {
   #standing = false
   #emptySince = 0
 
-  // Departures while anybody waits: the usual time between two, and the count under way. 0: not known yet.
-  #departureGapMs = 0
-  #countingSince = 0
-  #departures = 0
-  #lastDepartureAt = 0
-  #lastStallAt = Number.NEGATIVE_INFINITY
-
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
     this.#limiter = limiter
-    this.#shed = hooks.shed
-    this.#level = hooks.level
+    this.#hooks = hooks
     this.#tuning = tuning
-    this.#shares = hooks.level === undefined && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
-    this.#kind = hooks.kind ?? (() => 0)
-    this.#clients = hooks.level === undefined && hooks.client !== undefined ? new ClientShares() : undefined
-    this.#client = hooks.client ?? (() => 0)
+    this.#pace = new DeparturePace(tuning.intervalMs)
+    const alike = hooks.level === undefined
+    this.#shares = alike && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
+    this.#clients = alike && hooks.client !== undefined ? new ClientShares() : undefined
+    this.#cutoff = alike ? undefined : new Cutoff()
     const lines = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
-    const classes = hooks.level !== undefined ? CRITICALITIES.length : lines
-    this.#wantedLines = this.#clients === undefined && this.#shares === undefined ? 0 : lines / 2
+    this.#wantedLines = lines === 1 ? 0 : lines / 2
+    const classes = alike ? lines : CRITICALITIES.length
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
-    this.#cutoff = hooks.level === undefined ? undefined : new Cutoff()
   }
 
   /** How many wait. */
@@ -142,21 +129,15 @@ export class StandingQueue<E extends Waiting> {
 
   /** How long one that came now would wait, as far as is known, ms: in a standing queue the newest is next. */
   get expectedWaitMs(): number {
-    return this.#standing ? 0 : this.#backlogMs()
+    return this.#standing ? 0 : this.#backlogMs
   }
 
   /** A request that can not start came: it waits from now on, or is told a reason at once. */
   push(entry: E, nowMs: number): 'wait' | ShedReason {
-    const which = this.#lineFor(entry, nowMs)
-    entry.line = which
-    if (this.#cutoff !== undefined && this.#queue.size > 0) {
-      const above = this.#cutoff.arrived(entry.level!)
-      if (this.#standing && !above) {
-        this.#expire(nowMs)
-        return 'standing'
-      }
-    }
-    if (!this.#wanted(entry) && this.#enoughWait(which, nowMs)) {
+    const line = this.#lineFor(entry, nowMs)
+    entry.line = line
+    const above = this.#cutoff === undefined || this.#queue.size === 0 || this.#cutoff.arrived(entry.level!)
+    if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(line, nowMs))) {
       this.#expire(nowMs)
       return 'standing'
     }
@@ -164,15 +145,14 @@ export class StandingQueue<E extends Waiting> {
     else if (this.#queue.size >= this.#tuning.maxQueued) {
       // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
       const worst = this.#queue.worstClass()
-      if (which > worst || (which === worst && !this.#standing)) return 'full'
-      this.#shed(this.#queue.takeOldestOf(worst)!, 'full')
+      if (line > worst || (line === worst && !this.#standing)) return 'full'
+      this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
-    for (let i = which; i < this.#lastKeptAt.length; i++) this.#lastKeptAt[i] = nowMs
-    this.#queue.push(entry, which)
-    // Recognise hopeless growth at once, without waiting for an interval to pass.
-    if (!this.#standing && !this.#limiter.searching && this.#backlogMs() > 2 * this.#tuning.maxWaitMs)
-      this.#standing = true
+    this.#lastKeptAt.fill(nowMs, line)
+    this.#queue.push(entry, line)
+    // Hopeless growth is seen at once, without waiting for an interval to pass.
+    if (!this.#limiter.searching && this.#backlogMs > 2 * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -182,7 +162,7 @@ export class StandingQueue<E extends Waiting> {
    * that is not known without it.
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
-    if (this.#level !== undefined) return undefined
+    if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
     if (this.#clients !== undefined && client === undefined) return undefined
     const line = this.#lineOf(kind!, client!, nowMs)
@@ -193,7 +173,8 @@ export class StandingQueue<E extends Waiting> {
 
   /** Somebody of this kind and client was told what {@link refuses} said. */
   refused(nowMs: number, kind: number, client = 0): void {
-    this.#arrived(nowMs, kind, client)
+    this.#shares?.arrived(kind, nowMs, this.#limiter.limit)
+    this.#clients?.arrived(client, nowMs, this.#limiter.limit)
   }
 
   /** Takes out who starts next; undefined when nobody waits. */
@@ -205,37 +186,19 @@ export class StandingQueue<E extends Waiting> {
 
   /** Takes out one whose client went away. False when it did not wait any more. */
   remove(entry: E, nowMs: number): boolean {
-    if (entry.left || !this.#queue.remove(entry, this.#classOf(entry))) return false
+    if (entry.left || !this.#queue.remove(entry, entry.line!)) return false
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return true
   }
 
-  /**
-   * A request left service while somebody waits; with who it was and its time in service if it was answered. From enough
-   * departures comes the time between two.
-   */
+  /** A request left service while somebody waits; with who it was and its time in service if it was answered. */
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
     if (entry !== undefined) {
-      this.#shares?.served(this.#kind(entry), serviceMs)
-      this.#clients?.served(this.#client(entry), serviceMs)
+      this.#shares?.served(this.#hooks.kind!(entry), serviceMs)
+      this.#clients?.served(this.#hooks.client!(entry), serviceMs)
     }
-    const gapMs = nowMs - this.#lastDepartureAt
-    this.#lastDepartureAt = nowMs
-    // One long gap is a stall of the loop and says nothing of the pace. Several are the pace: of a pool that became
-    // slow, or of heavy requests that leave one by one among volleys of cheap ones.
-    const stallEveryMs = this.#departureGapMs > 0 ? STALL_EVERY_MS : FIRST_STALL_EVERY_MS
-    if (gapMs > STALL_GAPS * this.#departureGapMs && nowMs - this.#lastStallAt > stallEveryMs) {
-      this.#lastStallAt = nowMs
-      this.#countDeparturesFrom(nowMs)
-      return
-    }
-    this.#departures++
-    const elapsed = nowMs - this.#countingSince
-    if (this.#departures < DEPARTURES_COUNTED || elapsed < this.#tuning.intervalMs) return
-    const gap = elapsed / this.#departures
-    this.#departureGapMs = this.#departureGapMs === 0 ? gap : (this.#departureGapMs + gap) / 2
-    this.#countDeparturesFrom(nowMs)
+    this.#pace.departed(nowMs)
   }
 
   /** Time passed: sheds those who have waited too long. */
@@ -251,26 +214,20 @@ export class StandingQueue<E extends Waiting> {
     return Math.max(1, Math.min(this.#longestWait(oldest) - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
   }
 
-  #arrived(nowMs: number, kind: number, client: number): void {
-    this.#shares?.arrived(kind, nowMs, this.#limiter.limit)
-    this.#clients?.arrived(client, nowMs, this.#limiter.limit)
-  }
-
-  #levelOf(entry: E): number {
-    const level = this.#level!(entry)
-    // A level that is none is a default one: the queue has nobody to complain to.
-    entry.level = level >= 0 && level < LEVELS ? Math.floor(level) : levelOf()
-    return entry.level
-  }
-
   #lineFor(entry: E, nowMs: number): number {
-    if (this.#level !== undefined) return classOf(this.#levelOf(entry))
-    const kind = this.#shares === undefined ? 0 : this.#kind(entry)
-    const client = this.#clients === undefined ? 0 : this.#client(entry)
-    this.#arrived(nowMs, kind, client)
-    const line = this.#lineOf(kind, client, nowMs)
-    if (line === 0) this.#shares?.comesFirst(kind)
-    if (line < this.#wantedLines) this.#clients?.comesFirst(client)
+    const { level, kind, client } = this.#hooks
+    if (level !== undefined) {
+      const given = level(entry)
+      // A level that is none is a default one: the queue has nobody to complain to.
+      entry.level = given >= 0 && given < LEVELS ? Math.floor(given) : levelOf()
+      return classOf(entry.level)
+    }
+    const kindOf = this.#shares === undefined ? 0 : kind!(entry)
+    const clientOf = this.#clients === undefined ? 0 : client!(entry)
+    this.refused(nowMs, kindOf, clientOf)
+    const line = this.#lineOf(kindOf, clientOf, nowMs)
+    if (line === 0) this.#shares?.comesFirst(kindOf)
+    if (line < this.#wantedLines) this.#clients?.comesFirst(clientOf)
     return line
   }
 
@@ -281,25 +238,21 @@ export class StandingQueue<E extends Waiting> {
     return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
-  /** Above the line, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */
+  /** Above the cutoff, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */
   #wanted(entry: E): boolean {
     if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
-  #classOf(entry: E): number {
-    return entry.line ?? 0
-  }
-
   /**
    * Newest first is only worth the newest there is once per permit: where far more arrive than leave, most can be told
-   * on arrival, without the cost of waiting, and who is served is hardly older for it.
+   * on arrival, without the cost of waiting.
    */
-  #enoughWait(which: number, nowMs: number): boolean {
+  #enoughWait(line: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(which) > this.#limiter.limit &&
-      nowMs - this.#lastKeptAt[which]! < this.#departureGapMs * this.#tuning.freshGaps
+      this.#queue.sizeThrough(line) > this.#limiter.limit &&
+      nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
 
@@ -312,21 +265,13 @@ export class StandingQueue<E extends Waiting> {
       this.#shares?.open(nowMs)
       this.#clients?.open(nowMs)
     }
-    // The pace of another time says nothing of this one.
-    if (nowMs - this.#emptySince > PACE_KEPT_MS) this.#departureGapMs = 0
+    this.#pace.begin(nowMs, nowMs - this.#emptySince)
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
-    this.#lastDepartureAt = nowMs
-    this.#countDeparturesFrom(nowMs)
-  }
-
-  #countDeparturesFrom(nowMs: number): void {
-    this.#countingSince = nowMs
-    this.#departures = 0
   }
 
   /** How long a request that arrives now would wait if everybody before it is served first, ms. */
-  #backlogMs(): number {
-    return this.#queue.size * this.#departureGapMs
+  get #backlogMs(): number {
+    return this.#queue.size * this.#pace.gapMs
   }
 
   /**
@@ -336,29 +281,26 @@ export class StandingQueue<E extends Waiting> {
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
-    const { promiseMs, drains, targetMs, rememberMs, intervalMs, intervalsToStand, intervalsToStandAgain, maxWaitMs } =
-      this.#tuning
-    const backlog = this.#backlogMs()
-    // What was overloaded a moment ago is not given another chance to drain.
+    const tuning = this.#tuning
+    const backlog = this.#backlogMs
     if (this.#standing) this.#stoodAt = nowMs
-    const stood = nowMs - this.#stoodAt < rememberMs
-    const tolerated = stood ? targetMs : promiseMs * drains
+    const stood = nowMs - this.#stoodAt < tuning.rememberMs
+    const tolerated = stood ? tuning.targetMs : tuning.promiseMs * tuning.drains
     if (this.#limiter.searching || backlog <= tolerated) this.#backlogs.length = 0
     else {
-      const intervals = stood ? intervalsToStandAgain : intervalsToStand
+      const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
-      if (backlog > maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
+      if (backlog > tuning.maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
     }
-    this.#intervalEndsAt = nowMs + intervalMs
+    this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
 
   /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
   #longestWait(entry: E): number {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
-    const stale = Math.max(staleMs, staleDepartures * this.#departureGapMs)
-    // The newest few are kept longer, for the permits that come free next: without them the service would idle.
+    const stale = Math.max(staleMs, staleDepartures * this.#pace.gapMs)
     const few = this.#queue.size <= this.#limiter.limit
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
@@ -366,20 +308,9 @@ export class StandingQueue<E extends Waiting> {
   #expire(nowMs: number): void {
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
       if (nowMs - oldest.arrivedAt < this.#longestWait(oldest)) return
-      this.#queue.remove(oldest, this.#classOf(oldest))
+      this.#queue.remove(oldest, oldest.line!)
       if (this.#queue.size === 0) this.#emptySince = nowMs
-      this.#shed(oldest, this.#standing ? 'stale' : 'late')
+      this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')
     }
   }
 }
-
-/** After so long without a queue its pace is forgotten, ms. */
-const PACE_KEPT_MS = 1000
-/** The pace of departures is taken over at least so many. */
-const DEPARTURES_COUNTED = 8
-/** A gap so many times the usual one is a stall. */
-const STALL_GAPS = 20
-/** Stalls in the pace that come more often than this are the pace, ms. */
-const STALL_EVERY_MS = 500
-/** The same before the pace is known: whatever is slow leaves gaps, and enough must be counted between two, ms. */
-const FIRST_STALL_EVERY_MS = 3000
