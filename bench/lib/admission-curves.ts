@@ -48,6 +48,7 @@ export function admissionCurves(result: AdmissionResult): string {
   const point = (value: string, { sets }: Variant): string =>
     `${value}: ${percent(average(sets))} / ${total(sets, 'below')} / ${total(sets, 'falseSheds')}`
   const rules = RULES.flatMap(({ name, what }) => of(name).map(variant => [what, ...figures(variant)]))
+  const unmeasured = CONSTANTS.filter(({ name }) => of(name).length === 0).map(({ name }) => `\`${name}\``)
   const constants = CONSTANTS.filter(({ name }) => of(name).length > 0).map(({ name, shipped, values, reason }) => [
     `\`${name}\``,
     reason,
@@ -65,8 +66,8 @@ Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; no
 ${result.cores} cores of ${result.cpu}; seeds ${result.seeds}, virtual time. What the words mean: [how meltproof decides](admission.md).
 
 What ships, goodput of the ideal in per cent: ${SETS.map(set => `${set} ${percent(ships.sets[set]!.mean)}`).join(', ')};
-${total(ships.sets, 'below')} scenarios below 75 %, ${total(ships.sets, 'falseSheds')} that shed where nobody must be shed (4 of them at the capacity
-itself, cold).
+${total(ships.sets, 'below')} scenarios below 75 %, ${total(ships.sets, 'falseSheds')} that shed where nobody must be shed (cold starts near
+the capacity among them).
 
 ## Without a rule
 
@@ -80,5 +81,5 @@ Each value with the mean goodput of the five sets in per cent, the scenarios bel
 is what ships. Time in milliseconds where the name ends in \`Ms\` or \`MS\`.
 
 ${markdownTable(['constant', 'what it is', 'value: goodput / below 75 % / false sheds'], constants)}
-`
+${unmeasured.length === 0 ? '' : `\nNot measured since the limiter was redrawn: ${unmeasured.join(', ')}.\n`}`
 }

@@ -38,8 +38,8 @@ export const RULES: readonly Rule[] = [
   ),
   rule('stragglers', 'stragglers, which go on without a permit', [
     'in-service/stragglers.ts',
-    'return stay.staysSince <= this.#startedBefore &&',
-    'return stay.staysSince > Number.MAX_VALUE &&',
+    'return request.servingSince <= this.#startedBefore &&',
+    'return request.servingSince > Number.MAX_VALUE &&',
   ]),
   rule('fair-shares', 'fair shares between kinds', [
     'sim/service.ts',
@@ -63,8 +63,8 @@ export const RULES: readonly Rule[] = [
   ]),
   rule('gave-up', 'half the limit where nobody is answered and clients give up', [
     LIMITER,
-    'if (this.#someGaveUp) {',
-    'if (this.#inService < 0) {',
+    "if (found === 'given up') this",
+    'if (nowMs < 0) this',
   ]),
   rule('probe-given-up', 'giving up a probe that keeps everybody out', [
     LIMITER,
@@ -73,8 +73,8 @@ export const RULES: readonly Rule[] = [
   ]),
   rule('probe-idle', 'giving up a probe in which nobody is answered', [
     LIMITER,
-    "} else if (this.#phase === 'probe') {",
-    '} else if (this.#inService < 0) {',
+    "if (found === 'idle' &&",
+    'if (nowMs < 0 &&',
   ]),
   rule('raise', 'raising a limit at rest that is below the floor', [
     'limiter/rest.ts',
@@ -93,7 +93,7 @@ export const RULES: readonly Rule[] = [
   ]),
   rule('idle-growth', 'no growth by answers of those who came before a halt', [
     LIMITER,
-    'if (nowMs - serviceMs <= this.#idleAt) return',
+    '|| this.#idle.wasHeld(nowMs - serviceMs)',
     '',
   ]),
   rule('few', 'no limit where few wait for each other', [
@@ -180,7 +180,8 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   ],
   [CONTENTION, CONTENTION, { KEPT: [4, 64] }],
   [WAITING, WAITING, { SOME: [2, 32], SLOWER: [1, 16], ENOUGH: [3, 16], HELD: [0.2, 0.8] }],
-  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3], ABOVE_KNEE: [1, 2.5] }],
+  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3] }],
+  ['limiter/open.ts', 'limiter/open.ts', { ABOVE_KNEE: [1, 2.5] }],
   ['limiter/probe.ts', 'limiter/probe.ts', { PROPORTION: [0.7, 0.9] }],
   [
     'limiter/rest.ts',

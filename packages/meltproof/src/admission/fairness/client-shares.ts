@@ -1,8 +1,8 @@
 /**
  * Max-min fairness between clients (fair-shares.ts), of which there may be any number: they are hashed to a few buckets.
- * Who meets a heavy one in a bucket must not share its fate: it has two buckets, and is as well off as the better one;
- * and from time to time other clients meet. (Stochastic fairness queueing, McKenney 1990; two buckets as the levels of
- * stochastic fair blue, Feng et al. 2001.) Pure.
+ * One that meets a heavy client in a bucket must not share its fate: it has two buckets, and is as well off as the better
+ * one; and from time to time other clients meet. (Stochastic fairness queueing, McKenney 1990; two buckets as the levels
+ * of stochastic fair blue, Feng et al. 2001.) Pure.
  */
 import { FairShares } from './fair-shares.ts'
 import { mix } from './path-hash.ts'
@@ -40,7 +40,7 @@ export class ClientShares {
     return false
   }
 
-  /** It counts in both buckets, or who alternates between them would have twice his share. */
+  /** It counts in both buckets, or one that alternates between them would have twice its share. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }

@@ -1,29 +1,23 @@
 /**
  * Requests whose answer nobody waits for any more, while their handlers work on: the client has left, or was told that
  * the deadline has passed. Each keeps its permit, or a dependency that hangs would fill up with the work of clients that
- * have lost patience. Pure.
+ * have lost patience. The permit comes back when the handler ends; where Node does not tell, when it is presumed over:
  *
- * The permit comes back when the handler ends. Node does not always tell when that is, so it comes back as well when the
- * request is presumed over:
+ * - once others of its kind have been answered since it came, and it has taken twice as long as they do;
+ * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended, for nobody of its kind might ever be answered.
  *
- * - once others of its kind have been answered since it came, and it has stayed for twice as long as they take (stays.ts);
- * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended: where handlers end without a word and nobody else is
- *   let in, nobody of its kind could ever be answered. Behind a dependency that hangs for an hour that lets a dozen more in.
- *
- * That may be wrong: of quick requests one may hang. So who is presumed over is doubted for a while, and no more are
- * doubted at once than there are permits: while they are, there are at most twice as many handlers as permits. Doubt lasts
- * as long as the request is known to be at work; longer where one that was presumed over is seen to end after all, and
- * less long where nothing is heard of one. What hangs for longer than it is doubted, and tells nothing, is not counted any
- * more. After five minutes every permit is back.
+ * That may be wrong, so each is doubted for a while, and no more are doubted at once than there are permits: at most twice
+ * as many handlers work as there are permits. Doubt lasts as long as the request is known to be at work; longer where one
+ * that was presumed over is seen to end after all, and less long where nothing is heard of one. Pure.
  */
-import { type Stay, KINDS_IN_SERVICE, type Stays } from './service-times.ts'
+import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 
 /** So many times as long as its like is long. */
 const TIMES = 2
 /** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
-/** Nobody keeps a permit for longer than this after it was abandoned, ms. */
+/** Nobody keeps a permit, or is doubted, for longer than this after it was abandoned, ms. */
 const LONGEST_MS = 300_000
 /** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
 const FIRST_DOUBT_MS = 1000
@@ -37,8 +31,8 @@ interface Work {
   readonly isAtWork: () => boolean
 }
 
-export class Abandoned<S extends Stay> {
-  readonly #stays: Stays<S>
+export class Abandoned<S extends Serving> {
+  readonly #times: ServiceTimes<S>
   /** Those with a permit, in the order in which they were abandoned. */
   readonly #working = new Map<S, Work>()
   /** Those presumed over, in that order, while they are doubted. */
@@ -48,8 +42,8 @@ export class Abandoned<S extends Stay> {
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 
-  constructor(stays: Stays<S>) {
-    this.#stays = stays
+  constructor(times: ServiceTimes<S>) {
+    this.#times = times
   }
 
   /** How many handlers work on and hold a permit. */
@@ -57,24 +51,24 @@ export class Abandoned<S extends Stay> {
     return this.#working.size
   }
 
-  /** Who says that it is at work is doubted for as long. */
-  add(stay: S, nowMs: number, isAtWork: () => boolean = () => false): void {
+  /** `isAtWork`: whether it is known to be; it is doubted for as long. */
+  add(request: S, nowMs: number, isAtWork: () => boolean = () => false): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    const straggles = this.#stays.straggles(stay, nowMs, TIMES)
-    this.#working.set(stay, { sinceMs: nowMs, straggles, isAtWork })
+    const straggles = this.#times.straggles(request, nowMs, TIMES)
+    this.#working.set(request, { sinceMs: nowMs, straggles, isAtWork })
   }
 
   /** The handler of one that was abandoned has ended, be it after it was presumed over. */
-  ended(stay: S, nowMs: number): void {
-    if (this.#working.delete(stay)) {
+  ended(request: S, nowMs: number): void {
+    if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
       return
     }
-    this.#doubted.delete(stay)
-    const { kindNoted: kind, startedAt } = stay
+    this.#doubted.delete(request)
+    const { kindNoted: kind, startedAt } = request
     this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
   }
 
@@ -82,38 +76,35 @@ export class Abandoned<S extends Stay> {
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []
-    for (const [stay, work] of this.#working) {
-      const mayGo = this.#doubted.size < permits && this.#stays.outlasts(stay, nowMs, TIMES)
-      if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(stay, work))
+    for (const [request, work] of this.#working) {
+      const mayGo = this.#doubted.size < permits && this.#times.outlasts(request, nowMs, TIMES)
+      if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(request, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
     else if (this.#working.size > 0 && nowMs >= this.#probeAt && this.#doubted.size < permits) {
-      const [stay, work] = this.#working.entries().next().value!
-      over.push(this.#presumeOver(stay, work))
+      const [request, work] = this.#working.entries().next().value!
+      over.push(this.#presumeOver(request, work))
       this.#probeMs = Math.min(2 * this.#probeMs, MOST_PROBE_MS)
       this.#probeAt = nowMs + this.#probeMs
     }
     return over
   }
 
-  #presumeOver(stay: S, work: Work): S {
-    this.#working.delete(stay)
-    this.#doubted.set(stay, work)
-    return stay
+  #presumeOver(request: S, work: Work): S {
+    this.#working.delete(request)
+    this.#doubted.set(request, work)
+    return request
   }
 
-  /** Nothing was heard of them for so long: they are over, and so are others of their kind, sooner. */
+  /** Those of whom nothing was heard for so long are over, and so are others of their kind, sooner. */
   #believe(nowMs: number): void {
-    for (const [stay, work] of this.#doubted) {
-      if (!this.#undoubted(stay, work, nowMs)) continue
-      this.#doubted.delete(stay)
-      this.#doubtMs[stay.kindNoted] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[stay.kindNoted]! / 2)
+    for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
+      const kind = request.kindNoted
+      const forMs = nowMs - sinceMs
+      const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
+      if (forMs < LONGEST_MS && (forMs < doubtMs || isAtWork())) continue
+      this.#doubted.delete(request)
+      this.#doubtMs[kind] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[kind]! / 2)
     }
-  }
-
-  #undoubted({ kindNoted: kind }: S, { sinceMs, straggles, isAtWork }: Work, nowMs: number): boolean {
-    const forMs = nowMs - sinceMs
-    const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
-    return forMs >= LONGEST_MS || (forMs >= doubtMs && !isAtWork())
   }
 }

@@ -2,19 +2,20 @@
  * How the requests of each kind fare in service: how many are there, how many have been answered, and how long an answer
  * takes at the moment. From that follows whether a request has been overtaken, and how much time it needs. Pure.
  */
-/** Kinds told apart; who hashes to the same one shares its fate. */
+
+/** Kinds told apart; those that hash to the same one share its fate. */
 export const KINDS_IN_SERVICE = 256
 
 /** What is noted of a request in service; of no meaning to anybody else. */
-export interface Stay {
+export interface Serving {
   startedAt: number
-  /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link Stays.again}). */
-  staysSince: number
+  /** Since when others could overtake it: its start, or when it ceased to wait for its client ({@link ServiceTimes.again}). */
+  servingSince: number
   /** A whole number below {@link KINDS_IN_SERVICE}. */
   kindNoted: number
   /** How many of its kind had been answered when it came. */
   answeredThen: number
-  /** How many of them were in service then, itself included. */
+  /** How many of them were in service then, with it. */
   besideThen: number
 }
 
@@ -24,33 +25,32 @@ const DEVIATION_WEIGHT = 1 / 4
 /** A service time this many mean deviations below the mean is as short as it gets. */
 const DEVIATIONS = 2
 
-export class Stays<S extends Stay> {
-  /** By kind: answered so far, and in service. */
+export class ServiceTimes<S extends Serving> {
+  // By kind; times in ms, 0 before the first.
   readonly #answered = new Float64Array(KINDS_IN_SERVICE)
-  readonly #inside = new Int32Array(KINDS_IN_SERVICE)
-  /** By kind: mean service time and its mean deviation, ms; 0 before the first. */
+  readonly #inService = new Int32Array(KINDS_IN_SERVICE)
   readonly #meanMs = new Float64Array(KINDS_IN_SERVICE)
   readonly #deviationMs = new Float64Array(KINDS_IN_SERVICE)
 
   /** A request starts. */
-  started(stay: S, kind: number): void {
-    stay.kindNoted = kind
-    this.#inside[kind]!++
-    this.again(stay, stay.startedAt)
+  started(request: S, kind: number): void {
+    request.kindNoted = kind
+    this.#inService[kind]!++
+    this.again(request, request.startedAt)
   }
 
-  /** What it took so far was its client's doing: its stay begins now. */
-  again(stay: S, nowMs: number): void {
-    stay.staysSince = nowMs
-    stay.answeredThen = this.#answered[stay.kindNoted]!
-    stay.besideThen = this.#inside[stay.kindNoted]!
+  /** What it took so far was its client's doing. */
+  again(request: S, nowMs: number): void {
+    request.servingSince = nowMs
+    request.answeredThen = this.#answered[request.kindNoted]!
+    request.besideThen = this.#inService[request.kindNoted]!
   }
 
   /** It was answered at `nowMs`, and is not in service any more. */
-  answered({ kindNoted: kind, staysSince }: S, nowMs: number): void {
-    this.#inside[kind]!--
+  answered({ kindNoted: kind, servingSince }: S, nowMs: number): void {
+    this.#inService[kind]!--
     this.#answered[kind]!++
-    const tookMs = nowMs - staysSince
+    const tookMs = nowMs - servingSince
     const mean = this.#meanMs[kind]!
     if (mean === 0) {
       this.#meanMs[kind] = tookMs
@@ -63,36 +63,35 @@ export class Stays<S extends Stay> {
 
   /** It is not in service any more, and was not answered: nobody has been overtaken. */
   gone({ kindNoted }: S): void {
-    this.#inside[kindNoted]!--
+    this.#inService[kindNoted]!--
   }
 
   /**
    * Whether `times` as many of its kind have been answered since it came as were in service then or are now. By Little's
-   * limiter it has then stayed so many times as long as its like, whatever that takes at the moment. Where nobody is
-   * answered, nobody is overtaken.
+   * law it has then taken so many times as long as its like, whatever that takes at the moment.
    */
   overtaken({ kindNoted: kind, answeredThen, besideThen }: S, times: number): boolean {
-    const beside = Math.max(besideThen, this.#inside[kind]!)
+    const beside = Math.max(besideThen, this.#inService[kind]!)
     return this.#answered[kind]! - answeredThen >= times * beside
   }
 
-  /** Whether some of its kind were answered since it came, and it stays for `times` as long as they take. */
-  outlasts(stay: S, nowMs: number, times: number): boolean {
-    return this.#answered[stay.kindNoted]! > stay.answeredThen && this.straggles(stay, nowMs, times)
+  /** Whether some of its kind were answered since it came, and it has taken `times` as long as they do. */
+  outlasts(request: S, nowMs: number, times: number): boolean {
+    return this.#answered[request.kindNoted]! > request.answeredThen && this.straggles(request, nowMs, times)
   }
 
-  /** Whether it stays for `times` as long as those of its kind who were answered did. */
-  straggles({ kindNoted: kind, staysSince }: S, nowMs: number, times: number): boolean {
+  /** Whether it has taken `times` as long as those of its kind who were answered. */
+  straggles({ kindNoted: kind, servingSince }: S, nowMs: number, times: number): boolean {
     const mean = this.#meanMs[kind]!
-    return mean > 0 && nowMs - staysSince >= times * mean
+    return mean > 0 && nowMs - servingSince >= times * mean
   }
 
   /**
-   * The least time in which one of this kind is answered, going by those who were, ms. 0 where nothing is known; and where
-   * none is in service, for what was known may be of another day.
+   * The least time in which one of this kind is answered, going by those who were, ms. 0 where nothing is known, and where
+   * none is in service: what was known may be of another day.
    */
   leastMs(kind: number): number {
-    if (this.#inside[kind] === 0) return 0
+    if (this.#inService[kind] === 0) return 0
     return Math.max(0, this.#meanMs[kind]! - DEVIATIONS * this.#deviationMs[kind]!)
   }
 }

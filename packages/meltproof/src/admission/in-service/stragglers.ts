@@ -1,37 +1,28 @@
 /**
- * Who takes far longer than others of their kind: they wait for something that the others do without, a lock, a cold
- * cache, a dependency that hangs. A limit that counts them keeps the others out: one request in ten that takes ten
- * seconds holds a hundred permits for every hundred requests a second. So while somebody waits for a permit, those who
- * outstay go on without one. Pure.
+ * Requests that take far longer than others of their kind: they wait for something that the others do without, a lock, a
+ * cold cache, a dependency that hangs. A limit that counts them keeps the others out: one request in ten that takes ten
+ * seconds holds a hundred permits for every hundred requests a second. So while somebody waits for a permit, stragglers go
+ * on without one. Pure.
  *
- * Long is relative: a request outstays when several times as many of its kind have been answered since it came as are in
- * service. By Little's limiter that is several times their usual stay, whatever that is at the time. Where all of them have
- * become slow, or nobody is answered at all, nobody outstays; nor where the slow ones hold what the quick ones need too.
- * Of its kind, because kinds are dealt with by fair-shares.ts: a route that is slow as a whole, at a pool of its own, is
- * what the limit is about. What this can not tell: that the slow ones of one kind stand in each other's way only.
+ * Long is relative (service-times.ts): where all of a kind have become slow, or nobody is answered, nobody straggles; nor
+ * where the slow ones hold what the quick ones need too. What this can not tell: that the slow ones of one kind stand in
+ * each other's way only.
  */
-import type { Stay, Stays } from './service-times.ts'
+import type { ServiceTimes, Serving } from './service-times.ts'
 
 export interface StragglerTuning {
-  /** Nobody outstays before, ms: shorter stays need few permits. */
+  /** Nobody straggles before, ms: shorter requests need few permits. */
   readonly straggleMs: number
   /**
-   * So many times the usual stay. Where more than one request in so many takes long, long is usual, and the limit is
-   * about them. Lower than 2, exponential service times would do; higher, one slow request in ten makes the usual stay
-   * too long itself.
+   * So many times the usual time. Lower than 2, exponential service times would do; higher, one slow request in ten makes
+   * the usual time too long itself.
    */
   readonly overtakenBy: number
-  /**
-   * Only while the loop is busy for less than this share of the time. Where it never rests, a request may take long
-   * because it works, and would make room for more of its kind; and there is no time for anybody else.
-   */
+  /** Only while the loop is busy for less than this share of the time: else a request may take long because it works. */
   readonly restsBelow: number
   /** No more than so many at once go on without a permit: each holds memory, and something behind us. */
   readonly mostStragglers: number
 }
-
-/** Whether the loop rests is judged over no less and no more, ms: a moment is chance, and before it nobody waited. */
-const JUDGED_MS = [20, 100] as const
 
 export const STRAGGLER_TUNING: StragglerTuning = {
   straggleMs: 300,
@@ -40,8 +31,11 @@ export const STRAGGLER_TUNING: StragglerTuning = {
   mostStragglers: 500,
 }
 
-export class Stragglers<S extends Stay> {
-  readonly #stays: Stays<S>
+/** Whether the loop rests is judged over no less and no more, ms: a moment is chance, and before it nobody waited. */
+const JUDGED_MS = [20, 100] as const
+
+export class Stragglers<S extends Serving> {
+  readonly #times: ServiceTimes<S>
   readonly #tuning: StragglerTuning
   /** Those who go on without a permit. */
   readonly #going = new Set<S>()
@@ -49,15 +43,12 @@ export class Stragglers<S extends Stay> {
   #busyThen = 0
   #startedBefore = 0
 
-  constructor(stays: Stays<S>, tuning: StragglerTuning = STRAGGLER_TUNING) {
-    this.#stays = stays
+  constructor(times: ServiceTimes<S>, tuning: StragglerTuning = STRAGGLER_TUNING) {
+    this.#times = times
     this.#tuning = tuning
   }
 
-  /**
-   * Begins a look at those in service, which is for nothing when it returns false. `busyMs`: what the loop has been
-   * busy for, ever.
-   */
+  /** Begins a look at those in service. False: there is nothing to see. `busyMs`: what the loop has been busy for, ever. */
   look(nowMs: number, busyMs: number): boolean {
     const sinceMs = nowMs - this.#judgedAt
     const [least, most] = JUDGED_MS
@@ -69,9 +60,9 @@ export class Stragglers<S extends Stay> {
     return rests && !this.full
   }
 
-  /** Whether a request in service outstays, at the time of the last look. */
-  has(stay: S): boolean {
-    return stay.staysSince <= this.#startedBefore && this.#stays.overtaken(stay, this.#tuning.overtakenBy)
+  /** Whether a request in service straggles, at the time of the last look. */
+  has(request: S): boolean {
+    return request.servingSince <= this.#startedBefore && this.#times.overtaken(request, this.#tuning.overtakenBy)
   }
 
   /** It has not been in service for long enough, nor have those that came after it. */
@@ -85,28 +76,26 @@ export class Stragglers<S extends Stay> {
   }
 
   /** A request in service goes on without its permit, until {@link ended}. */
-  goesOn(stay: S): void {
-    this.#stays.gone(stay)
-    this.#going.add(stay)
+  goesOn(request: S): void {
+    this.#times.gone(request)
+    this.#going.add(request)
   }
 
   /** It goes on without a permit. */
-  goes(stay: S): boolean {
-    return this.#going.has(stay)
+  goes(request: S): boolean {
+    return this.#going.has(request)
   }
 
-  /** How many go on without a permit. */
   get count(): number {
     return this.#going.size
   }
 
-  /** Those who go on. */
   get going(): Iterable<S> {
     return this.#going
   }
 
   /** It is over. False where it did not go on; then nothing changes. */
-  ended(stay: S): boolean {
-    return this.#going.size > 0 && this.#going.delete(stay)
+  ended(request: S): boolean {
+    return this.#going.size > 0 && this.#going.delete(request)
   }
 }

@@ -11,9 +11,11 @@
  * from the time in which the limit binds, and from answers alone: an idle service and requests that were given up teach
  * nothing.
  */
+import { IdleProbe } from './idle-probe.ts'
 import type { Limiter } from './limiter.ts'
 import { LoopLoad } from './loop-load.ts'
 import { Measurement } from './measurement.ts'
+import { contendedLimit, Open } from './open.ts'
 import { afterProbe, type Reference } from './probe.ts'
 import { afterReference } from './reference.ts'
 import { Rest } from './rest.ts'
@@ -23,8 +25,6 @@ import { WaitingKinds } from './waiting-kinds.ts'
 
 /** Weight of one more answer in the mean service time. */
 const ANSWER_WEIGHT = 0.1
-/** A search starts so many times above where requests are said to begin to wait for each other. */
-const ABOVE_KNEE = 1.5
 
 type Phase = 'open' | 'reference' | 'probe' | 'rest'
 
@@ -34,6 +34,8 @@ export class ConcurrencyLimiter implements Limiter {
   readonly #loop: LoopLoad
   readonly #kinds: WaitingKinds
   readonly #measurement: Measurement
+  readonly #idle = new IdleProbe()
+  readonly #open = new Open()
   #phase: Phase = 'open'
   /** Of those who count. */
   #limit: number
@@ -44,14 +46,6 @@ export class ConcurrencyLimiter implements Limiter {
   #unboundAt = Number.NEGATIVE_INFINITY
   /** Of the last answers, ms; 0 before the first. */
   #meanMs = 0
-  #answeredAt = 0
-  #someGaveUp = false
-  /** When nobody had been answered for long: answers of those who came before say nothing of the limit. */
-  #idleAt = -1
-
-  // While it is open.
-  #grewAt = 0
-  #growing = true
 
   // While it is limited.
   /** What is scarce is the loop. */
@@ -77,12 +71,12 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.#kinds.uncounted)
   }
 
-  get phase(): string {
+  get phase(): Phase {
     return this.#phase
   }
 
   get searching(): boolean {
-    return this.#phase === 'open' && this.#growing
+    return this.#phase === 'open' && this.#open.growing
   }
 
   /** In service, and counted. */
@@ -92,7 +86,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   admitted(nowMs: number, kind = 0): void {
     this.#pass(nowMs)
-    if (this.#inService++ === 0) this.#answeredAt = nowMs
+    if (this.#inService++ === 0) this.#idle.answered(nowMs)
     this.#kinds.admitted(nowMs, kind)
     this.#growKinds(nowMs)
   }
@@ -104,7 +98,7 @@ export class ConcurrencyLimiter implements Limiter {
   completed(nowMs: number, serviceMs: number, kind = 0, inServiceThen = 0): void {
     this.#pass(nowMs)
     this.#inService--
-    this.#answeredAt = nowMs
+    this.#idle.answered(nowMs)
     this.#loop.judge(nowMs)
     const counts = this.#kinds.counts(kind)
     this.#kinds.completed(nowMs, serviceMs, kind)
@@ -128,12 +122,12 @@ export class ConcurrencyLimiter implements Limiter {
   dropped(nowMs: number, serviceMs?: number, kind = 0): void {
     this.#pass(nowMs)
     this.#inService--
-    this.#someGaveUp = true
+    this.#idle.gaveUp()
     this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
   }
 
   gaveUp(): void {
-    this.#someGaveUp = true
+    this.#idle.gaveUp()
   }
 
   limitReached(nowMs: number): void {
@@ -141,8 +135,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#bound = true
     this.#boundSince = nowMs
     // What was learned may be another traffic's.
-    if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#open()
-    this.#growing = true
+    if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#forgetLimit()
+    this.#open.growing = true
     this.#loop.judge(nowMs)
   }
 
@@ -166,48 +160,36 @@ export class ConcurrencyLimiter implements Limiter {
     this.#invalidated = true
   }
 
-  /** Nobody is answered though the loop rests. */
   #lookWhetherIdle(nowMs: number): void {
     const { idleMs, initial } = this.#tuning
-    if (nowMs - this.#answeredAt <= Math.max(idleMs, 2 * this.#meanMs)) return
-    this.#idleAt = nowMs
-    if (this.#someGaveUp) {
-      // Under this limit all take longer than their clients wait.
-      this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
-      this.#someGaveUp = false
-      this.#answeredAt = nowMs
-    } else if (this.#phase === 'probe') {
-      // Slow requests hold all the permits of the lower limit.
-      this.#giveUpProbe(nowMs)
-    }
+    const found = this.#idle.look(nowMs, Math.max(idleMs, 2 * this.#meanMs))
+    // Under this limit all take longer than their clients wait.
+    if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
+    // Slow requests hold all the permits of the lower limit.
+    if (found === 'idle' && this.#phase === 'probe') this.#giveUpProbe(nowMs)
   }
 
-  // Open ----------------------------------------------------------------------------------------------------------
-
-  #open(): void {
+  #forgetLimit(): void {
     this.#phase = 'open'
     this.#changedAt = undefined
     this.#kinds.forget()
   }
 
-  /** The limit doubles in the time that service takes, however many quick answers come beside. */
   #grow(nowMs: number, serviceMs: number): void {
-    if (this.#loop.busy || 2 * this.#inflight <= this.#limit || this.#limit >= this.#tuning.max) return
-    if (nowMs - serviceMs <= this.#idleAt) return
-    this.#limit += Math.min(1, serviceMs / this.#meanMs)
-    this.#grewAt = nowMs
+    if (this.#loop.busy || this.#limit >= this.#tuning.max || this.#idle.wasHeld(nowMs - serviceMs)) return
+    this.#limit = this.#open.grown(this.#limit, this.#inflight, serviceMs, this.#meanMs, nowMs)
   }
 
   #growKinds(nowMs: number): void {
-    if (this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)) this.#grewAt = nowMs
-    this.#growing = nowMs - this.#grewAt < this.#tuning.idleMs
+    const grew = this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)
+    this.#open.judge(nowMs, grew, this.#tuning.idleMs)
   }
 
   /** Requests of a kind wait for each other from this share of those in service on. */
   #searchContention(share: number, nowMs: number): void {
     this.#byLoop = false
     this.#contended = true
-    this.#search(Math.min(this.#inflight, Math.ceil(this.#inflight * share * ABOVE_KNEE)), nowMs)
+    this.#search(contendedLimit(this.#inflight, share), nowMs)
   }
 
   #searchLoop(nowMs: number): void {
@@ -216,8 +198,6 @@ export class ConcurrencyLimiter implements Limiter {
     this.#contended = false
     this.#search(Math.min(this.#limit, Math.max(this.#inflight, this.#tuning.initial)), nowMs)
   }
-
-  // Limited -------------------------------------------------------------------------------------------------------
 
   #search(limit: number, nowMs: number): void {
     this.#phase = 'reference'
@@ -254,7 +234,7 @@ export class ConcurrencyLimiter implements Limiter {
   #take(step: Step, nowMs: number): void {
     if (step.to === 'open') {
       this.#limit = this.#reference.limit
-      this.#open()
+      this.#forgetLimit()
       return
     }
     this.#phase = step.to

@@ -5,12 +5,12 @@
 import type { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
-import type { Stay } from '../../admission/in-service/service-times.ts'
+import type { Serving } from '../../admission/in-service/service-times.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import type { Connection } from '../connection/connection.ts'
 
-export class Exchange implements Entry, Stay {
+export class Exchange implements Entry, Serving {
   arrivedAt: number
   left = false
   line = 0
@@ -38,8 +38,8 @@ export class Exchange implements Entry, Stay {
   /** The hash of its client, once it was asked for. */
   client: number | undefined
   startedAt = 0
-  /** As it was when it started (admission/stays.ts). */
-  staysSince = 0
+  /** As it was when it started (admission/in-service/service-times.ts). */
+  servingSince = 0
   kindNoted = 0
   answeredThen = 0
   besideThen = 0
