@@ -1,12 +1,10 @@
 /**
- * Max-min fairness between kinds of requests while there is not enough for all: a kind that asks for less than an equal
- * share of the permits gets all it asks for, and the others share what is left, equally. So a flood of heavy requests
- * does not take the cheap ones down with it, and nobody had to say which is which. (Bertsekas and Gallager, Data
- * Networks, 1992.) Pure.
+ * Max-min fairness between kinds of requests while there is not enough for all (Bertsekas and Gallager, Data Networks,
+ * 1992): a kind that asks for less than an equal share of the permits gets all it asks for, and the others share what is
+ * left, equally. Pure.
  *
- * What a kind asks for is how many permits it would hold if nobody were shed and nobody had to wait in service: arrivals
- * times the least mean time in service. Kinds that share a saturated pool wait for each other there, and by the time that
- * takes them they all look alike. So that permits are compared with permits, the limit counts without that waiting too.
+ * What a kind asks for is how many permits it would hold if nobody had to wait: arrivals times the least mean time in
+ * service, for kinds that share a saturated pool wait for each other there. The limit counts without that waiting too.
  */
 
 /** Demand is counted over windows of this, ms. */
@@ -32,13 +30,11 @@ export class FairShares {
   readonly #arrivals: Float64Array
   /** Arrivals per ms. */
   readonly #rates: Float64Array
-  /** Mean time in service, ms; 0: not known yet. */
+  /** Mean time in service, ms, 0 before it is known; and the least that this mean has been. */
   readonly #serviceMs: Float64Array
-  /** The least that this mean has been. */
   readonly #leastMs: Float64Array
-  /** How many of a kind have come first since the last draw. */
+  /** How many of a kind have come first since the last draw; how many may, at once; */
   readonly #first: Float64Array
-  /** How many may, at once; */
   readonly #granted: Float64Array
   /** and so many more for each ms since. */
   readonly #pace: Float64Array
@@ -82,10 +78,7 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /**
-   * True when one more of this kind can be had, whatever the others ask for. False before anything is known, and for a
-   * kind of which suddenly far more come than did: whoever floods one small kind after another must not come first.
-   */
+  /** One more of this kind can be had. False for a kind of which suddenly far more come: floods must not come first. */
   within(kind: number, nowMs: number): boolean {
     return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
   }

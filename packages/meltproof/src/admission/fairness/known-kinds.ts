@@ -1,11 +1,7 @@
 /**
- * Which kind of request a path is. Paths are cheap to make up, so a path is a kind of its own only once it has been
- * seen again and again, and found; all that are not known are one kind together. The more kinds there
- * are, the longer another must be seen. A path that is not known itself may be under one that is: `/users/ann` is, with any last
- * segment, or where a framework names the route `/users/:name`. Pure, and bounded whatever comes.
- *
- * Who behaves until he is known gains no more by it than he had: what a kind asks for beyond what it was answered in calm
- * times counts as unknown.
+ * Which kind of request a path is. Paths are cheap to make up, so a path is a kind of its own only once it has been seen
+ * again and again, and found; all others are one kind together. A path may also be known by the one it lies under, and what
+ * a kind asks for beyond what it was answered in calm times counts as unknown. Pure, and bounded whatever comes.
  */
 import { PathHash } from './path-hash.ts'
 
@@ -39,15 +35,15 @@ const FORGOTTEN_AFTER = 15
 export class KnownKinds {
   readonly #hash: PathHash
   readonly #kinds = new Map<number, number>()
-  /** Of each kind: its path, or 0 when it is free. */
+  // Of each kind: its path, or 0 when it is free;
   readonly #paths = new Int32Array(KINDS)
-  /** It is what lies under a path, with any last segment. */
+  // whether it is what lies under a path, with any last segment;
   readonly #isUnder = new Uint8Array(KINDS)
-  /** Once one was answered, and not with 404. */
+  // whether one was answered, and not with 404;
   readonly #found = new Uint8Array(KINDS)
   readonly #came = new Int32Array(KINDS)
   readonly #answered = new Int32Array(KINDS)
-  /** Answers in a calm window. */
+  // answers in a calm window.
   readonly #usual = new Float64Array(KINDS)
   readonly #calmWindows = new Int32Array(KINDS)
   readonly #silentWindows = new Int32Array(KINDS)

@@ -1,15 +1,13 @@
 /**
- * The concurrency limiter, phase by phase:
+ * The concurrency limiter. Its phases:
  *
- * - open: nothing is known to be scarce. The limit keeps ahead of what is asked for (TCP's slow start).
- * - reference (reference.ts): something is scarce: the loop never rests (loop-load.ts), or requests wait for each other
- *   (contention.ts). Throughput is measured at the limit there is.
+ * - open (open.ts): nothing is known to be scarce.
+ * - reference (reference.ts): the loop never rests (loop-load.ts), or requests wait for each other (contention.ts).
+ *   Throughput is measured at the limit there is.
  * - probe (probe.ts): and at lower ones, until it falls.
- * - rest (rest.ts): the limit stays somewhat above where it fell, and is halved again from time to time.
+ * - rest (rest.ts): the limit stays above where it fell, and is halved again from time to time.
  *
- * Kinds of requests that merely wait for something are not counted at all (waiting-kinds.ts). While it is limited it learns
- * from the time in which the limit binds, and from answers alone: an idle service and requests that were given up teach
- * nothing.
+ * Kinds that merely wait are not counted (waiting-kinds.ts). It learns from answers alone, while the limit binds.
  */
 import { IdleProbe } from './idle-probe.ts'
 import type { Limiter } from './limiter.ts'

@@ -1,7 +1,4 @@
-/**
- * The waiting room when requests are of different classes: a queue for each, the best class first. With one class it
- * is that one queue.
- */
+/** A queue for each class of requests, the best class first. */
 import { type Waiting, WaitQueue } from './wait-queue.ts'
 
 export class ClassQueue<E extends Waiting> {
@@ -16,7 +13,7 @@ export class ClassQueue<E extends Waiting> {
     return this.#size
   }
 
-  /** How many of this class or a better one wait. */
+  /** Of this class or a better one. */
   sizeThrough(which: number): number {
     let size = 0
     for (let i = 0; i <= which; i++) size += this.#queues[i]!.size
@@ -38,7 +35,6 @@ export class ClassQueue<E extends Waiting> {
     return oldest
   }
 
-  /** The oldest or the newest of the best class. */
   takeBest(end: 'oldest' | 'newest'): E | undefined {
     for (const queue of this.#queues) {
       if (queue.size === 0) continue
@@ -61,7 +57,7 @@ export class ClassQueue<E extends Waiting> {
     return entry
   }
 
-  /** Takes an entry out from wherever it is. False when it had left already. */
+  /** False when it had left already. */
   remove(entry: E, which: number): boolean {
     const removed = this.#queues[which]!.remove(entry)
     if (removed) this.#size--

@@ -1,8 +1,7 @@
 /**
- * How much a request matters: a class, and within the class a cohort. When not everybody can be served, the lowest
- * class is shed first, and within it whole cohorts, so that one user is either served or not instead of failing every
- * other click (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). The names of the
- * classes are those of "Site Reliability Engineering", chapter 21 (Beyer et al., 2016). Pure.
+ * How much a request matters: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016), and within the
+ * class a cohort. The lowest class is shed first, and within it whole cohorts, so that one user is either served or not
+ * (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
  */
 
 /** From the last to be shed to the first. */

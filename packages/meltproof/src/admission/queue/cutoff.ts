@@ -29,17 +29,16 @@ export class Cutoff {
   #windowStart = 0
   #line: number = OPEN
 
-  /** The last level that is let in. */
   get line(): number {
     return this.#line
   }
 
-  /** True once there is one: before, everybody is let in. */
+  /** False while everybody is let in. */
   get drawn(): boolean {
     return this.#line < OPEN
   }
 
-  /** Forgets everything: there is no overload any more. */
+  /** There is no overload any more. */
   open(nowMs: number): void {
     this.#arrived.fill(0)
     this.#departed = 0

@@ -1,8 +1,4 @@
-/**
- * The waiting room: a bounded double-ended queue of requests that arrived but may not start yet.
- * It can be taken from either end and any entry can leave early (its client went away) in O(1).
- * It knows nothing about time limits or order of service: those are the standing queue's.
- */
+/** A double-ended queue from which any entry can leave early, in O(1). */
 
 /** What the queue needs to know of an entry; the gate's users put their own request inside. */
 export interface Waiting {
@@ -10,12 +6,8 @@ export interface Waiting {
   arrivedAt: number
   /** Set once it has left the queue, by whichever way. */
   left: boolean
-  /**
-   * Its level (criticality.ts), written when it comes to wait, and only where levels are in use. A class of entries
-   * does well to declare it, so that objects keep their shape.
-   */
+  /** Its level (criticality.ts), where levels are in use, and its line; both are written by the queue. */
   level?: number
-  /** In which line it waits, written by the queue. */
   line?: number
 }
 
@@ -29,7 +21,6 @@ export class WaitQueue<E extends Waiting> {
   #slots = 0 // occupied slots, tombstones included
   #size = 0 // entries still waiting
 
-  /** Entries still waiting. */
   get size(): number {
     return this.#size
   }
@@ -78,7 +69,7 @@ export class WaitQueue<E extends Waiting> {
     return undefined
   }
 
-  /** Takes an entry out from wherever it is. False when it had left already. */
+  /** False when it had left already. */
   remove(entry: E): boolean {
     if (entry.left) return false
     this.#markLeft(entry)
