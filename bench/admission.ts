@@ -1,81 +1,86 @@
 /**
- * The evidence behind docs/admission.md: every limit limiter in every scenario of the simulator, and what each constant of
- * the shipped gate and limiter is worth. Virtual time, seeded: the same figures on every machine, but for the simulator's own
- * speed.
+ * What each rule and each constant of admission is worth: every variant is the source with one edit, on the simulated
+ * scenarios (all sets but `thirty`). Virtual time; some ten seconds a variant and seed.
  *
- *   npm run bench:admission [-- --seeds 10] [--only compare|sweep|speed|pictures] [--constants fell,larger]
+ *   npm run bench:admission [-- --seeds 1,2] [--only samples,fell] [--write]
  *
- * Writes bench/results/admission.json, docs/images/admission-*.svg and the tables in docs/admission.md.
+ * Writes bench/results/admission.json, where what was measured before is kept, and docs/admission-curves.md from it.
+ * `--write` measures nothing. How it does against other limiters: bench/admission-held-out.ts.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { type Cell, compare, type Speed, speed, type Trace, traces } from './lib/admission-compare.ts'
-import { heatMap, limitTraces, loadCurves, sweepPanels } from './lib/admission-pictures.ts'
-import { type Sweep, sweep, sweepNames } from './lib/admission-sweep.ts'
-import { writeTables } from './lib/admission-tables.ts'
-import { type Conditions, conditions } from './lib/conditions.ts'
+import { CONSTANTS, RULES } from './lib/admission-edits.ts'
+import { type AdmissionResult, admissionCurves, type Variant } from './lib/admission-curves.ts'
+import type { Outcome } from './lib/admission-outcomes.ts'
+import { conditions } from './lib/conditions.ts'
+import type { Edit } from './lib/edited-source.ts'
 
-export interface AdmissionResult extends Conditions {
-  readonly seeds: number
-  readonly speed: readonly Speed[]
-  readonly cells: readonly Cell[]
-  readonly traces: readonly Trace[]
-  readonly sweepSeeds: number
-  readonly sweeps: readonly Sweep[]
-}
+/** A scenario sheds falsely above this share. */
+const FALSE_SHEDS = 0.002
 
 const options = scriptOptions(import.meta.filename, {
-  seeds: { type: 'string', default: '10' },
-  'sweep-seeds': { type: 'string', default: '4' },
+  seeds: { type: 'string', default: '1,2' },
   only: { type: 'string' },
-  constants: { type: 'string' },
+  write: { type: 'boolean', default: false },
 })
-const seeds = Array.from({ length: options.whole('seeds') }, (_, i) => i + 1)
-const sweepSeeds = seeds.slice(0, options.whole('sweep-seeds'))
-const docs = join(import.meta.dirname, '../docs')
+const { seeds, write } = options.values
+const names = [...RULES.map(({ name }) => name), ...CONSTANTS.map(({ name }) => name)]
+const chosen = options.chosen('only', names)
 const file = join(import.meta.dirname, 'results/admission.json')
 const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as AdmissionResult) : undefined
-const parts = options.chosen('only', ['compare', 'sweep', 'speed', 'pictures'])
-const wants = (part: (typeof parts)[number]): boolean => parts.includes(part)
-const DATABASE = 'the database three times slower from 10 to 20 s'
+const docs = join(import.meta.dirname, '../docs/admission-curves.md')
+if (write && before !== undefined) writeFileSync(docs, admissionCurves(before))
+else measure()
 
-const compared = wants('compare') || before === undefined
-const result: AdmissionResult = {
-  ...(compared ? conditions() : before),
-  seeds: compared ? seeds.length : before.seeds,
-  speed: wants('speed') || before === undefined ? speed() : before.speed,
-  cells: compared ? compare(seeds, name => console.log(name)) : before.cells,
-  traces: compared ? traces(DATABASE, Object.keys(LIMITERS), 3) : before.traces,
-  sweepSeeds: wants('sweep') ? sweepSeeds.length : (before?.sweepSeeds ?? 0),
-  sweeps: wants('sweep') ? sweeps() : (before?.sweeps ?? []),
+function measure(): void {
+  const wanted: [name: string, value: string, edits: readonly Edit[]][] = [
+    ['', '', []],
+    ...RULES.map(({ name, edits }) => [name, '', edits] as [string, string, readonly Edit[]]),
+    ...CONSTANTS.flatMap(({ name, shipped, values, editFor }) =>
+      values
+        .filter(value => value !== shipped)
+        .map(value => [name, value, [editFor(value)]] as [string, string, readonly Edit[]]),
+    ),
+  ]
+  let variants = (before?.variants ?? []).filter(({ name }) => names.includes(name) && !chosen.includes(name))
+  const where = conditions()
+  for (const [name, value, edits] of wanted) {
+    if (name !== '' && !chosen.includes(name)) continue
+    console.log(`${name} ${value}`)
+    variants = [...variants, { name, value, sets: summed(outcomesWith(edits)) }]
+    const result: AdmissionResult = { ...where, seeds, variants }
+    writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`)
+    writeFileSync(docs, admissionCurves(result))
+  }
 }
-writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`)
 
-const images = join(docs, 'images')
-mkdirSync(images, { recursive: true })
-const draw = (name: string, svg: string): void => writeFileSync(join(images, `admission-${name}.svg`), svg)
-draw('limiters', heatMap(result.cells))
-draw('load', loadCurves(result.cells))
-draw(
-  'database',
-  limitTraces(result.traces, 'The limit while the database is three times slower, from 10 to 20 s; grey: the knee', 10),
-)
-for (const part of ['gate', 'limiter'] as const) {
-  const mine = result.sweeps.filter(each => each.of === part)
-  if (mine.length > 0) draw(`constants-${part}`, sweepPanels(mine, `The constants of the ${part}: all short scenarios`))
+function outcomesWith(edits: readonly Edit[]): readonly Outcome[] {
+  const lib = join(import.meta.dirname, 'lib')
+  const text = execFileSync(
+    process.execPath,
+    ['--import', join(lib, 'edited-source.ts'), join(lib, 'admission-outcomes.ts'), seeds],
+    { encoding: 'utf8', env: { ...process.env, MELT_EDITS: JSON.stringify(edits) } },
+  )
+  return JSON.parse(text) as Outcome[]
 }
-writeTables(join(docs, 'admission.md'), result)
 
-function sweeps(): Sweep[] {
-  const only = options.values.constants?.split(',')
-  const fresh = sweepNames()
-    .filter(([, name]) => only === undefined || only.includes(name))
-    .map(([of, name]) => {
-      console.log(`sweep ${of} ${name}`)
-      return sweep(of, name, sweepSeeds)
-    })
-  const known = [...fresh, ...(before?.sweeps ?? [])]
-  return sweepNames().flatMap(([of, name]) => known.find(each => each.of === of && each.name === name) ?? [])
+function summed(outcomes: readonly Outcome[]): Variant['sets'] {
+  const sets = [...new Set(outcomes.map(({ set }) => set))]
+  return Object.fromEntries(
+    sets.map(set => {
+      const mine = outcomes.filter(each => each.set === set)
+      const goods = mine.flatMap(({ good }) => good ?? [])
+      return [
+        set,
+        {
+          mean: goods.length === 0 ? 1 : goods.reduce((sum, good) => sum + good, 0) / goods.length,
+          worst: Math.min(1, ...goods),
+          below: goods.filter(good => good < 0.75).length,
+          falseSheds: mine.filter(({ shed }) => (shed ?? 0) > FALSE_SHEDS).length,
+        },
+      ]
+    }),
+  )
 }

@@ -113,7 +113,19 @@ for (const [root, rules] of Object.entries(RULES)) {
 
 /** The parts of server/ in the order of a request: each may import those before it. Files beside them put them together. */
 const SERVER_PARTS = [
-  ...['guard', 'warnings', 'fail-open', 'connection', 'request', 'response', 'shed', 'permit', 'gate', 'handler'],
+  ...[
+    'promise-like',
+    'guard',
+    'warnings',
+    'fail-open',
+    'connection',
+    'request',
+    'response',
+    'shed',
+    'permit',
+    'gate',
+    'handler',
+  ],
   'operate',
 ]
 

@@ -2,7 +2,7 @@
  * Replays a recording (recording.ts): the arrivals of the real run, what its requests really cost, its garbage and
  * what others took of its core; and before them the gate, the queue and the limiter as they are.
  */
-import { fixedLimit, type Limiter } from '../src/admission/limiter.ts'
+import { fixedLimit, type Limiter } from '../src/admission/limiter/limiter.ts'
 import { interrupted } from './core.ts'
 import {
   type RecordedRun,

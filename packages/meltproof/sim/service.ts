@@ -2,13 +2,13 @@
  * A simulated service: requests arrive at a loop, pass the real gate with a real limiter, burn CPU in slices and wait for
  * dependencies. Counts what clients saw.
  */
-import { LEVELS, levelOf, readCriticality } from '../src/admission/criticality.ts'
+import { LEVELS, levelOf, readCriticality } from '../src/admission/queue/criticality.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
-import { KnownKinds } from '../src/admission/known-kinds.ts'
-import type { Limiter } from '../src/admission/limiter.ts'
-import { Abandoned } from '../src/admission/abandoned.ts'
-import { Stragglers } from '../src/admission/stragglers.ts'
-import { type Stay, Stays } from '../src/admission/stays.ts'
+import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
+import type { Limiter } from '../src/admission/limiter/limiter.ts'
+import { Abandoned } from '../src/admission/in-service/abandoned.ts'
+import { Stragglers } from '../src/admission/in-service/stragglers.ts'
+import { type Serving, ServiceTimes } from '../src/admission/in-service/service-times.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
@@ -67,7 +67,7 @@ export interface SimResult {
   readonly limiter: Limiter | undefined
 }
 
-export interface SimRequest extends Entry, Stay {
+export interface SimRequest extends Entry, Serving {
   readonly createdAt: number
   readonly tries: number
   readonly user: number
@@ -180,7 +180,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     return request.knownKind
   }
 
-  const stays = new Stays<SimRequest>()
+  const stays = new ServiceTimes<SimRequest>()
   const stragglers = new Stragglers(stays, options.tuning)
   const abandoned = new Abandoned(stays)
   const serving = new Set<SimRequest>()
@@ -231,11 +231,11 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       step: 0,
       coldness: 1,
       startedAt: 0,
-      staysSince: 0,
+      servingSince: 0,
       kindNoted: 0,
       answeredThen: 0,
       besideThen: 0,
-      among: 0,
+      inServiceThen: 0,
       state: 'arriving',
     }
     if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))

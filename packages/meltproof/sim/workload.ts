@@ -1,5 +1,5 @@
 /** What is asked of a simulated service, and by whom. */
-import type { CriticalityAnswer } from '../src/admission/criticality.ts'
+import type { CriticalityAnswer } from '../src/admission/queue/criticality.ts'
 import type { Core } from './core.ts'
 import type { Random } from './random.ts'
 

@@ -1,6 +1,6 @@
 /** meltproof: keeps a Node.js service answering, honestly and at full capacity, when load would melt it. */
 
-export type { Criticality, CriticalityAnswer } from './admission/criticality.ts'
+export type { Criticality, CriticalityAnswer } from './admission/queue/criticality.ts'
 export type { ShedReason } from './admission/shed-reason.ts'
 export { ERROR_CODES, type ErrorCode, isMeltproofError, MeltproofError } from './errors.ts'
 export type { ClientKey } from './server/request/client-key.ts'

@@ -2,7 +2,7 @@
  * What the rival limiters have in common: service times gathered over a window, and a new limit at its end. They stand
  * behind the same interface and in the same gate as the limiter meltproof ships, so that only the limiters differ.
  */
-import type { Limiter } from '../../src/admission/limiter.ts'
+import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 
 export interface Sample {
   readonly nowMs: number

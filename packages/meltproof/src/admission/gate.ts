@@ -1,39 +1,33 @@
 /**
- * The gate: decides for each request whether it starts now, waits, or is shed. Pure: it is told the time, and it
- * reaches the outside only through the hooks it is given.
+ * The gate: decides for each request whether it starts now, waits, or is shed. It is told the time, and reaches the
+ * outside through hooks only. Three rules, each with one job:
  *
- * Three rules, each with one job:
- *
- * 1. **The turn budget** protects the event loop. One poll batch can hold a thousand ready requests, and nothing a
- *    sampled signal says can change inside it; so once this turn has spent its budget on starting handlers, further
- *    requests wait for the next one.
- * 2. **The limit** protects what lies behind the loop (a pool, a disk, a neighbour): a limiter (limit.ts) learns how many
- *    requests in service still raise throughput.
- * 3. **The queue** (standing-queue.ts) alone sheds: it tells a burst from overload.
+ * 1. The turn budget protects the event loop. One poll batch can hold a thousand ready requests, and nothing a sampled
+ *    signal says can change inside it; so once this turn has spent its budget on starting handlers, further ones wait.
+ * 2. The limit protects what lies behind the loop (limiter/).
+ * 3. The queue alone sheds: it tells a burst from overload (queue/standing-queue.ts).
  */
-import { type DueStart, DueStarts } from './due-starts.ts'
-import type { Limiter } from './limiter.ts'
-import { STRAGGLER_TUNING, type StragglerTuning } from './stragglers.ts'
-import { WaitQueue } from './queue.ts'
+import { STRAGGLER_TUNING, type StragglerTuning } from './in-service/stragglers.ts'
+import type { Limiter } from './limiter/limiter.ts'
+import { type DueStart, DueStarts } from './queue/due-starts.ts'
+import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
+import { WaitQueue } from './queue/wait-queue.ts'
 import type { ShedReason } from './shed-reason.ts'
-import { STANDING_TUNING, StandingQueue, type StandingTuning } from './standing-queue.ts'
 
 /** A request at the gate. */
 export interface Entry extends DueStart {
   /** It has been let in before (see {@link Gate.offerAgain}). */
   readonly again: boolean
-  /** The kind it is counted as in service, a whole number below STAY_KINDS (stays.ts); written when it enters service. */
+  /** The kind it is counted as in service, below KINDS_IN_SERVICE (service-times.ts); written when it enters service. */
   kindNoted: number
-  /** How many of that kind the limiter counted then. */
-  among: number
+  /** How many of that kind were in service then, with it. */
+  inServiceThen: number
 }
 
-/** What the gate does to the outside. */
-export interface GateHooks<E extends Entry> {
+/** What the gate does to the outside. Hooks that ask something are called only about requests that can not start at once. */
+export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   /** Start this request's handler now. */
   readonly start: (entry: E) => void
-  /** Answer this request that it is shed. */
-  readonly shed: (entry: E, reason: ShedReason) => void
   /** Call {@link Gate.turnEnded} at the end of this turn of the loop. */
   readonly wakeAtTurnEnd: () => void
   /** Call {@link Gate.timeCame} after about this many milliseconds, instead of any time asked for before. */
@@ -41,34 +35,27 @@ export interface GateHooks<E extends Entry> {
   readonly now: () => number
   /** Which turn of the loop this is: another number in each. */
   readonly turn: () => number
-  /**
-   * The level of a request, see criticality.ts. Called only about requests that can not start at once, so that an
-   * unloaded server never asks. Leave it out where all requests are alike: then levels cost nothing.
-   */
-  readonly level?: ((entry: E) => number) | undefined
-  /**
-   * The kind of a request (fair-shares.ts): while there is not enough for all, kinds that ask for little get it. Asked
-   * only while somebody waits.
-   */
-  readonly kind?: ((entry: E) => number) | undefined
-  /** The kind that a request is counted as in service, where the limiter tells kinds apart. */
+  /** The kind that a request is counted as in service. */
   readonly kindInService?: ((entry: E) => number) | undefined
-  /**
-   * The time by which a request must start to be answered within its deadline, on the gate's clock; Infinity when it has
-   * none. Leave it out where nobody has one.
-   */
+  /** When a request must start to be answered within its deadline, on the gate's clock; Infinity when it has none. */
   readonly startBy?: ((entry: E) => number) | undefined
-  /** Whose request it is, as a hash (client-shares.ts): one client gets no more than a fair share. Asked as `kind` is. */
-  readonly client?: ((entry: E) => number) | undefined
 }
 
-/** Tuning of the gate and of its queue. Nobody should need to change these. */
 export interface GateTuning extends StandingTuning, StragglerTuning {
   /** How long one turn may keep starting handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
 }
 
-export const GATE_TUNING: GateTuning = { turnBudgetMs: 10, ...STANDING_TUNING, ...STRAGGLER_TUNING }
+export const GATE_TUNING: GateTuning = {
+  turnBudgetMs: 10,
+  ...STANDING_TUNING,
+  ...STRAGGLER_TUNING,
+}
+
+/** A wake-up later than this by the loop's fault is a stall, not a busy turn, ms. */
+const STALL_MS = 50
+/** Asking which turn it is costs a tenth of a short request, so it is asked once in this share of the turn's budget. */
+const ASK_TURN_AFTER = 0.25
 
 /** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
 export type Decision = 'start' | 'wait' | ShedReason
@@ -88,7 +75,7 @@ export class Gate<E extends Entry> {
   #pumpAtTurnEnd = false
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
-  // The turn budget: which turn it was in which a handler was last started on arrival, and when the first one was.
+  /** The turn in which a handler was last started on arrival, and when the first one was. */
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
@@ -143,8 +130,7 @@ export class Gate<E extends Entry> {
 
   /**
    * A request that was let in and has given its permit back (its client took long to send it) needs one again. What it
-   * waits for now has been paid for, so it is not weighed against those who come: it waits as long as anybody may, and
-   * every second permit is for such requests.
+   * waits for has been paid for, so it waits as long as anybody may, and every second permit is for such requests.
    */
   offerAgain(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
@@ -189,7 +175,7 @@ export class Gate<E extends Entry> {
   /** A request was answered, `serviceMs` after it started: its permit is free. */
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#inflight--
-    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.among)
+    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen)
     this.#left(nowMs, entry, serviceMs)
   }
 
@@ -236,7 +222,7 @@ export class Gate<E extends Entry> {
 
   /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
   timeCame(nowMs: number): void {
-    // A timer that fires this late: the loop did not turn, and whatever is being measured holds the pause.
+    // The loop did not turn, and whatever is being measured holds the pause.
     if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#limiter.invalidated(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
     this.#pump(nowMs)
@@ -284,7 +270,7 @@ export class Gate<E extends Entry> {
     if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
-  /** Shed everybody who waits, and everybody who comes from now on. */
+  /** Sheds everybody who waits, and everybody who comes from now on. */
   close(): void {
     this.#closed = true
     const nowMs = this.#hooks.now()
@@ -303,16 +289,15 @@ export class Gate<E extends Entry> {
     }
     entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
     this.#limiter.admitted(nowMs, entry.kindNoted)
-    entry.among = this.#limiter.among?.(entry.kindNoted) ?? 0
+    entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
   }
 
   /**
-   * True when this turn has used its budget on handlers, and on what they do in its microtasks. Being called at the end
-   * of every turn would cost each quiet one a system call, so that is asked for only when the budget runs low.
+   * True when this turn has used its budget on handlers. Being called at the end of every turn would cost each quiet one a
+   * system call, so that is asked for only when the budget runs low.
    */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
-    // Whichever turn this is. If it is another, its start will be noted as much later as this at the most.
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false
     const turn = this.#hooks.turn()
     if (turn !== this.#turn) {
@@ -353,8 +338,3 @@ export class Gate<E extends Entry> {
     this.#hooks.wakeAfter(due)
   }
 }
-
-/** A wake-up later than this by the loop's fault is a stall, not a busy turn; ms. */
-const STALL_MS = 50
-/** Which turn it is costs a tenth of a short request; so it is asked for once in this share of the turn's budget. */
-const ASK_TURN_AFTER = 0.25

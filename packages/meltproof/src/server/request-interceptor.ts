@@ -9,7 +9,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { GATE_TUNING, type GateTuning } from '../admission/gate.ts'
-import type { Limiter } from '../admission/limiter.ts'
+import type { Limiter } from '../admission/limiter/limiter.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
 import { now } from '../clock.ts'
 import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'

@@ -1,5 +1,5 @@
 /** Warnings go to the operator's `onWarning`, by default to `process.emitWarning`. */
-import { caughtPromise } from '../admission/promise-like.ts'
+import { caughtPromise } from './promise-like.ts'
 import { showThrown } from '../options.ts'
 
 export type Warn = (text: string) => void

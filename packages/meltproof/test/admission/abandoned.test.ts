@@ -1,17 +1,17 @@
 /** When the permit of a request comes back whose client has gone while its handler works on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Abandoned } from '../../src/admission/abandoned.ts'
-import { type Stay, Stays } from '../../src/admission/stays.ts'
+import { Abandoned } from '../../src/admission/in-service/abandoned.ts'
+import { type Serving, ServiceTimes } from '../../src/admission/in-service/service-times.ts'
 
 function service() {
-  const stays = new Stays<Stay>()
-  const abandoned = new Abandoned<Stay>(stays)
+  const stays = new ServiceTimes<Serving>()
+  const abandoned = new Abandoned<Serving>(stays)
   return {
     stays,
     abandoned,
-    start(startedAt = 0, kind = 1): Stay {
-      const stay = { startedAt, staysSince: startedAt, kindNoted: 0, answeredThen: 0, besideThen: 0 }
+    start(startedAt = 0, kind = 1): Serving {
+      const stay = { startedAt, servingSince: startedAt, kindNoted: 0, answeredThen: 0, besideThen: 0 }
       stays.started(stay, kind)
       return stay
     },
@@ -102,14 +102,14 @@ interface Simulated {
 function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): Simulated {
   const { stays, abandoned, start } = service()
   interface Request {
-    readonly stay: Stay
+    readonly stay: Serving
     readonly endsAt: number
     readonly leavesAt: number
     left: boolean
     holds: boolean
   }
   const working = new Set<Request>()
-  const holders = new Map<Stay, Request>()
+  const holders = new Map<Serving, Request>()
   const giveBack = (request: Request): void => {
     request.holds = false
     holders.delete(request.stay)

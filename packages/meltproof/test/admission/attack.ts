@@ -1,5 +1,5 @@
 /** Honest routes on a core of 5 ms a request, and somebody who asks for far more. What becomes of the honest ones. */
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import type { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'

@@ -1,8 +1,8 @@
 /** One client gets no more than a fair share, whatever it asks for. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ClientShares } from '../../src/admission/client-shares.ts'
-import { hashOf } from '../../src/admission/path-hash.ts'
+import { ClientShares } from '../../src/admission/fairness/client-shares.ts'
+import { hashOf } from '../../src/admission/fairness/path-hash.ts'
 import { Random } from '../../sim/random.ts'
 import { type Asker, pathOf, served } from './attack.ts'
 

@@ -1,7 +1,7 @@
 /** Cold starts near the capacity on machines as they are: there is time for everybody, and nearly everybody is served. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { COLD_STARTS } from '../../sim/cold-starts.ts'
 import type { Scenario } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../sim/random.ts'
-import { Contention } from '../../src/admission/contention.ts'
-import { LIMITER_TUNING } from '../../src/admission/limiter-tuning.ts'
+import { Contention } from '../../src/admission/limiter/contention.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
 
 /** One after the other finds one more there; where they begin to wait for each other, when that is said. */
 function kneeOf(serviceMs: (among: number, nth: number) => number, most = 120): number | undefined {

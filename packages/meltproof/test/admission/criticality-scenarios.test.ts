@@ -1,8 +1,8 @@
 /** Criticality under overload, simulated: the lowest class first, whole users rather than every other click. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CRITICALITIES, type CriticalityAnswer } from '../../src/admission/criticality.ts'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { CRITICALITIES, type CriticalityAnswer } from '../../src/admission/queue/criticality.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { goodRate } from '../../sim/figures.ts'
 import { cpu5, pool50 } from '../../sim/scenarios.ts'
 import { type SimResult, type SimTally, simulate } from '../../sim/service.ts'

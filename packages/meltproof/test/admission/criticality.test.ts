@@ -9,7 +9,7 @@ import {
   LEVELS,
   levelOf,
   readCriticality,
-} from '../../src/admission/criticality.ts'
+} from '../../src/admission/queue/criticality.ts'
 
 test('a better class is a lower level, whatever the keys', () => {
   fc.assert(

@@ -1,10 +1,10 @@
 /** Fairness between kinds of requests: the arithmetic, the kind of a path, and what becomes of a service. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
-import { FairShares } from '../../src/admission/fair-shares.ts'
-import { fixedLimit } from '../../src/admission/limiter.ts'
-import { StandingQueue } from '../../src/admission/standing-queue.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+import { FairShares } from '../../src/admission/fairness/fair-shares.ts'
+import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
+import { StandingQueue } from '../../src/admission/queue/standing-queue.ts'
 import { type SimTally, simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
 

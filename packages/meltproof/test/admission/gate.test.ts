@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { classOf, LEVELS, levelOf } from '../../src/admission/criticality.ts'
+import { classOf, LEVELS, levelOf } from '../../src/admission/queue/criticality.ts'
 import { type Entry as GateEntry, GATE_TUNING, Gate } from '../../src/admission/gate.ts'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
 interface Entry extends GateEntry {
@@ -21,7 +21,7 @@ const entryOf = (id: number): Entry => ({
   startBy: Number.POSITIVE_INFINITY,
   again: false,
   kindNoted: 0,
-  among: 0,
+  inServiceThen: 0,
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */

@@ -1,7 +1,7 @@
 /** How a path becomes a kind of its own. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { KINDS, KnownKinds, UNKNOWN } from '../../src/admission/known-kinds.ts'
+import { KINDS, KnownKinds, UNKNOWN } from '../../src/admission/fairness/known-kinds.ts'
 
 class Service {
   readonly kinds = new KnownKinds(1)

@@ -1,7 +1,7 @@
 /** Which paths are one. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PathHash } from '../../src/admission/path-hash.ts'
+import { PathHash } from '../../src/admission/fairness/path-hash.ts'
 
 const hash = new PathHash(1)
 const pathOf = (url: string): number => hash.read(url).path

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Waiting, WaitQueue } from '../../src/admission/queue.ts'
+import { type Waiting, WaitQueue } from '../../src/admission/queue/wait-queue.ts'
 
 interface Entry extends Waiting {
   readonly id: number

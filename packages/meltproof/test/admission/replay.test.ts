@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { type RunName, recordings } from '../../sim/recording.ts'
 import { replay } from '../../sim/replay.ts'
 

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { goodRate, secondsToConverge, shareOfIdeal, shedShare, usualLimit } from '../../sim/figures.ts'
 import type { Workload } from '../../sim/workload.ts'
 import { DEVELOPMENT } from '../../sim/development.ts'

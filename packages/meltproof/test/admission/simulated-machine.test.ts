@@ -1,7 +1,7 @@
 /** The simulated machine: what others take of the core, how a process warms up, and when an answer leaves service. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { type Core, interrupted, leftBy, stolenSlices } from '../../sim/core.ts'
 import { Loop } from '../../sim/loop.ts'
 import { Random } from '../../sim/random.ts'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
-import { ConcurrencyLimiter } from '../../src/admission/concurrency-limiter.ts'
-import { Stragglers, type StragglerTuning } from '../../src/admission/stragglers.ts'
-import { type Stay, Stays } from '../../src/admission/stays.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+import { Stragglers, type StragglerTuning } from '../../src/admission/in-service/stragglers.ts'
+import { type Serving, ServiceTimes } from '../../src/admission/in-service/service-times.ts'
 import { goodRate } from '../../sim/figures.ts'
 import { scenario } from '../../sim/scenarios.ts'
 import { simulate } from '../../sim/service.ts'
@@ -13,18 +13,18 @@ import type { Step, Workload } from '../../sim/workload.ts'
 const TUNING = { straggleMs: 300, overtakenBy: 2, restsBelow: 0.9, mostStragglers: 3 }
 
 interface Service {
-  readonly stays: Stays<Stay>
-  readonly stragglers: Stragglers<Stay>
+  readonly stays: ServiceTimes<Serving>
+  readonly stragglers: Stragglers<Serving>
 }
 
 function service(): Service {
-  const stays = new Stays<Stay>()
+  const stays = new ServiceTimes<Serving>()
   return { stays, stragglers: new Stragglers(stays, TUNING) }
 }
 
 /** One that starts at `startedAt`, of a kind. */
-function start({ stays }: Service, startedAt = 0, kind = 1): Stay {
-  const stay = { startedAt, staysSince: 0, kindNoted: 0, answeredThen: 0, besideThen: 0 }
+function start({ stays }: Service, startedAt = 0, kind = 1): Serving {
+  const stay = { startedAt, servingSince: 0, kindNoted: 0, answeredThen: 0, besideThen: 0 }
   stays.started(stay, kind)
   return stay
 }
@@ -44,7 +44,7 @@ function look(at: Service, nowMs: number, busyMs = 0): boolean {
 }
 
 /** It outstays once so many more of its kind have been answered, and not before. */
-function stragglesAfter(at: Service, stay: Stay, answers: number): void {
+function stragglesAfter(at: Service, stay: Serving, answers: number): void {
   pass(at, answers - 1, stay.kindNoted)
   look(at, 1000)
   assert.equal(at.stragglers.has(stay), false)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
-import { fixedLimit, type Limiter } from '../../src/admission/limiter.ts'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { eventually, Holding, openDoor } from './harness.ts'
 
 const PARTS = ['limit', 'searching', 'admitted', 'completed', 'limitReached', 'tick', 'limitCleared'] as const

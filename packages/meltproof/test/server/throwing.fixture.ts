@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fixedLimit } from '../../src/admission/limiter.ts'
+import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
 import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 

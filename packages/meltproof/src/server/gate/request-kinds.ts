@@ -1,6 +1,6 @@
 /** Which kind a request is of, by its path (admission/known-kinds.ts). */
-import { KnownKinds } from '../../admission/known-kinds.ts'
-import { STAY_KINDS } from '../../admission/stays.ts'
+import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
+import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../route.ts'
 import type { Exchange } from '../request/exchange.ts'
 
@@ -21,7 +21,7 @@ export class RequestKinds {
     const kind = this.known.of(exchange.url)
     if (exchange.kind < 0) exchange.kind = kind
     const method = String(exchange.request.method ?? '')
-    return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % STAY_KINDS
+    return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
   /** `standing`: the service is overloaded. Paths that are not found become no kinds. */

@@ -3,7 +3,7 @@
  * and timers, and turns its yes into a permit. Knows nothing of where requests wait and how they are answered.
  */
 import { type Decision, Gate, type GateTuning } from '../../admission/gate.ts'
-import type { Limiter } from '../../admission/limiter.ts'
+import type { Limiter } from '../../admission/limiter/limiter.ts'
 import { PressureMeter } from '../../admission/pressure.ts'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { requestsAreObserved } from '../../channels.ts'

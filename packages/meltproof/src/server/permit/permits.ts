@@ -4,10 +4,10 @@
  * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
-import { Abandoned } from '../../admission/abandoned.ts'
+import { Abandoned } from '../../admission/in-service/abandoned.ts'
 import type { Gate } from '../../admission/gate.ts'
-import { Stragglers, type StragglerTuning } from '../../admission/stragglers.ts'
-import { Stays } from '../../admission/stays.ts'
+import { Stragglers, type StragglerTuning } from '../../admission/in-service/stragglers.ts'
+import { ServiceTimes } from '../../admission/in-service/service-times.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../handler-end.ts'
@@ -36,7 +36,7 @@ export class Permits {
   readonly #gate: Gate<Exchange>
   readonly #hooks: PermitHooks
   readonly #inService = new InService()
-  readonly #stays = new Stays<Exchange>()
+  readonly #stays = new ServiceTimes<Exchange>()
   readonly #abandoned = new Abandoned<Exchange>(this.#stays)
   readonly #stragglers: Stragglers<Exchange>
   #lookAgainAt = 0

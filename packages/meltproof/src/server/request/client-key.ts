@@ -1,7 +1,7 @@
 /** Whose request it is, as the operator says. As a number: clients are only told apart, never named. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { hashOf } from '../../admission/path-hash.ts'
+import { hashOf } from '../../admission/fairness/path-hash.ts'
 import { checkFieldName, checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
 import type { Warn } from '../warnings.ts'
 import { safely } from './operators-function.ts'

@@ -6,7 +6,7 @@ import {
   isCriticality,
   levelOf,
   readCriticality,
-} from '../../admission/criticality.ts'
+} from '../../admission/queue/criticality.ts'
 import { hourNow } from '../../clock.ts'
 import type { Warn } from '../warnings.ts'
 import { safely } from './operators-function.ts'

@@ -21,7 +21,7 @@ export class Exchange extends Permit implements Entry, ConnectionRequest {
   left = false
   line = 0
   startBy: number = Number.POSITIVE_INFINITY
-  among = 0
+  inServiceThen = 0
   /** It asks for the end of an upload alone (gate/upload-ends.ts). */
   again = false
 

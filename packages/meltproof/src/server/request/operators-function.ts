@@ -1,6 +1,6 @@
 /** A function of the operator's, called about single requests. Whatever it does, it does not end the process. */
 import type { IncomingMessage } from 'node:http'
-import { caughtPromise } from '../../admission/promise-like.ts'
+import { caughtPromise } from '../promise-like.ts'
 import { show, showThrown } from '../../options.ts'
 import type { Warn } from '../warnings.ts'
 

@@ -6,12 +6,12 @@
  *
  * An exchange is its own permit, so that a request allocates one object and not two.
  */
-import type { Stay } from '../../admission/stays.ts'
+import type { Serving } from '../../admission/in-service/service-times.ts'
 
-export class Permit implements Stay {
+export class Permit implements Serving {
   startedAt = 0
-  // Set by admission/stays.ts.
-  staysSince = 0
+  // Set by admission/in-service/service-times.ts.
+  servingSince = 0
   kindNoted = 0
   answeredThen = 0
   besideThen = 0

@@ -1,0 +1,66 @@
+/**
+ * Max-min fairness between clients (fair-shares.ts), of which there may be any number: they are hashed to a few buckets.
+ * One that meets a heavy client in a bucket must not share its fate: it has two buckets, and is as well off as the better
+ * one; and from time to time other clients meet. (Stochastic fairness queueing, McKenney 1990; two buckets as the levels
+ * of stochastic fair blue, Feng et al. 2001.) Pure.
+ */
+import { FairShares } from './fair-shares.ts'
+import { mix } from './path-hash.ts'
+
+const BUCKET_BITS = 8
+const BUCKETS = 2 ** BUCKET_BITS
+/** Clients of whom nothing is known may come first with so many requests in a window of fair-shares.ts. */
+const NEWCOMERS = 2
+/** In turn, one row of buckets is dealt anew every so often, ms. */
+const DEAL_MS = 5000
+
+export class ClientShares {
+  readonly #random: () => number
+  readonly #rows: { readonly shares: FairShares; salt: number }[]
+  #dealt = 0
+  #dealAt = Number.NEGATIVE_INFINITY
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random
+    this.#rows = [0, 1].map(() => ({ shares: new FairShares(BUCKETS, NEWCOMERS), salt: this.#salt() }))
+  }
+
+  /** A request of the client with this hash came while others wait. */
+  arrived(client: number, nowMs: number, limit: number): void {
+    if (nowMs >= this.#dealAt) this.#dealAnew(nowMs)
+    for (const { shares, salt } of this.#rows) shares.arrived(bucketOf(client, salt), nowMs, limit)
+  }
+
+  served(client: number, serviceMs: number): void {
+    for (const { shares, salt } of this.#rows) shares.served(bucketOf(client, salt), serviceMs)
+  }
+
+  within(client: number, nowMs: number): boolean {
+    for (const { shares, salt } of this.#rows) if (shares.within(bucketOf(client, salt), nowMs)) return true
+    return false
+  }
+
+  /** It counts in both buckets, or one that alternates between them would have twice its share. */
+  comesFirst(client: number): void {
+    for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
+  }
+
+  open(nowMs: number): void {
+    for (const { shares } of this.#rows) shares.open(nowMs)
+  }
+
+  #dealAnew(nowMs: number): void {
+    const row = this.#rows[this.#dealt++ % this.#rows.length]!
+    row.salt = this.#salt()
+    row.shares.open(nowMs)
+    this.#dealAt = nowMs + DEAL_MS
+  }
+
+  #salt(): number {
+    return (this.#random() * 2 ** 32) | 0
+  }
+}
+
+function bucketOf(client: number, salt: number): number {
+  return mix(client, salt) >>> (32 - BUCKET_BITS)
+}

@@ -1,0 +1,279 @@
+/**
+ * The concurrency limiter. Its phases:
+ *
+ * - open (open.ts): nothing is known to be scarce.
+ * - reference (reference.ts): the loop never rests (loop-load.ts), or requests wait for each other (contention.ts).
+ *   Throughput is measured at the limit there is.
+ * - probe (probe.ts): and at lower ones, until it falls.
+ * - rest (rest.ts): the limit stays above where it fell, and is halved again from time to time.
+ *
+ * Kinds that merely wait are not counted (waiting-kinds.ts). It learns from answers alone, while the limit binds.
+ */
+import { IdleProbe } from './idle-probe.ts'
+import type { Limiter } from './limiter.ts'
+import { LoopLoad } from './loop-load.ts'
+import { Measurement } from './measurement.ts'
+import { contendedLimit, Open } from './open.ts'
+import { afterProbe, type Reference } from './probe.ts'
+import { afterReference } from './reference.ts'
+import { Rest } from './rest.ts'
+import { type Measured, rest, type Step } from './search.ts'
+import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
+import { WaitingKinds } from './waiting-kinds.ts'
+
+/** Weight of one more answer in the mean service time. */
+const ANSWER_WEIGHT = 0.1
+
+type Phase = 'open' | 'reference' | 'probe' | 'rest'
+
+export class ConcurrencyLimiter implements Limiter {
+  readonly #tuning: LimiterTuning
+  readonly #busyMs: () => number
+  readonly #loop: LoopLoad
+  readonly #kinds: WaitingKinds
+  readonly #measurement: Measurement
+  readonly #idle = new IdleProbe()
+  readonly #open = new Open()
+  #phase: Phase = 'open'
+  /** Of those who count. */
+  #limit: number
+  #inService = 0
+  /** Somebody waits because of the limit. */
+  #bound = false
+  #boundSince = 0
+  #unboundAt = Number.NEGATIVE_INFINITY
+  /** Of the last answers, ms; 0 before the first. */
+  #meanMs = 0
+
+  // While it is limited.
+  /** What is scarce is the loop. */
+  #byLoop = false
+  /** The search began because requests wait for each other. */
+  #contended = false
+  #reference: Reference = { rate: 0, limit: 0 }
+  #rest: Rest | undefined
+  #invalidated = false
+  /** When the limit was changed, while those admitted under the one before are still to leave; else undefined. */
+  #changedAt: number | undefined
+
+  constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
+    this.#busyMs = busyMs
+    this.#tuning = tuning
+    this.#limit = tuning.initial
+    this.#loop = new LoopLoad(busyMs, tuning)
+    this.#kinds = new WaitingKinds(tuning)
+    this.#measurement = new Measurement(tuning)
+  }
+
+  get limit(): number {
+    return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.#kinds.uncounted)
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  get searching(): boolean {
+    return this.#phase === 'open' && this.#open.growing
+  }
+
+  /** In service, and counted. */
+  get #inflight(): number {
+    return this.#inService - this.#kinds.uncounted
+  }
+
+  admitted(nowMs: number, kind = 0): void {
+    this.#pass(nowMs)
+    if (this.#inService++ === 0) this.#idle.answered(nowMs)
+    this.#kinds.admitted(nowMs, kind)
+    this.#growKinds(nowMs)
+  }
+
+  inService(kind: number): number {
+    return this.#kinds.inService(kind)
+  }
+
+  completed(nowMs: number, serviceMs: number, kind = 0, inServiceThen = 0): void {
+    this.#pass(nowMs)
+    this.#inService--
+    this.#idle.answered(nowMs)
+    this.#loop.judge(nowMs)
+    const counts = this.#kinds.counts(kind)
+    this.#kinds.completed(nowMs, serviceMs, kind)
+    if (!this.#loop.busy && this.#phase === 'open') {
+      const share = this.#kinds.contended(nowMs, kind, inServiceThen, serviceMs)
+      // A few that wait for each other are no reason for a limit, which a burst would meet.
+      const enough = this.#bound || 2 * this.#inflight >= this.#tuning.initial
+      if (share !== undefined && enough) this.#searchContention(share, nowMs)
+    }
+    if (!counts) return
+    this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
+    if (this.#phase === 'open') {
+      this.#grow(nowMs, serviceMs)
+      this.#searchLoop(nowMs)
+    } else if (this.#settled(nowMs) && this.#measures) {
+      this.#measurement.answered(serviceMs)
+      if (this.#measurement.suffices) this.#learn(nowMs)
+    }
+  }
+
+  dropped(nowMs: number, serviceMs?: number, kind = 0): void {
+    this.#pass(nowMs)
+    this.#inService--
+    this.#idle.gaveUp()
+    this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
+  }
+
+  gaveUp(): void {
+    this.#idle.gaveUp()
+  }
+
+  limitReached(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#bound = true
+    this.#boundSince = nowMs
+    // What was learned may be another traffic's.
+    if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#forgetLimit()
+    this.#open.growing = true
+    this.#loop.judge(nowMs)
+  }
+
+  limitCleared(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#bound = false
+    this.#unboundAt = nowMs
+  }
+
+  tick(nowMs: number): void {
+    this.#loop.judge(nowMs)
+    this.#growKinds(nowMs)
+    if (this.#phase === 'open') this.#searchLoop(nowMs)
+    else this.#settled(nowMs)
+    if (this.#bound && !this.#loop.busy) this.#lookWhetherIdle(nowMs)
+  }
+
+  invalidated(nowMs: number): void {
+    // Once: a loop that never turns in time would never be measured at all.
+    if (this.#phase !== 'open' && !this.#invalidated) this.#measureFrom(nowMs)
+    this.#invalidated = true
+  }
+
+  #lookWhetherIdle(nowMs: number): void {
+    const { idleMs, initial } = this.#tuning
+    const found = this.#idle.look(nowMs, Math.max(idleMs, 2 * this.#meanMs))
+    // Under this limit all take longer than their clients wait.
+    if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
+    // Slow requests hold all the permits of the lower limit.
+    if (found === 'idle' && this.#phase === 'probe') this.#giveUpProbe(nowMs)
+  }
+
+  #forgetLimit(): void {
+    this.#phase = 'open'
+    this.#changedAt = undefined
+    this.#kinds.forget()
+  }
+
+  #grow(nowMs: number, serviceMs: number): void {
+    if (this.#loop.busy || this.#limit >= this.#tuning.max || this.#idle.wasHeld(nowMs - serviceMs)) return
+    this.#limit = this.#open.grown(this.#limit, this.#inflight, serviceMs, this.#meanMs, nowMs)
+  }
+
+  #growKinds(nowMs: number): void {
+    const grew = this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)
+    this.#open.judge(nowMs, grew, this.#tuning.idleMs)
+  }
+
+  /** Requests of a kind wait for each other from this share of those in service on. */
+  #searchContention(share: number, nowMs: number): void {
+    this.#byLoop = false
+    this.#contended = true
+    this.#search(contendedLimit(this.#inflight, share), nowMs)
+  }
+
+  #searchLoop(nowMs: number): void {
+    if (!this.#loop.scarce || !this.#bound) return
+    this.#byLoop = true
+    this.#contended = false
+    this.#search(Math.min(this.#limit, Math.max(this.#inflight, this.#tuning.initial)), nowMs)
+  }
+
+  #search(limit: number, nowMs: number): void {
+    this.#phase = 'reference'
+    if (!this.#bound) this.#unboundAt = nowMs
+    this.#reference = { rate: 0, limit: Math.max(this.#inflight, limit) }
+    this.#limit = Math.max(1, Math.floor(limit))
+    // While those above the limit leave throughput is what it can be.
+    this.#changedAt = undefined
+    this.#measureFrom(nowMs)
+  }
+
+  #learn(nowMs: number): void {
+    const { busy } = this.#measurement
+    // What was scarce when a search began may rest because of the search.
+    if (this.#phase !== 'probe') this.#byLoop = busy >= this.#tuning.loopBusy
+    const rate = this.#byLoop ? this.#measurement.rateByWork : this.#measurement.rate
+    this.#invalidated = false
+    this.#measureFrom(nowMs)
+    const step = this.#stepAfter({ limit: this.#limit, rate, busy, byLoop: this.#byLoop }, nowMs)
+    if (step !== undefined) this.#take(step, nowMs)
+  }
+
+  #stepAfter(measured: Measured, nowMs: number): Step | undefined {
+    if (this.#phase === 'probe') return afterProbe(measured, this.#reference, this.#contended, this.#tuning)
+    if (this.#phase === 'reference') {
+      this.#reference.rate = measured.rate
+      return afterReference(measured, this.#contended, this.#tuning)
+    }
+    const step = this.#rest!.measured(measured, nowMs)
+    if (step?.to === 'probe') this.#reference = { rate: this.#rest!.rate, limit: this.#limit }
+    return step
+  }
+
+  #take(step: Step, nowMs: number): void {
+    if (step.to === 'open') {
+      this.#limit = this.#reference.limit
+      this.#forgetLimit()
+      return
+    }
+    this.#phase = step.to
+    this.#limit = Math.min(this.#tuning.max, step.limit)
+    this.#changedAt = nowMs
+    if (step.to === 'probe') return
+    this.#contended = false
+    this.#rest = new Rest(nowMs, this.#tuning)
+  }
+
+  #giveUpProbe(nowMs: number): void {
+    this.#take(rest(this.#reference.limit), nowMs)
+  }
+
+  /** True once those admitted under the limit before have left, so that what is measured belongs to the new one. */
+  #settled(nowMs: number): boolean {
+    if (this.#changedAt === undefined) return true
+    const sinceMs = nowMs - this.#changedAt
+    const { maxWindowMs } = this.#tuning
+    if (this.#inflight > this.#limit) {
+      // A probe that keeps everybody out for so long costs more than it can teach.
+      if (this.#phase === 'probe' && !this.#contended && sinceMs > maxWindowMs) this.#giveUpProbe(nowMs)
+      return false
+    }
+    if (sinceMs < Math.min(this.#meanMs, maxWindowMs)) return false
+    this.#changedAt = undefined
+    this.#measureFrom(nowMs)
+    return true
+  }
+
+  /** Whether what happens now says something about the limit. */
+  get #measures(): boolean {
+    return this.#bound || this.#phase === 'reference'
+  }
+
+  #pass(nowMs: number): void {
+    if (this.#phase !== 'open') this.#measurement.pass(nowMs, this.#busyMs(), this.#measures)
+  }
+
+  #measureFrom(nowMs: number): void {
+    this.#pass(nowMs)
+    this.#measurement.begin()
+  }
+}

@@ -1,0 +1,66 @@
+/** A queue for each class of requests, the best class first. */
+import { type Waiting, WaitQueue } from './wait-queue.ts'
+
+export class ClassQueue<E extends Waiting> {
+  readonly #queues: readonly WaitQueue<E>[]
+  #size = 0
+
+  constructor(classes: number) {
+    this.#queues = Array.from({ length: classes }, () => new WaitQueue<E>())
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Of this class or a better one. */
+  sizeThrough(which: number): number {
+    let size = 0
+    for (let i = 0; i <= which; i++) size += this.#queues[i]!.size
+    return size
+  }
+
+  push(entry: E, which: number): void {
+    this.#queues[which]!.push(entry)
+    this.#size++
+  }
+
+  /** The entry that has waited longest of all, left in place. */
+  oldest(): E | undefined {
+    let oldest: E | undefined
+    for (const queue of this.#queues) {
+      const entry = queue.oldest()
+      if (entry !== undefined && (oldest === undefined || entry.arrivedAt < oldest.arrivedAt)) oldest = entry
+    }
+    return oldest
+  }
+
+  takeBest(end: 'oldest' | 'newest'): E | undefined {
+    for (const queue of this.#queues) {
+      if (queue.size === 0) continue
+      this.#size--
+      return end === 'oldest' ? queue.takeOldest() : queue.takeNewest()
+    }
+    return undefined
+  }
+
+  /** The worst class of which anybody waits; -1 when nobody does. */
+  worstClass(): number {
+    let which = this.#queues.length - 1
+    while (which >= 0 && this.#queues[which]!.size === 0) which--
+    return which
+  }
+
+  takeOldestOf(which: number): E | undefined {
+    const entry = this.#queues[which]?.takeOldest()
+    if (entry !== undefined) this.#size--
+    return entry
+  }
+
+  /** False when it had left already. */
+  remove(entry: E, which: number): boolean {
+    const removed = this.#queues[which]!.remove(entry)
+    if (removed) this.#size--
+    return removed
+  }
+}

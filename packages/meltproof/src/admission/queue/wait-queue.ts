@@ -1,0 +1,105 @@
+/** A double-ended queue from which any entry can leave early, in O(1). */
+
+/** What the queue needs to know of an entry; the gate's users put their own request inside. */
+export interface Waiting {
+  /** When it arrived, milliseconds on the gate's clock. */
+  arrivedAt: number
+  /** Set once it has left the queue, by whichever way. */
+  left: boolean
+  /** Its level (criticality.ts), where levels are in use, and its line; both are written by the queue. */
+  level?: number
+  line?: number
+}
+
+/**
+ * A ring buffer that doubles as it fills. An entry that leaves from the middle stays behind as a tombstone until an
+ * end reaches it, which is at most once per entry, so every operation is O(1) amortised.
+ */
+export class WaitQueue<E extends Waiting> {
+  #ring: (E | undefined)[] = new Array(64)
+  #head = 0 // index of the oldest
+  #slots = 0 // occupied slots, tombstones included
+  #size = 0 // entries still waiting
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Slots of the ring, free ones included: what the queue costs in memory. */
+  get slots(): number {
+    return this.#ring.length
+  }
+
+  push(entry: E): void {
+    if (this.#slots === this.#ring.length) this.#makeRoom()
+    this.#ring[(this.#head + this.#slots) & (this.#ring.length - 1)] = entry
+    this.#slots++
+    this.#size++
+  }
+
+  /** The entry that has waited longest, left in place. */
+  oldest(): E | undefined {
+    while (this.#slots > 0) {
+      const entry = this.#ring[this.#head]!
+      if (!entry.left) return entry
+      this.#dropHead()
+    }
+    return undefined
+  }
+
+  takeOldest(): E | undefined {
+    const entry = this.oldest()
+    if (entry === undefined) return undefined
+    this.#dropHead()
+    this.#markLeft(entry)
+    return entry
+  }
+
+  takeNewest(): E | undefined {
+    const mask = this.#ring.length - 1
+    while (this.#slots > 0) {
+      const index = (this.#head + this.#slots - 1) & mask
+      const entry = this.#ring[index]!
+      this.#ring[index] = undefined
+      this.#slots--
+      if (entry.left) continue
+      this.#markLeft(entry)
+      return entry
+    }
+    return undefined
+  }
+
+  /** False when it had left already. */
+  remove(entry: E): boolean {
+    if (entry.left) return false
+    this.#markLeft(entry)
+    return true
+  }
+
+  #markLeft(entry: E): void {
+    entry.left = true
+    this.#size--
+  }
+
+  #dropHead(): void {
+    this.#ring[this.#head] = undefined
+    this.#head = (this.#head + 1) & (this.#ring.length - 1)
+    this.#slots--
+  }
+
+  /** Full: squeeze out tombstones when they are half of it, else double. */
+  #makeRoom(): void {
+    const live: E[] = []
+    const mask = this.#ring.length - 1
+    for (let i = 0; i < this.#slots; i++) {
+      const entry = this.#ring[(this.#head + i) & mask]!
+      if (!entry.left) live.push(entry)
+    }
+    const length = live.length > this.#ring.length / 2 ? this.#ring.length * 2 : this.#ring.length
+    const ring = new Array<E | undefined>(length)
+    for (let i = 0; i < live.length; i++) ring[i] = live[i]
+    this.#ring = ring
+    this.#head = 0
+    this.#slots = live.length
+  }
+}
