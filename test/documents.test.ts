@@ -31,9 +31,37 @@ test('every relative link in a document leads somewhere', () => {
   }
 })
 
+test('every link to a heading finds it', () => {
+  const slugs = (file: string): string[] =>
+    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+      title!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  for (const file of globSync(['*.md', 'docs/**/*.md'])) {
+    for (const [, target, heading] of read(file).matchAll(/\]\(([\w./-]*\.md)?#([^)\s]+)\)/g)) {
+      const at = target === undefined ? file : join(dirname(file), target)
+      assert.ok(slugs(at).includes(heading!), `${file} links to #${heading} of ${at}, which has no such heading`)
+    }
+  }
+})
+
 test('every error code and every variable is documented', () => {
   const docs = globSync(['docs/**/*.md', 'packages/meltproof/README.md']).map(read).join('\n')
   for (const name of [...Object.keys(ERROR_CODES), ...Object.keys(VARIABLES)]) {
     assert.ok(docs.includes(name), `${name} is in no document`)
   }
+})
+
+test('every path that ARCHITECTURE.md names exists', () => {
+  const roots = ['.', 'packages/meltproof', 'packages/meltproof/src']
+  const named = [...read('ARCHITECTURE.md').matchAll(/`([\w@./-]+(?:\/|\.(?:ts|js|mjs|md|json)))`/g)].map(
+    match => match[1]!,
+  )
+  assert.ok(named.length > 30, `${named.length} paths`)
+  assert.deepEqual(
+    named.filter(path => !roots.some(root => existsSync(join(root, path)))),
+    [],
+  )
 })
