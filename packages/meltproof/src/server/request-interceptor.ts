@@ -42,6 +42,7 @@ import { mute } from './response/muted-response.ts'
 import type { OwnAnswers } from './response/own-answers.ts'
 import { Lines } from './connection/lines.ts'
 import { observed, publishRecord } from './response/observed.ts'
+import { OpenConnections } from './connection/open-connections.ts'
 import { LOOK_MS, Permits } from './permit/permits.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { describeHead } from './request/request-head.ts'
@@ -70,7 +71,7 @@ export interface RequestCounts {
 export class RequestInterceptor {
   readonly counts: RequestCounts
   /** HTTP/1 connections whose parser we stand at. */
-  readonly connections: Set<Connection<Exchange>> = new Set()
+  readonly connections: OpenConnections = new OpenConnections()
   /** Sockets that are somebody else's since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #server: Server
