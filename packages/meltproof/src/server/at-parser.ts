@@ -12,6 +12,7 @@ import { loopTurn } from '../signals/loop-turn.ts'
 import { Connection, type HeadHandler } from './connection/connection.ts'
 import { type HttpSocket, readOn } from './connection/http-socket.ts'
 import type { Lines } from './connection/lines.ts'
+import { OpenConnections } from './connection/open-connections.ts'
 import type { ServerGate } from './gate/server-gate.ts'
 import type { Waiting } from './gate/waiting.ts'
 import { Exchange } from './request/exchange.ts'
@@ -33,7 +34,7 @@ export interface ParserParts {
 
 export class AtParser implements HeadHandler<Exchange> {
   /** HTTP/1 connections whose parser we stand at. */
-  readonly connections: Set<Connection<Exchange>> = new Set()
+  readonly connections: OpenConnections<Exchange> = new OpenConnections()
   /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #parts: ParserParts

@@ -40,6 +40,9 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   timedOut = false
   /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
   overlapping: Set<R> | undefined
+  /** Its neighbours among the open ones (open-connections.ts). */
+  openedBefore: Connection<R> | undefined
+  openedAfter: Connection<R> | undefined
   /** The idle timeout on the socket is one that Node does not know of. */
   #ownIdleTimeout = false
   #pausedByUs = false
