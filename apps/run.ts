@@ -21,7 +21,7 @@ import type { AppDefinition } from './runner/definition.ts'
 import { install, NoNetworkError } from './runner/install.ts'
 import { allowedCores, coresOf, describeMachine, progressOn } from './runner/lab.ts'
 import { dependencyVersion } from './runner/manifest.ts'
-import { readResult, record } from './runner/results.ts'
+import { readResult, record, runtimeCommit } from './runner/results.ts'
 import { subjectOf } from './runner/subject.ts'
 import { appsPage } from './runner/table.ts'
 
@@ -42,6 +42,7 @@ for (const [signal, code] of [
   })
 }
 const machine = describeMachine()
+const runtime = runtimeCommit()
 const pinning = coresOf(allowedCores())
 if (pinning === undefined)
   progress.line('load and app share a core: no taskset, or a single core; load checks are doubtful')
@@ -77,7 +78,7 @@ async function examine(name: string): Promise<void> {
     const outcome = await outcomeOf(check, subject)
     if (!outcome.ok) failed++
     const date = new Date().toISOString().slice(0, 10)
-    record({ name, title: definition.title, version }, check, { ...outcome, date, machine })
+    record({ name, title: definition.title, version }, check, { ...outcome, date, runtime, machine })
     const seconds = ((Date.now() - began) / 1000).toFixed(0)
     progress.line(`${outcome.ok ? 'ok  ' : 'FAIL'} ${name} ${check}: ${outcome.summary} (${seconds} s)`)
     for (const failure of outcome.failures) progress.line(`       ${failure}`)

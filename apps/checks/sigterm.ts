@@ -36,6 +36,10 @@ export const sigterm: Check = async subject => {
     ok: failures.length === 0,
     summary: `${lost(load)} lost (bare ${lost(bare)})`,
     failures,
+    notes:
+      load.shed > bare.shed
+        ? [`at ${100 * SHARE} % of its capacity, from a cold start, ${load.shed} requests were shed`]
+        : [],
     figures: { capacity, load, bare },
   }
 }

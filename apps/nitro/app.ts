@@ -7,6 +7,7 @@ export const app: AppDefinition = {
   main: 'nitropack',
   build: [['node_modules/nitropack/dist/cli/index.mjs', 'build']],
   run: ['.output/server/index.mjs'],
+  upstream: ['upstream.mjs'],
   ready: '/',
   paths: [
     { path: '/' },
@@ -49,6 +50,14 @@ export const app: AppDefinition = {
       kind: 'lines',
       name: 'ndjson, pauses of 12 s',
       ask: { path: '/ndjson' },
+      line: /^\{/,
+      count: 3,
+      silenceMs: 12_000,
+    },
+    {
+      kind: 'lines',
+      name: 'proxied ndjson, pauses of 12 s',
+      ask: { path: '/proxied?path=/ndjson' },
       line: /^\{/,
       count: 3,
       silenceMs: 12_000,

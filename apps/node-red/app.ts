@@ -6,6 +6,7 @@ export const app: AppDefinition = {
   title: 'Node-RED',
   main: 'node-red',
   run: ['node_modules/node-red/red.js', '--settings', 'settings.cjs'],
+  upstream: ['upstream.mjs'],
   ready: '/hello',
   paths: [
     { path: '/hello' },
@@ -52,6 +53,8 @@ export const app: AppDefinition = {
       count: 3,
       silenceMs: 12_000,
     },
+    // Three pieces with two silences of 12 s.
+    { kind: 'long-poll', name: 'flow that asks a slow service', ask: { path: '/fetched' }, waitMs: 24_000 },
     { kind: 'long-poll', name: 'flow that waits 15 s', ask: { path: '/long' }, waitMs: 15_000 },
     {
       kind: 'upload',

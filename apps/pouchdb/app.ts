@@ -51,10 +51,10 @@ export const app: AppDefinition = {
     },
     {
       kind: 'lines',
-      name: '_changes, continuous, silent for 13 s',
+      name: '_changes, continuous, silent for 15 s',
       before: [put('/followed'), put('/followed/early')],
       ask: { path: '/followed/_changes?feed=continuous&since=0' },
-      meanwhile: { afterMs: 13_000, ask: put('/followed/late') },
+      meanwhile: { afterMs: 15_000, ask: put('/followed/late') },
       line: /"id"/,
       count: 2,
       silenceMs: 12_000,

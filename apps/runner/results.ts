@@ -1,4 +1,5 @@
 /** What the checks found, kept per app in `apps/results/<name>.json`; a check that is made again replaces its outcome. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CheckName } from '../checks/all.ts'
@@ -7,6 +8,8 @@ import type { Machine } from './lab.ts'
 
 export interface Recorded extends Outcome {
   readonly date: string
+  /** The last commit that changed the runtime it was found with. */
+  readonly runtime: string
   readonly machine: Machine
 }
 
@@ -29,6 +32,15 @@ export function record(app: Omit<AppResult, 'checks'>, check: CheckName, outcome
   const checks = { ...readResult(app.name)?.checks, [check]: outcome }
   mkdirSync(folder, { recursive: true })
   writeFileSync(fileOf(app.name), `${JSON.stringify({ ...app, checks }, rounded, 2)}\n`)
+}
+
+/** See {@link Recorded.runtime}; `unknown` outside of a checkout. */
+export function runtimeCommit(): string {
+  const asked = spawnSync('git', ['log', '-1', '--format=%h', '--', 'packages/meltproof/src'], {
+    cwd: join(folder, '../..'),
+    encoding: 'utf8',
+  })
+  return asked.status === 0 && asked.stdout !== '' ? asked.stdout.trim() : 'unknown'
 }
 
 /** Figures to four significant digits: more would only make a change of the file longer. */

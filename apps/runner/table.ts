@@ -82,9 +82,9 @@ function plain(text: string): string {
 
 function machinesOf(all: readonly Recorded[]): string {
   const places = new Map<string, string[]>()
-  for (const { machine, date } of all) {
+  for (const { machine, date, runtime } of all) {
     const gib = (machine.memoryBytes / 2 ** 30).toFixed(0)
-    const place = `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${gib} GiB, ${machine.platform}`
+    const place = `meltproof at ${runtime}, Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${gib} GiB, ${machine.platform}`
     places.set(place, [...(places.get(place) ?? []), date])
   }
   return [...places]

@@ -9,6 +9,7 @@ const recorded = (more: Partial<Recorded>): Recorded => ({
   summary: '3 of 3',
   failures: [],
   date: '2026-11-22',
+  runtime: 'abc1234',
   machine,
   ...more,
 })
@@ -34,6 +35,9 @@ test('the page names each machine once, with its days', () => {
   const checks = { 'same-answers': recorded({}), streams: recorded({ date: '2026-11-20' }) }
   const page = appsPage([result('One', checks), result('Two', checks)], ['same-answers', 'streams'])
   assert.match(page, /2 of 2 pass every check/)
-  assert.match(page, /- 2026-11-20 to 2026-11-22: Node v24\.0\.0, 2 cores of Test CPU, 8 GiB, Linux 6\.1 x64\.\n$/)
+  assert.match(
+    page,
+    /- 2026-11-20 to 2026-11-22: meltproof at abc1234, Node v24\.0\.0, 2 cores of Test CPU, 8 GiB, Linux 6\.1 x64\.\n$/,
+  )
   assert.doesNotMatch(page, /What failed|## Notes/)
 })

@@ -15,7 +15,13 @@ storage: ${join(data, 'storage')}
 auth:
   htpasswd:
     file: ${join(data, 'htpasswd')}
+uplinks:
+  another:
+    url: ${process.env.UPSTREAM}
 packages:
+  uplinked:
+    access: $all
+    proxy: another
   '**':
     access: $all
     publish: $authenticated
