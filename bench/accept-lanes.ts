@@ -1,9 +1,9 @@
 /**
- * What accept lanes change (packages/meltproof/src/server/lanes.ts).
+ * What accept lanes change (packages/meltproof/src/server/connection/lanes.ts).
  *
- * Starvation: a server that does one slice of work per turn of its loop is offered more new connections than it can
- * serve. It has a gate (a bounded queue, the rest gets 503 at once), yet with one listener it accepts one connection
- * per turn, and the rest waits in the kernel where no gate sees it. Three settings: 1 ms slices at twice the capacity,
+ * Starvation: a server does one slice of work per turn of its loop and is offered more new connections than it can
+ * serve. It has a gate (a bounded queue; the rest gets 503 at once). Yet with one listener it accepts one connection
+ * per turn, and the others wait in the kernel, where no gate sees them. Three settings: 1 ms slices at twice the capacity,
  * 5 ms slices at ten and at twenty times.
  *
  * Cost: the server's own CPU per request at a fixed rate that does not strain it, fresh connections and keep-alive,

@@ -1,6 +1,6 @@
 /**
  * What a time limit costs: CPU to begin and end one, bytes that a pending one holds, against AbortSignal.timeout,
- * p-timeout and cockatiel; what the heartbeat of the stall ledger takes; how late a true timeout is told.
+ * p-timeout and cockatiel; how late a true timeout is told.
  *
  *   node bench/deadline.ts [--rounds 5]
  *
@@ -35,14 +35,10 @@ for (let round = 0; round < rounds; round++) {
     console.log(`${name}: ${us.toFixed(2)} us, ${held.toFixed(0)} bytes`)
   }
 }
-const beat = {
-  idle: median(Array.from({ length: 3 }, () => arm<number>('beat', 'idle'))),
-  held: median(Array.from({ length: 3 }, () => arm<number>('beat', 'held'))),
-}
 const late = arm<{ told: number; of: number; p50Ms: number; maxMs: number }>('late')
-console.log({ beat, late })
+console.log({ late })
 
-const result = { ...where, rounds, cost, bytes, beat, late }
+const result = { ...where, rounds, cost, bytes, late }
 writeFileSync(join(import.meta.dirname, 'results/deadline.json'), `${JSON.stringify(result, null, 2)}\n`)
 const rows = names.map(
   name => `| ${name} | ${median(cost[name]!).toFixed(2)} us | ${median(bytes[name]!).toFixed(0)} |`,
@@ -63,13 +59,11 @@ Twenty limits in every turn of the loop, less the same turns without. The last t
 an \`AbortSignal\` and the budget that nested calls see as well; that is most of what they cost. \`AbortSignal.timeout\` can
 not be ended: what it holds, it holds until it fires.
 
-**Heartbeat.** An idle process takes ${(beat.idle * 100).toFixed(2)} % of a core without and ${(beat.held * 100).toFixed(2)} % with the heartbeat of the stall
-ledger, which runs only while a deadline is pending.
-
 **True timeouts.** ${late.told} of ${late.of} limits of 200 ms that did pass were told; beyond the limit and the stalls given back
 (every second round the loop is blocked for 100 ms) half of them within ${late.p50Ms.toFixed(1)} ms, all within ${late.maxMs.toFixed(1)} ms.
 
-False and missed timeouts of real clients: [outbound](benchmarks-outbound.md).
+False and missed timeouts of real clients: [outbound](benchmarks-outbound.md). What the heartbeat of the stall ledger costs:
+[observed](benchmarks-observed.md).
 `,
 )
 

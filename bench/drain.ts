@@ -1,10 +1,8 @@
 /**
  * What a drain loses (packages/meltproof/src/server/drain.ts): requests that were sent and not answered while a server
- * goes away under load.
- *
- * Clients are closed loops that think for a random time between their requests, on keep-alive connections or on a new
- * one each. `balanced`: they stop when the readiness page says 503, asked every 100 ms, as behind a balancer. `direct`:
- * they go on until they are refused, which is no loss: a refused request has not been seen and can be sent elsewhere.
+ * goes away under load. Clients ask again some time after each answer, on keep-alive connections or on a new one each.
+ * `balanced`: they stop 100 ms after the drain began, as behind a balancer that asks for readiness that often. `direct`:
+ * they go on. A refused request is no loss, since it can be sent elsewhere.
  *
  * Every drain is a server process of its own; the figures are sums over the rounds. Loopback only.
  *
@@ -15,34 +13,34 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { planOf } from '../packages/lab/src/load/load-request.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
+import { type ProtectOptions, protect } from '../packages/meltproof/src/index.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { protect, type ProtectOptions } from '../packages/meltproof/src/index.ts'
 
 interface Case {
   readonly name: string
   readonly options: ProtectOptions
-  readonly keepAlive: boolean
-  readonly balanced: boolean
-  /** Longest time between an answer and the client's next request, ms. */
+  readonly fresh: boolean
+  /** Clients go on for so long after the drain began, ms. */
+  readonly goOnMs: number
+  /** Between an answer and the client's next request, ms. */
   readonly thinkMs: number
 }
 
 const CASES: readonly Case[] = [
-  ...[false, true].flatMap(keepAlive =>
+  ...[true, false].flatMap(fresh =>
     [undefined, 0].map(delayMs => ({
-      name: `balanced, ${keepAlive ? 'keep-alive' : 'new connections'}, drainDelayMs ${delayMs ?? 'default'}`,
+      name: `balanced, ${fresh ? 'new connections' : 'keep-alive'}, drainDelayMs ${delayMs ?? 'default'}`,
       options: delayMs === undefined ? {} : { drainDelayMs: delayMs },
-      keepAlive,
-      balanced: true,
-      thinkMs: 20,
+      ...{ fresh, goOnMs: 100, thinkMs: 10 },
     })),
   ),
-  ...[0, 20, 500, 3000].map(thinkMs => ({
-    name: `direct, keep-alive, thinking up to ${thinkMs} ms, drainDelayMs 0`,
+  ...[0, 10, 250, 1500].map(thinkMs => ({
+    name: `direct, keep-alive, thinking for ${thinkMs} ms, drainDelayMs 0`,
     options: { drainDelayMs: 0 },
-    keepAlive: true,
-    balanced: false,
-    thinkMs,
+    ...{ fresh: false, goOnMs: 1000 + thinkMs, thinkMs },
   })),
 ]
 
@@ -51,22 +49,12 @@ const SERVICE_MS = 30
 const WARM_UP_MS = 700
 const DRAIN_MS = 6000
 
-class Tally {
-  answered = 0
-  /** Sent on a connection that was open, and not answered. */
-  lost = 0
-  /** Not even connected. */
-  refused = 0
-  /** By code, those lost. */
-  readonly codes: Record<string, number> = {}
-}
-
 if (process.argv[2] === 'serve') serve(JSON.parse(process.argv[3]!))
 else await main()
 
 function serve(options: ProtectOptions): void {
   const server = http.createServer((_request, response) => setTimeout(() => response.end('ok'), SERVICE_MS))
-  const guard = protect(server, { readiness: '/ready', ...options })
+  const guard = protect(server, options)
   server.listen(0, '127.0.0.1', () => process.send!((server.address() as AddressInfo).port))
   process.once('message', async () => {
     const beganAt = performance.now()
@@ -80,78 +68,36 @@ async function main(): Promise<void> {
     rounds: { type: 'string', default: '10' },
     clients: { type: 'string', default: '64' },
   })
-  const rounds = given.whole('rounds')
-  const clients = given.whole('clients')
-  console.log(
-    '| clients | answered | lost | refused | drains that cut | drain took, ms |\n| --- | --- | --- | --- | --- | --- |',
-  )
+  const rows: string[][] = []
   for (const each of CASES) {
-    const tally = new Tally()
-    let cut = 0
-    let longestMs = 0
-    for (let round = 0; round < rounds; round++) {
-      const { clean, ms } = await oneDrain(each, clients, tally)
-      if (!clean) cut++
-      longestMs = Math.max(longestMs, ms)
+    const sums = { answered: 0, lost: 0, refused: 0, cut: 0, longestMs: 0 }
+    for (let round = 0; round < given.whole('rounds'); round++) {
+      const { clean, ms, answered, failed } = await oneDrain(each, given.whole('clients'))
+      const { refused = 0, ...lost } = failed
+      sums.answered += total(answered)
+      sums.refused += refused
+      sums.lost += total(lost)
+      if (!clean) sums.cut++
+      sums.longestMs = Math.max(sums.longestMs, Math.round(ms))
     }
-    const codes = Object.entries(tally.codes).map(([code, count]) => ` ${code} ${count}`)
-    console.log(
-      `| ${each.name} | ${tally.answered} | ${tally.lost}${codes.join()} | ${tally.refused} | ${cut} | ${Math.round(longestMs)} |`,
-    )
+    rows.push([each.name, ...Object.values(sums).map(String)])
   }
+  console.log(markdownTable(['clients', 'answered', 'lost', 'refused', 'drains that cut', 'longest drain, ms'], rows))
 }
 
-async function oneDrain(each: Case, clients: number, tally: Tally): Promise<{ clean: boolean; ms: number }> {
-  const child = fork(import.meta.filename, ['serve', JSON.stringify(each.options)])
+async function oneDrain({ options, fresh, goOnMs, thinkMs }: Case, users: number) {
+  const child = fork(import.meta.filename, ['serve', JSON.stringify(options)])
   const [port] = (await once(child, 'message')) as [number]
-  const stopped = { yes: false }
-  const loops = Array.from({ length: clients }, () => ask(each, port, stopped, tally))
+  const url = `http://127.0.0.1:${port}/`
+  const load = runLoad(planOf({ url, users, fresh, thinkMs, durationMs: WARM_UP_MS + goOnMs }))
   await sleep(WARM_UP_MS)
   child.send('drain')
-  const drained = once(child, 'message')
-  if (each.balanced) {
-    while ((await ready(port)) === true) await sleep(100)
-    stopped.yes = true
-  }
-  const [told] = await drained
-  await Promise.all(loops)
+  const [drained] = (await once(child, 'message')) as [{ clean: boolean; ms: number }]
+  const { answered, failed } = await load
   if (child.exitCode === null) await once(child, 'exit')
-  return told
+  return { ...drained, answered, failed }
 }
 
-/** One client: asks until it is to stop, or is refused. */
-async function ask({ keepAlive, thinkMs }: Case, port: number, stopped: { yes: boolean }, tally: Tally): Promise<void> {
-  const agent = new http.Agent({ keepAlive, maxSockets: 1 })
-  for (let refused = false; !stopped.yes && !refused; ) {
-    await new Promise<void>(resolve => {
-      const request = http.get({ port, host: '127.0.0.1', path: '/', agent }, response => {
-        response.resume()
-        response.on('end', () => {
-          tally.answered++
-          resolve()
-        })
-        response.on('error', () => undefined)
-      })
-      request.on('error', error => {
-        const { code = error.message } = error as NodeJS.ErrnoException
-        refused = code === 'ECONNREFUSED'
-        if (refused) tally.refused++
-        else {
-          tally.lost++
-          tally.codes[code] = (tally.codes[code] ?? 0) + 1
-        }
-        resolve()
-      })
-    })
-    if (thinkMs > 0) await sleep(Math.random() * thinkMs)
-  }
-  agent.destroy()
-}
-
-async function ready(port: number): Promise<boolean> {
-  const response = await fetch(`http://127.0.0.1:${port}/ready`, { headers: { connection: 'close' } }).catch(
-    () => undefined,
-  )
-  await response?.arrayBuffer()
-  return response?.status === 200
+function total(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }

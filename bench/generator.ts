@@ -2,7 +2,7 @@
  * Measures the load generator itself against its bars (DESIGN.md, "lab generator, HTTP/1.1"): how much CPU a request
  * costs, which open-loop rate one core keeps, and how far p50 and p99 are from the truth.
  *
- *   node bench/generator.ts [rounds] [--json]
+ *   node bench/generator.ts [rounds]
  *
  * The server is a child process that parses nothing and writes a fixed answer from the bare handle of the socket, as
  * fast as Node goes, on a core of its own; generators have another. The truth for the accuracy test is
@@ -14,7 +14,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { planOf } from '../packages/lab/src/experiment/load-request.ts'
+import { planOf } from '../packages/lab/src/load/load-request.ts'
 import { pinned } from '../packages/lab/src/launch/core-pinning.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { median, pinning } from './lib/measured-server.ts'
@@ -46,50 +46,6 @@ const SERVER = `
   const name = {}
   server.getsockname(name)
   console.log(name.port)
-`
-
-/**
- * The floor: 50 users in a closed loop on the bare handles of sockets, nothing scheduled, parsed or counted but the
- * answers. What the kernel and Node's binding take of a request on this machine; only the rest is the generator's.
- */
-const FLOOR = `
-  const port = Number(process.argv[1])
-  const { TCP, TCPConnectWrap, constants } = process.binding('tcp_wrap')
-  const { WriteWrap, streamBaseState, kReadBytesOrError } = process.binding('stream_wrap')
-  const request = Buffer.from(['GET / HTTP/1.1', 'Host: 127.0.0.1', 'User-Agent: meltlab', 'Accept: */*', '', ''].join('\\r\\n'))
-  const buffer = new Uint8Array(65536)
-  let answers = 0
-  const send = socket => {
-    const write = new WriteWrap()
-    write.handle = socket
-    write.oncomplete = () => {}
-    socket.writeBuffer(write, request)
-  }
-  for (let user = 0; user < 50; user++) {
-    const socket = new TCP(constants.SOCKET)
-    const connecting = new TCPConnectWrap()
-    connecting.oncomplete = () => {
-      socket.setNoDelay(true)
-      socket.onread = () => {
-        if (streamBaseState[kReadBytesOrError] < 0) return
-        answers++
-        send(socket)
-      }
-      socket.useUserBuffer(buffer)
-      socket.readStart()
-      send(socket)
-    }
-    socket.connect(connecting, '127.0.0.1', port)
-  }
-  setTimeout(() => {
-    const before = { answers, at: performance.now(), cpu: process.cpuUsage() }
-    setTimeout(() => {
-      const { user, system } = process.cpuUsage(before.cpu)
-      const count = answers - before.answers
-      console.log(JSON.stringify({ rate: (count * 1000) / (performance.now() - before.at), us: (user + system) / count, kernelUs: system / count }))
-      process.exit()
-    }, 2000)
-  }, 500)
 `
 
 /** Prints of a Node process on a core. */
@@ -183,11 +139,9 @@ const main = async (): Promise<void> => {
   ] as const
   const results = new Map<string, Round[]>()
   const truths: { p50: number; p99: number }[] = []
-  const floors: { rate: number; us: number; kernelUs: number }[] = []
   try {
     for (let round = 0; round < rounds; round++) {
       truths.push(await run('truth', port))
-      floors.push(JSON.parse(await printed(pinning?.lab, '-e', FLOOR, String(port))))
       for (const [kind, amount, connections] of cases) {
         const name = `${kind} ${amount.toLocaleString('en-US')}${kind === 'open' ? '/s' : ' users'}, ${connections} connections`
         results.set(name, [...(results.get(name) ?? []), await run('load', url, kind, amount, connections)])
@@ -211,25 +165,11 @@ const main = async (): Promise<void> => {
   }))
   const real = { p50: median(truths.map(one => one.p50)), p99: median(truths.map(one => one.p99)) }
   const slow = results.values().next().value!
-  const floor = {
-    ratePerSecond: Math.round(median(floors.map(one => one.rate))),
-    us: median(floors.map(one => one.us)),
-    kernelUs: median(floors.map(one => one.kernelUs)),
-  }
   const error = {
     p50Ms: at(slow, round => round.p50) - real.p50,
     p99Ms: at(slow, round => round.p99) - real.p99,
   }
-  if (process.argv.includes('--json')) {
-    console.log(
-      JSON.stringify({ rounds, truthMs: real, errorMs: error, floor, rows, raw: Object.fromEntries(results) }, null, 2),
-    )
-    return
-  }
   console.table(rows)
-  console.log(
-    `floor, closed loop, bare handles: ${floor.ratePerSecond}/s at ${floor.us.toFixed(2)} us/request, ${floor.kernelUs.toFixed(2)} of it in the kernel`,
-  )
   console.log(`truth at 1,000/s: p50 ${us(real.p50)} us, p99 ${us(real.p99)} us (spinning reference)`)
   console.log(`error at 1,000/s: p50 ${us(error.p50Ms)} us (bar 100), p99 ${us(error.p99Ms)} us (bar 300)`)
 }

@@ -1,6 +1,6 @@
 /**
- * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics() on
- * top (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
+ * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics()
+ * added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
  * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
  * process: with nothing, with the stall ledger's heartbeat, with everything.
  *
@@ -11,11 +11,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { certify } from '../packages/meltproof/dist/signals/events-waiting.js'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
-import { median, plan, startServer } from './lib/measured-server.ts'
+import { median, plan, ratiosOfTurns, startServer } from './lib/measured-server.ts'
 import type { Turn } from './lib/observed-server.ts'
 
 const TURN_MS = 1000
@@ -55,12 +54,7 @@ async function onAndOff(): Promise<Compared> {
   // The load has begun or ended in those with few.
   const full = turns.filter(({ requests }) => requests > (rate * (TURN_MS - SETTLE_MS)) / 2000)
   const each = full.map(({ on, requests, us }) => ({ on, us: us / requests }))
-  const ratios: number[] = []
-  for (let i = 1; i < each.length; i++) {
-    if (each[i]!.on === each[i - 1]!.on) continue
-    const [on, off] = each[i]!.on ? [each[i]!, each[i - 1]!] : [each[i - 1]!, each[i]!]
-    ratios.push(on.us / off.us)
-  }
+  const ratios = ratiosOfTurns(each)
   const ratio = median(ratios)
   const spread = Math.sqrt(ratios.reduce((sum, each) => sum + (each - ratio) ** 2, 0) / ratios.length)
   const usOf = (wanted: boolean): number => median(each.filter(({ on }) => on === wanted).map(({ us }) => us))
@@ -90,27 +84,6 @@ async function idleShares(): Promise<{ nothing: number; ledger: number; observed
   return { nothing: of('nothing'), ledger: of('ledger'), observed: of('observed') }
 }
 
-/** CPU of one eventsWaiting certificate, microseconds: turns of the loop with one, against turns without. */
-async function certificateUs(): Promise<number> {
-  const turns = 50_000
-  const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
-  const used = async (each: () => void): Promise<number> => {
-    const before = process.cpuUsage()
-    for (let i = 0; i < turns; i++) {
-      each()
-      await turn()
-    }
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / turns
-  }
-  const differences: number[] = []
-  for (let round = 0; round < 5; round++) {
-    const without = await used(() => undefined)
-    differences.push((await used(() => certify(() => undefined))) - without)
-  }
-  return median(differences)
-}
-
 const compared = await onAndOff()
 const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 console.log(
@@ -119,8 +92,7 @@ console.log(
 )
 const idle = await idleShares()
 console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
-const certificate = await certificateUs()
-const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle, certificateUs: certificate }
+const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks-observed.md'),
@@ -137,8 +109,7 @@ ${TURN_MS} ms for ${seconds} s, of which the first ${SETTLE_MS} ms do not count 
 | ${compared.offUs.toFixed(2)} us | ${compared.onUs.toFixed(2)} us | ${compared.ratio.toFixed(3)} ± ${compared.error.toFixed(3)} | 1.02 |
 
 An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
-${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds. One \`eventsWaiting\` certificate: ${certificate.toFixed(2)} us a
-turn of the loop, however many calls ask for it in that turn.
+${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds.
 `,
 )
 process.exit()

@@ -22,7 +22,7 @@ import { type Conditions, conditions } from './lib/conditions.ts'
 import { median } from './lib/measured-server.ts'
 import type { ArmResult } from './lib/outbound-arm.ts'
 import { type Arm, type Backends, CLIENTS } from './lib/outbound-clients.ts'
-import { startPostgres } from './overload/postgres.ts'
+import { startPostgres } from './lib/postgres.ts'
 
 interface Measured extends Conditions {
   readonly own: string

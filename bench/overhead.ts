@@ -1,6 +1,6 @@
 /**
  * What protection costs when nothing is wrong: the server's own CPU per request, bare and protected, far below capacity.
- * One process has both (lib/both-servers.ts), and the load goes from one to the other in turns; the figure is the median
+ * One process has both (lib/bare-and-protected.ts), and the load goes from one to the other in turns; the figure is the median
  * over rounds, each with a process of its own, of the median of the ratios of neighbouring turns.
  *
  *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import type { LoadPlan, Phase } from '../packages/lab/src/load/plan.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import type { Stretch, Used } from './lib/both-servers.ts'
+import type { Stretch, Used } from './lib/bare-and-protected.ts'
 import { conditions } from './lib/conditions.ts'
-import { type MeasuredServer, median, plan, startServer } from './lib/measured-server.ts'
+import { type MeasuredServer, median, plan, ratiosOfTurns, startServer } from './lib/measured-server.ts'
 
 const options = scriptOptions(import.meta.filename, {
   rounds: { type: 'string', default: '5' },
@@ -27,7 +27,7 @@ const rounds = options.whole('rounds')
 const seconds = options.whole('seconds', 4)
 const chosen = options.chosen('only', ['hello', 'clients', 'fresh'])
 const where = conditions()
-const script = join(import.meta.dirname, 'lib/both-servers.ts')
+const script = join(import.meta.dirname, 'lib/bare-and-protected.ts')
 /** One turn of a load that is handed back and forth. */
 const TURN_MS = 200
 /** V8 has compiled both by then. */
@@ -84,7 +84,7 @@ async function inTurns(servers: MeasuredServer, urls: readonly [string, string],
   return full.map(({ guarded, us, requests }) => ({ guarded, us: us / requests }))
 }
 
-/** One load after the other, each with its connecting; whoever goes first changes. */
+/** One load after the other, each with its connecting; they take turns at going first. */
 async function oneByOne(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
   const turns: TurnUs[] = []
   for (let i = 0; i < seconds / 2; i++) {
@@ -104,12 +104,7 @@ async function measureRound(load: Workload): Promise<readonly [bare: number, gua
   for (const url of urls) await runLoad(plan(url, { ...load, seconds: Math.ceil(WARM_UP_REQUESTS / load.rate) }))
   const turns = await (load.connections === 3000 ? oneByOne : inTurns)(servers, urls, load)
   await servers.stop()
-  const ratios: number[] = []
-  for (const [i, turn] of turns.entries()) {
-    const before = turns[i - 1]
-    if (before === undefined || before.guarded === turn.guarded) continue
-    ratios.push(turn.guarded ? turn.us / before.us : before.us / turn.us)
-  }
+  const ratios = ratiosOfTurns(turns.map(({ guarded, us }) => ({ on: guarded, us })))
   const usOf = (wanted: boolean): number => median(turns.filter(turn => turn.guarded === wanted).map(({ us }) => us))
   return [usOf(false), usOf(true), median(ratios)]
 }

@@ -20,8 +20,8 @@ import { packTimes, type RecordedRun, type Recording, recordingFile } from '../p
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
 import { type MeasuredServer, pinning, startServer } from './lib/measured-server.ts'
-import { measureShedCost } from './overload/measure.ts'
-import { startPostgres } from './overload/postgres.ts'
+import { measureShedCost } from './lib/shed-cost.ts'
+import { startPostgres } from './lib/postgres.ts'
 import { type AppNotes, distil, stolenShare } from './recording/distil.ts'
 import { RECORDED, type Recorded } from './recording/workloads.ts'
 

@@ -19,7 +19,7 @@ const options = scriptOptions(import.meta.filename, {
   'fresh-rate': { type: 'string', default: '1500' },
   seconds: { type: 'string', default: '4' },
 })
-const script = join(import.meta.dirname, 'lib/servers.ts')
+const script = join(import.meta.dirname, 'lib/shed-servers.ts')
 const SERVERS = ['shed', 'shed-response', 'shed-floor'] as const
 const MODES = [
   { name: 'standing', connections: 1500, rate: options.whole('rate') },
@@ -34,7 +34,7 @@ for (const mode of MODES) {
   for (let round = 0; round < wanted; round++) {
     for (const name of SERVERS) {
       const server = await startServer(script, [name, 'busy', mode.name])
-      const { us } = await cpuPerRequest(server, { ...mode, seconds })
+      const us = await cpuPerRequest(server, { ...mode, seconds })
       await server.stop()
       rounds[name] = [...(rounds[name] ?? []), us]
       console.log(`${mode.name} ${name} round ${round + 1}: ${us.toFixed(2)} us`)

@@ -56,7 +56,8 @@ export function scriptOptions<const T extends Declared>(script: string, declared
   }
 }
 
-function leadingComment(source: string): string {
+/** The comment a file begins with, as text. */
+export function leadingComment(source: string): string {
   const [, comment = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(source) ?? []
   const lines = comment.split('\n').map(line => line.replace(/^ ?\* ?/, ''))
   return lines.join('\n').trim()

@@ -1,15 +1,18 @@
-/** The scoreboard's own parts: the ideal curve, what is kept of an interrupted run, and its options. */
+/** The scoreboard's own parts: the ideal curve, what an interrupted run leaves behind, its view, and its options. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { idealShare } from '../bench/overload/ideal.ts'
-import type { Cell } from '../bench/overload/measure.ts'
-import { Store } from '../bench/overload/store.ts'
+import { partialRun } from '../packages/lab/src/commands/partial-run.ts'
+import { runScenario } from '../packages/lab/src/experiment/run-scenario.ts'
+import { scenario } from '../packages/lab/src/experiment/scenario.ts'
+import { markdownReport } from '../packages/lab/src/commands/report.ts'
+import { scoreboard } from '../packages/lab/src/scenarios/catalogue.ts'
+import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'meltproof-store-'))
+const folder = mkdtempSync(join(tmpdir(), 'meltproof-overload-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 test('the ideal is the figure of DESIGN.md, all of it at the capacity, and never below nothing', () => {
@@ -21,16 +24,47 @@ test('the ideal is the figure of DESIGN.md, all of it at the capacity, and never
   assert.equal(idealShare(1000, 12, 5000), 0)
 })
 
-test('the store remembers a cell for another run, and only that one', () => {
-  const cell = { step: { arm: 'bare', multiple: 0.7, round: 1 } } as unknown as Cell
-  new Store(folder).keep('steps-standing', 'bare', 0.7, 1, cell)
-  const next = new Store(folder)
-  assert.equal(next.has('steps-standing', 'bare', 0.7, 1), true)
-  assert.equal(next.has('steps-standing', 'bare', 0.7, 2), false)
-  assert.equal(next.has('steps-fresh', 'bare', 0.7, 1), false)
-  assert.deepEqual(next.cells('steps-standing'), [cell])
-  assert.deepEqual(next.cells('steps-fresh'), [])
-  assert.equal(next.capacity('steps-standing'), undefined)
+test('a kept run that is stopped goes on with what it has measured', async () => {
+  const counting = scenario<{ steps: number[] }>({
+    ...{ name: 'counting', title: 'Counting', story: 'It counts.', published: [], arms: [], expects: [] },
+    resumes: true,
+    blank: () => ({ steps: [] }),
+    async run(context, measured) {
+      for (let step = measured.steps.length; step < 3; step++) {
+        if (step === 1 && stop) throw new Error('stopped')
+        measured.steps.push(step)
+        context.checkpoint()
+      }
+    },
+    view: ({ steps }) => ({ finding: steps.join(), tables: [], plots: [] }),
+  })
+  let stop = true
+  const file = join(folder, 'counting.json.part')
+  const run = () =>
+    runScenario(counting, {
+      ...{ form: 'quick', commandLine: '', labVersion: '', signal: new AbortController().signal },
+      progress: { status() {}, line() {}, clear() {} },
+      ...partialRun(file, counting, 'quick'),
+    })
+  assert.equal((await run()).result.finding, '0')
+  assert.deepEqual(partialRun(file, counting, 'full').resumed, undefined, 'another form has other durations')
+  stop = false
+  assert.equal((await run()).result.finding, '0,1,2')
+  partialRun(file, counting, 'quick').forget()
+  assert.equal(existsSync(file), false)
+})
+
+test('the page of the scoreboard is what the lab makes of the kept results', () => {
+  const page = markdownReport(['bench/results/overload'], join(folder, 'images'))
+  assert.match(page, /^# Scoreboard\n/)
+  assert.match(page, /\| \[5 ms of CPU in five steps, standing\]\(#overload-steps\) \| 10x \|( [\d.]+ % \|){6}\n/)
+  assert.match(page, /\*\*The route beside it\*\*/)
+  const names = scoreboard.map(({ name }) => name)
+  const sections = [...page.matchAll(/^## (overload-.*)$/gm)].map(([, name]) => name!)
+  assert.deepEqual(
+    sections,
+    names.filter(name => sections.includes(name)),
+  )
 })
 
 for (const [args, message] of [
@@ -38,7 +72,7 @@ for (const [args, message] of [
   [['--loads', '1,x'], /--loads takes numbers above 0; got '1,x'/],
 ] as const) {
   test(`${args.join(' ')} is refused before anything is measured`, () => {
-    const main = join(import.meta.dirname, '../bench/overload/main.ts')
+    const main = join(import.meta.dirname, '../bench/overload.ts')
     const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', main, ...args], { encoding: 'utf8' })
     assert.equal(status, 2)
     assert.match(stderr, message)

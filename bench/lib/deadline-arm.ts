@@ -1,10 +1,9 @@
 /**
- * One measurement of bench/deadline.ts in a process of its own: `node --expose-gc deadline-arm.ts cost|bytes|beat|late
+ * One measurement of bench/deadline.ts in a process of its own: `node --expose-gc deadline-arm.ts cost|bytes|late
  * WAY`. Prints one JSON value.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFairTimer } from '../../packages/meltproof/src/deadline/fair-timer.ts'
-import { hold } from '../../packages/meltproof/src/signals/loop-stalls.ts'
 import { WAYS } from './deadline-ways.ts'
 
 const [kind, name = ''] = process.argv.slice(2)
@@ -18,9 +17,6 @@ switch (kind) {
     break
   case 'bytes':
     print(await bytes())
-    break
-  case 'beat':
-    print(await beat(name === 'held'))
     break
   case 'late':
     print(await late())
@@ -76,18 +72,6 @@ async function bytes(): Promise<number> {
   const after = await used()
   process.exitCode = kept.length === COUNT ? 0 : 1
   return (after - before) / COUNT
-}
-
-/** Share of a core that an idle process takes, with or without the heartbeat. */
-async function beat(held: boolean): Promise<number> {
-  const release = held ? hold() : undefined
-  await sleep(200)
-  const SECONDS = 8
-  const before = process.cpuUsage()
-  await sleep(SECONDS * 1000)
-  const { user, system } = process.cpuUsage(before)
-  release?.()
-  return (user + system) / 1e6 / SECONDS
 }
 
 /** For 500 limits that do pass: how many are told, and how late, ms beyond the limit plus the stalls given back. */

@@ -4,17 +4,19 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { choosePinning, type Pinning, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
+import { allowedCores, type Cores, coresOf, pinned, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
+import { planOf } from '../../packages/lab/src/load/load-request.ts'
+import { median as medianOf } from '../../packages/lab/src/melt/summary.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
-import type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
+import type { LoadPlan } from '../../packages/lab/src/load/plan.ts'
 
 /** Chosen before this process pins itself; afterwards it sees a single core. */
-export const pinning: Pinning | undefined = choosePinning()
+export const pinning: Cores | undefined = coresOf(allowedCores())
 if (pinning !== undefined) pinSelf(pinning.lab)
 
 export interface MeasuredServer {
   readonly url: string
-  /** CPU used since the start, user and system, without the slices of a busy server (lib/servers.ts); microseconds. */
+  /** CPU used since the start, user and system, without the slices of a busy server (lib/shed-servers.ts); microseconds. */
   cpuUs(): Promise<number>
   /** What it answers to a message. */
   ask<T>(message?: string): Promise<T>
@@ -50,51 +52,35 @@ export async function startServer(
   }
 }
 
-/** Offers `rate` for `seconds` after a warm-up of two; gives the outcome and the server's CPU per answered request, us. */
-export async function cpuPerRequest(
-  server: MeasuredServer,
-  options: { readonly rate: number; readonly seconds: number; readonly connections: number | 'fresh' },
-): Promise<{ readonly us: number; readonly outcome: LoadOutcome }> {
-  await runLoad(plan(server.url, { ...options, seconds: 2 }))
-  return slice(server, options)
-}
-
-/** Without the warm-up. */
-async function slice(
-  server: MeasuredServer,
-  options: { readonly rate: number; readonly seconds: number; readonly connections: number | 'fresh' },
-): Promise<{ readonly us: number; readonly outcome: LoadOutcome }> {
+/** Offers `rate` for `seconds` after a warm-up of two; gives the server's CPU per answered request, us. */
+export async function cpuPerRequest(server: MeasuredServer, load: Parameters<typeof plan>[1]): Promise<number> {
+  await runLoad(plan(server.url, { ...load, seconds: 2 }))
   const before = await server.cpuUs()
-  const outcome = await runLoad(plan(server.url, options))
+  const { answered } = await runLoad(plan(server.url, load))
   const used = (await server.cpuUs()) - before
-  const answered = Object.values(outcome.answered).reduce((sum, n) => sum + n, 0)
-  return { us: used / answered, outcome }
+  return used / Object.values(answered).reduce((sum, count) => sum + count, 0)
 }
 
 export function plan(
   url: string,
   { rate, seconds, connections }: { rate: number; seconds: number; connections: number | 'fresh' },
 ): LoadPlan {
+  const durationMs = seconds * 1000
+  const request = { url, rate, durationMs, timeoutMs: 10_000, spacing: 'poisson' } as const
   return {
-    url,
-    method: 'GET',
-    headers: {},
-    body: undefined,
-    arrival: {
-      kind: 'open',
-      schedule: { phases: [{ kind: 'constant', rate, durationMs: seconds * 1000 }], spacing: 'poisson', seed: 1 },
-    },
-    connections:
-      connections === 'fresh' ? { kind: 'fresh' } : { kind: 'keep-alive', count: connections, max: connections },
-    timeoutMs: 10_000,
-    connectTimeoutMs: 5000,
-    sloMs: 1000,
-    threads: 1,
+    ...planOf({ ...request, fresh: connections === 'fresh' }),
+    ...(connections === 'fresh' ? {} : { connections: { kind: 'keep-alive', count: connections, max: connections } }),
   }
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+/** Of at least one value. */
+export const median = (values: readonly number[]): number => medianOf(values)!
+
+/** Of neighbouring turns, of which one had what is measured and the other had not: with over without. */
+export function ratiosOfTurns(turns: readonly { readonly on: boolean; readonly us: number }[]): number[] {
+  return turns.flatMap((turn, at) => {
+    const before = turns[at - 1]
+    if (before === undefined || before.on === turn.on) return []
+    return [turn.on ? turn.us / before.us : before.us / turn.us]
+  })
 }

@@ -1,7 +1,7 @@
 /**
  * A server in a process of its own whose handlers count themselves: `node work-server.ts KIND OPTIONS MELTPROOF`.
- * OPTIONS is JSON for protect(), or `bare`; MELTPROOF the path of the runtime to load. Tells its port, then what it is
- * asked for: figures, and to let the dependency hang or go on.
+ * OPTIONS is JSON for protect(), or `bare`; MELTPROOF the path of the runtime to load. Tells its port, then answers each
+ * message with its figures; `hang` makes the dependency hang.
  */
 import http, { type RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,36 +15,11 @@ export interface WorkFigures {
   readonly mostPerLimit: number
 }
 
-/** Ten places of 50 ms, unless it hangs: then nobody is answered until it goes on. */
-class Dependency {
-  #held = 0
-  #hanging: Promise<void> | undefined
-  #goOn = (): void => {}
-  readonly #line: (() => void)[] = []
-
-  hang(): void {
-    this.#hanging = new Promise(resolve => {
-      this.#goOn = resolve
-    })
-  }
-
-  goOn(): void {
-    this.#hanging = undefined
-    this.#goOn()
-  }
-
-  async call(places: number, ms: number): Promise<void> {
-    if (this.#held >= places) await new Promise<void>(resolve => this.#line.push(resolve))
-    this.#held++
-    await this.#hanging
-    await sleep(ms)
-    this.#held--
-    this.#line.shift()?.()
-  }
-}
+/** Until it is told to hang it takes 20 ms; then nobody is answered. */
+let hangs = false
+const dependency = (): Promise<unknown> => (hangs ? new Promise(() => {}) : sleep(QUICK_MS))
 
 const [kind = '', options = 'bare', meltproof = ''] = process.argv.slice(2)
-const dependency = new Dependency()
 /** One in so many hangs, for so long, ms, where the rest take a moment. */
 const ONE_IN = 57
 const HANGS_MS = 6000
@@ -66,10 +41,7 @@ async function at<T>(work: () => Promise<T>): Promise<T> {
 const KINDS: Readonly<Record<string, RequestListener>> = {
   /** One dependency without bound on how many it works for at once. */
   unbounded: (_, response) => {
-    void at(() => dependency.call(100_000, 20)).then(() => response.end('done'))
-  },
-  pool: (_, response) => {
-    void at(() => dependency.call(10, 50)).then(() => response.end('done'))
+    void at(dependency).then(() => response.end('done'))
   },
   'cheap-and-heavy': (request, response) => {
     if (request.url?.startsWith('/cheap')) return void response.end('cheap')
@@ -78,7 +50,7 @@ const KINDS: Readonly<Record<string, RequestListener>> = {
   'some-hang': (_, response) => {
     void at(() => sleep(++came % ONE_IN === 0 ? HANGS_MS : QUICK_MS)).then(() => response.end('done'))
   },
-  /** As what ends its work when its client leaves, and says nothing. */
+  /** Its work ends when its client leaves, and it says nothing. */
   silent: (_, response) => {
     let left = false
     response.on('close', () => {
@@ -87,10 +59,6 @@ const KINDS: Readonly<Record<string, RequestListener>> = {
     void at(() => sleep(QUICK_MS)).then(() => {
       if (!left) response.end('done')
     })
-  },
-  upload: (request, response) => {
-    request.on('error', () => {})
-    request.resume().on('end', () => void at(() => dependency.call(10, 50)).then(() => response.end('done')))
   },
 }
 
@@ -107,8 +75,7 @@ if (guard !== undefined) {
 }
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as { port: number }).port }))
 process.on('message', message => {
-  if (message === 'hang') dependency.hang()
-  else if (message === 'go on') dependency.goOn()
+  if (message === 'hang') hangs = true
   const { inflight = working } = guard?.stats() ?? {}
   process.send!({ working, most, inflight, mostPerLimit } satisfies WorkFigures)
 })

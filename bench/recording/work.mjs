@@ -1,9 +1,9 @@
-/** What a request of each recorded workload does, noting it (notes.mjs). The same work as in ../overload/work.mjs. */
+/** What a request of each recorded workload does, noting it (notes.mjs). The same work as in packages/lab/apps/overload/work.js. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import pg from 'pg'
 import { spin, spinPerMs } from '../../packages/lab/apps/busy.js'
-import { renderPage } from '../overload/page.mjs'
+import { renderPage } from '../../packages/lab/apps/overload/page.js'
 
 const perMs = spinPerMs()
 

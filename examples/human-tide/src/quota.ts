@@ -1,6 +1,6 @@
 /**
- * How often one phone may send: a token bucket per walker. Pure; told the time. Bounded: who has not sent for longest
- * is forgotten first, and whoever is forgotten has a full bucket, as it would have by then anyway.
+ * How often one phone may send: a token bucket per walker. Pure; told the time. Bounded: the walker
+ * that has not sent for longest is forgotten first, with a full bucket, as it would have by then anyway.
  */
 
 /** A phone sends once a second; one that comes back from an hour without signal sends 36 requests of 100 positions. */

@@ -1,4 +1,4 @@
-/** A request that gets no 2xx, and why: thrown by whoever knows, turned into an answer by http/problem.ts. Pure. */
+/** A request that gets no 2xx, and why: thrown where it is known, turned into an answer by http/problem.ts. Pure. */
 export class Refusal extends Error {
   readonly status: number
   /** Stable, for programs; the message is for people. */

@@ -17,13 +17,13 @@ export interface TideOptions {
   readonly databaseUrl: string
   readonly log?: 'off' | 'console'
   readonly keepDays?: number
-  /** So many proxies stand in front, and add to X-Forwarded-For. 0: whoever connects is the client. */
+  /** How many proxies in front add to X-Forwarded-For. 0: the peer of the connection is the client. */
   readonly proxies?: number
 }
 
 export interface Tide {
   readonly app: express.Express
-  /** Lets the watching pages go; they come back by themselves, to whoever listens then. */
+  /** Disconnects the watching pages; they reconnect by themselves, to the process that listens then. */
   endLiveStreams(): void
   close(): Promise<void>
 }

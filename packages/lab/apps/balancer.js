@@ -1,10 +1,10 @@
 /**
  * A balancer as they come: round robin over its members, a health check a second, and a member is out only when its
- * check fails or takes longer than the check's own timeout. It gives up on an answer when whoever asked has left.
+ * check fails or takes longer than the check's own timeout. It gives up on an answer when the caller has left.
  *
  * MEMBERS          origins
  * CHECK_TIMEOUT_MS of a health check
- * GET /lab/members tells who is in, and how long each last check took.
+ * GET /lab/members tells which members are in rotation, and how long each last check took.
  */
 import http from 'node:http'
 

@@ -5,7 +5,7 @@
  * NEXT      URL of the tier below
  * POOL      most connections to it
  * and those of hop.js. With ARM=meltproof the server is protected with `deadlineMs`: a request has LIMIT_MS at most, or
- * what the tier above says is left, whichever is less; and work ends when whoever asked has left.
+ * what the tier above says is left, whichever is less; work ends when the caller has left.
  */
 import http from 'node:http'
 import { arm, get, limitMs, prepare, sendError } from './hop.js'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { AttackDocument } from '../src/commands/attack-report.ts'
+import type { AttackDocument } from '../src/report/attack-report.ts'
 import { formatDuration, parseDuration } from '../src/durations.ts'
 import { UserError } from '../src/user-error.ts'
 import { type Kill, runCli } from './run-cli.ts'
@@ -94,12 +94,23 @@ describe('meltlab attack', () => {
   })
 
   it('ends at once on Ctrl-C, with what was measured, marked incomplete', async () => {
-    const begun = Date.now()
-    const { code, out } = await meltlab(['attack', server.url, '--rate', '100', '--duration', '60s', '--json'], kill =>
-      setTimeout(kill, 2000, 'SIGINT'),
-    )
+    let stop = (): void => {}
+    let stoppedAt = 0
+    let asked = 0
+    const counting = await httpServer((_, res) => {
+      res.end('ok')
+      if (++asked === 50) stop()
+    })
+    const args = ['attack', counting.url, '--rate', '100', '--duration', '60s', '--json']
+    const { code, out } = await meltlab(args, kill => {
+      stop = () => {
+        stoppedAt = Date.now()
+        kill('SIGINT')
+      }
+    })
+    await counting.close()
     assert.equal(code, 130)
-    assert.ok(Date.now() - begun < 10_000)
+    assert.ok(Date.now() - stoppedAt < 10_000)
     const document = JSON.parse(out) as AttackDocument
     assert.equal(document.incomplete, true)
     assert.equal(document.certified, false)

@@ -1,16 +1,13 @@
 /**
- * The seam between the parts that do the work and those that watch it: `node:diagnostics_channel`, one channel a kind
- * of record. Whoever publishes asks `hasSubscribers` first and builds nothing when it is false; nobody who publishes
- * knows who listens. docs/observe.md is the public description.
+ * The seam between the parts that do the work and those that watch it: `node:diagnostics_channel`. Whoever publishes
+ * asks `hasSubscribers` first and builds nothing when it is false. docs/observe.md is the public description.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
 
-/** A channel whose messages have a type. */
 export interface Seam<T> {
   readonly name: string | symbol
-  /** Ask before building a message: it is a property read, and false nearly always. */
   readonly hasSubscribers: boolean
   publish(message: T): void
   subscribe(listener: (message: T) => void): void
@@ -33,20 +30,17 @@ export interface ShedMessage {
 /** One a request that got past the gate, when it is over. */
 export const requests: Seam<RequestMessage> = seam('meltproof:request')
 /**
- * The same, for our own figures: whoever listens reads the record and keeps nothing of it, for the next request is written
- * into it; and how many bytes the answer had is not counted for it.
+ * The same for our own figures: the next request is written into the record, and the bytes of the answer are not
+ * counted.
  */
 export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-request')
 /** One a request turned away. At 100x capacity that is most of what a server does: subscribers must be quick. */
 export const sheds: Seam<ShedMessage> = seam('meltproof:shed')
-/** One a call to somebody else, when it is over. */
 export const calls: Seam<OutboundRecord> = seam('meltproof:outbound')
-/** One a stall of the event loop, at its end. */
 export const stalls: Seam<StallRecord> = seam('meltproof:stall')
 /** At most one a second and stream while log lines are being given up. */
 export const logLosses: Seam<LogLossRecord> = seam('meltproof:log-loss')
 
-/** Whether anybody wants to know of requests. */
 export function requestsAreObserved(): boolean {
   return passingRequests.hasSubscribers || requests.hasSubscribers
 }

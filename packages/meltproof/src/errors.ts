@@ -1,7 +1,4 @@
-/**
- * Every error meltproof raises: one table, one class. Each has a stable `code`, says what was expected,
- * what came and what to do.
- */
+/** The errors of meltproof: one table, one class. Each says what was expected, what came and what to do. */
 
 /** Every installed copy of meltproof marks its errors with the same symbol. */
 const BRAND = Symbol.for('meltproof.error')
@@ -31,22 +28,29 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_PEER_MISSING:
     'A package that an entry of meltproof needs, and that is optional otherwise, is not installed.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
-  MELTPROOF_CANCELLED: 'The work was cancelled because nobody waits for it any more.',
+  MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
   MELTPROOF_CLIENT_DISCARDED:
     'A query was sent on a connection whose last query passed its deadline, and the server did not say in time that it is over.',
 }
 
+/** What a server answers when a handler lets such an error through. Others are its own fault: 500. */
+const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504 }
+
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
 export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
+  /** 504 for a passed deadline, absent otherwise. Express, Fastify and Koa answer with it. */
+  declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
+    const statusCode = STATUS_CODES[code]
+    if (statusCode !== undefined) this.statusCode = statusCode
     Object.defineProperty(this, BRAND, { value: true })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * When the handler of a request has ended, told by framework adapters, which see its promise, to whoever holds a permit
- * for it. Kept on the request under a symbol that every installed copy of meltproof shares.
+ * When the handler of a request has ended: framework adapters see its promise and tell, the permit's owner listens. Kept
+ * on the request under a symbol that every installed copy of meltproof shares.
  */
 const HANDLER_END = Symbol.for('meltproof.handlerEnd')
 
@@ -14,7 +14,7 @@ export function handlerEnded(request: object): void {
   if (typeof listener === 'function') listener()
 }
 
-/** Calls `listener` when the handler ends, where somebody tells; true when it has ended already. */
+/** Calls `listener` when the handler ends, if an adapter tells; true when it has ended already. */
 export function onHandlerEnd(request: object, listener: () => void): boolean {
   const told = request as Told
   if (told[HANDLER_END] === 'ended') return true

@@ -1,10 +1,6 @@
-/**
- * Checks of what a user hands in: unknown names are errors that suggest the nearest one, values out of range are
- * errors that name the option, the range and what came. Knows no option by name.
- */
+/** Checks of options. Errors suggest the nearest name, or name the option, its range and what came. */
 import { MeltproofError } from './errors.ts'
 
-/** Throws when `given` has a key that is not in `known`; suggests the nearest known name. */
 export function rejectUnknown(what: string, given: object, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue
@@ -16,7 +12,6 @@ export function rejectUnknown(what: string, given: object, known: readonly strin
   }
 }
 
-/** Throws for a value that is not what `expected` describes. */
 export function invalidOption(name: string, expected: string, value: unknown): never {
   throw new MeltproofError('MELTPROOF_OPTION_INVALID', `${name} must be ${expected}; got ${show(value)}.`)
 }
@@ -35,22 +30,33 @@ export function checkNumber(
   return value
 }
 
-/** `true` or `false`, nothing else. */
 export function checkBoolean(name: string, value: unknown): boolean {
   if (typeof value !== 'boolean') invalidOption(name, 'true or false', value)
   return value
 }
 
-/** One of the texts `known`. */
 export function checkOneOf<T extends string>(name: string, value: T, known: readonly T[]): T {
   if (!known.includes(value)) invalidOption(name, known.map(each => `'${each}'`).join(' or '), value)
   return value
+}
+
+/** An object with named values. */
+export function checkObject(name: string, value: unknown, expected: string): asserts value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) invalidOption(name, expected, value)
 }
 
 /** A function, or undefined. */
 export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function') invalidOption(name, 'a function', value)
   return value
+}
+
+/** The name of a header field (RFC 9110 section 5.6.2), in lower case as Node has them. */
+export function checkFieldName(name: string, value: unknown): string {
+  if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
+    invalidOption(name, 'the name of a header field', value)
+  }
+  return value.toLowerCase()
 }
 
 /** A value in words, short enough for a message. Never throws. */
@@ -62,14 +68,11 @@ export function show(value: unknown): string {
     if (Array.isArray(value)) return 'an array'
     return value instanceof Promise ? 'a promise' : 'an object'
   } catch {
-    return 'an object' // a Proxy may throw at whoever asks what it is
+    return 'an object' // a Proxy may throw when it is asked what it is
   }
 }
 
-/**
- * What somebody else's code threw, in words; with its stack, if it has one, when `stack` is asked for. Never throws,
- * though not every value has a text: String() of an object without prototype throws, and so may the getters of an error.
- */
+/** What somebody else's code threw, in words. Never throws, as String() and the getters of an error may. */
 export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)
@@ -93,7 +96,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Levenshtein distance, row by row. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {

@@ -13,68 +13,62 @@ export const VARIABLES = {
   MELTPROOF_WATCH: 'Unix socket of `meltlab watch`, which sets it; works with MELTPROOF=off too. Default none.',
   MELTPROOF_STDOUT: '`off` leaves stdout and stderr as Node has them; `on` is the default.',
   MELTPROOF_STDOUT_BUFFER: 'Memory for lines that wait, a stream: 64KB to 1024MB. Default 8MB.',
-  MELTPROOF_STDOUT_DROP: 'Which lines to lose when that is full: `newest`, the default, or `oldest`.',
   MELTPROOF_STDOUT_FLUSH: 'How long the end of the process may wait for readers: 0ms to 60s. Default 1s.',
   MELTPROOF_STDOUT_LOSS_FILE: 'File for the final count of lost lines. Default: the other stream.',
 } as const
 
+type Environment = Readonly<NodeJS.ProcessEnv>
+
 /** Undefined when stdout and stderr are to stay as they are. Throws a MeltproofError for a bad value. */
-export function stdoutFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): StdoutOptions | undefined {
-  const value = (name: keyof typeof VARIABLES): string | undefined => environment[name] || undefined
-  const power = value('MELTPROOF_STDOUT')
-  if (power !== undefined && power !== 'on' && power !== 'off') {
-    invalidOption('MELTPROOF_STDOUT', '`on` or `off`', power)
+export function stdoutFromEnvironment(environment: Environment): StdoutOptions | undefined {
+  const lossFile = environment['MELTPROOF_STDOUT_LOSS_FILE']
+  const options = {
+    ...parsed(environment, 'MELTPROOF_STDOUT_BUFFER', 'bufferBytes', bytesOf),
+    ...parsed(environment, 'MELTPROOF_STDOUT_FLUSH', 'flushMs', durationMs),
+    ...(lossFile ? { lossFile } : {}),
   }
-  const buffer = value('MELTPROOF_STDOUT_BUFFER')
-  const drop = value('MELTPROOF_STDOUT_DROP')
-  if (drop !== undefined && drop !== 'newest' && drop !== 'oldest') {
-    invalidOption('MELTPROOF_STDOUT_DROP', '`newest` or `oldest`', drop)
-  }
-  const flush = value('MELTPROOF_STDOUT_FLUSH')
-  const lossFile = value('MELTPROOF_STDOUT_LOSS_FILE')
-  const options: StdoutOptions = {
-    ...(buffer === undefined ? {} : { bufferBytes: bytesOf('MELTPROOF_STDOUT_BUFFER', buffer) }),
-    ...(drop === undefined ? {} : { drop }),
-    ...(flush === undefined ? {} : { flushMs: durationMs('MELTPROOF_STDOUT_FLUSH', flush) }),
-    ...(lossFile === undefined ? {} : { lossFile }),
-  }
-  return power === 'off' ? undefined : options
+  return isOn(environment, 'MELTPROOF_STDOUT') ? options : undefined
 }
 
 /** Undefined when meltproof is switched off. Throws a MeltproofError for an unknown variable or a bad value. */
-export function optionsFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): ProtectOptions | undefined {
-  const given: Record<string, string> = {}
-  for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && value !== '' && (name === 'MELTPROOF' || name.startsWith('MELTPROOF_')))
-      given[name] = value
+export function optionsFromEnvironment(environment: Environment): ProtectOptions | undefined {
+  const ours = Object.entries(environment).filter(([name, value]) => value && /^MELTPROOF(_|$)/.test(name))
+  rejectUnknown('meltproof/register', Object.fromEntries(ours), Object.keys(VARIABLES))
+  isOn(environment, 'MELTPROOF_OUTBOUND')
+  const options = {
+    ...parsed(environment, 'MELTPROOF_LANES', 'lanes', lanesOf),
+    ...parsed(environment, 'MELTPROOF_RETRY_AFTER', 'retryAfterS', secondsRange),
+    ...parsed(environment, 'MELTPROOF_DRAIN_DELAY', 'drainDelayMs', durationMs),
   }
-  rejectUnknown('meltproof/register', given, Object.keys(VARIABLES))
-  const { MELTPROOF: power, MELTPROOF_LANES: lanes, MELTPROOF_RETRY_AFTER: retryAfter } = given
-  const drainDelay = given['MELTPROOF_DRAIN_DELAY']
-  const on = onOrOff('MELTPROOF', power)
-  onOrOff('MELTPROOF_OUTBOUND', given['MELTPROOF_OUTBOUND'])
-  const options: ProtectOptions = {
-    ...(lanes === undefined ? {} : { lanes: wholeNumber('MELTPROOF_LANES', lanes, 1, 128) }),
-    ...(retryAfter === undefined ? {} : { retryAfterS: secondsRange('MELTPROOF_RETRY_AFTER', retryAfter) }),
-    ...(drainDelay === undefined ? {} : { drainDelayMs: durationMs('MELTPROOF_DRAIN_DELAY', drainDelay) }),
-  }
-  return on ? options : undefined
+  return isOn(environment, 'MELTPROOF') ? options : undefined
 }
 
-/** Whether outbound calls are bounded; of variables that {@link optionsFromEnvironment} found right. */
-export function outboundFromEnvironment(environment: Readonly<NodeJS.ProcessEnv>): boolean {
-  return environment['MELTPROOF'] !== 'off' && environment['MELTPROOF_OUTBOUND'] !== 'off'
+/** Whether outbound calls are bounded. */
+export function outboundFromEnvironment(environment: Environment): boolean {
+  return isOn(environment, 'MELTPROOF') && isOn(environment, 'MELTPROOF_OUTBOUND')
 }
 
-function onOrOff(name: string, value: string | undefined): boolean {
-  if (value !== undefined && value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
-  return value !== 'off'
+function isOn(environment: Environment, name: keyof typeof VARIABLES): boolean {
+  const value = environment[name] || 'on'
+  if (value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
+  return value === 'on'
 }
 
-function wholeNumber(name: string, text: string, min: number, max: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) invalidOption(name, `a whole number from ${min} to ${max}`, text)
-  return value
+/** The option of this variable; none when that is not set or empty. */
+function parsed<Option extends string, T>(
+  environment: Environment,
+  name: keyof typeof VARIABLES,
+  option: Option,
+  parse: (name: string, text: string) => T,
+): { [Name in Option]?: T } {
+  const text = environment[name]
+  return (text ? { [option]: parse(name, text) } : {}) as { [Name in Option]?: T }
+}
+
+function lanesOf(name: string, text: string): number {
+  const lanes = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(lanes >= 1 && lanes <= 128)) invalidOption(name, 'a whole number from 1 to 128', text)
+  return lanes
 }
 
 function bytesOf(name: string, text: string): number {

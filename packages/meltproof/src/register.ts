@@ -1,48 +1,48 @@
 /**
- * `node --import meltproof/register app.js`: every HTTP server the process creates is protected when it starts to
- * listen, however its module got hold of `node:http`; every call it makes is bounded, and what it logs waits for no
+ * `node --import meltproof/register app.js`: every HTTP server of the process is protected when it starts to listen,
+ * however its module got hold of `node:http`; every call the process makes is bounded, and what it logs waits for no
  * reader. Side effects only.
  */
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import { isMeltproofError } from './errors.ts'
-import type { StdoutOptions } from './logging/stdout/options.ts'
+import { guardOf } from './guard-of.ts'
 import { install } from './logging/stdout.ts'
 import { type ReportedGuard, reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
-import { guardOf } from './server/guard-of.ts'
-import { isProtected, protect } from './server/protect.ts'
-import type { ProtectOptions } from './server/protect-options.ts'
+import type { Guard } from './server/guard.ts'
+import { protect } from './server/protect.ts'
 
 /** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
 const INVALID_ARGUMENT = 9
 
 const options = readOptions(optionsFromEnvironment)
-const watched = process.env['MELTPROOF_WATCH']
-if (watched) report(watched)
 const stdoutOptions = readOptions(stdoutFromEnvironment)
+const watched = process.env['MELTPROOF_WATCH']
+if (watched) attempt('could not report to meltlab watch; the app runs as it would', () => report(watched))
 if (options !== undefined) {
-  if (stdoutOptions !== undefined) installStdout(stdoutOptions)
-  for (const { prototype } of [HttpServer, HttpsServer]) protectWhenListening(prototype, options)
+  if (stdoutOptions !== undefined) {
+    attempt('could not take over stdout and stderr; they are as Node has them', () => install(stdoutOptions))
+  }
+  beforeListening(server => {
+    // On a server that listens already, listen() throws Node's own error.
+    if (server.listening || guardOf(server) !== undefined) return
+    attempt('could not protect a server; it runs unprotected', () => protect(server, options))
+  })
   if (outboundFromEnvironment(process.env)) boundOutbound(warn)
 }
 
 /** `listen` is inherited from net.Server; an own property on these two prototypes leaves every other server alone. */
-function protectWhenListening(prototype: HttpServer, options: ProtectOptions): void {
-  const listen = prototype.listen as (...args: unknown[]) => unknown
-  const protectThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
-    // On a server that listens already, listen() throws Node's own error.
-    if (!this.listening && !isProtected(this)) {
-      try {
-        protect(this, options)
-      } catch (error) {
-        warn(`could not protect a server; it runs unprotected. ${String(error)}`)
-      }
+function beforeListening(act: (server: HttpServer) => void): void {
+  for (const { prototype } of [HttpServer, HttpsServer]) {
+    const listen = prototype.listen as (...args: unknown[]) => unknown
+    const actThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
+      act(this)
+      return listen.apply(this, args)
     }
-    return listen.apply(this, args)
+    Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
   }
-  Object.defineProperty(prototype, 'listen', { value: protectThenListen, configurable: true, writable: true })
 }
 
 /** A variable that is wrong ends the process before the app starts: a typo must not run a service unprotected. */
@@ -56,36 +56,24 @@ function readOptions<T>(read: (environment: NodeJS.ProcessEnv) => T): T {
   }
 }
 
-/** Before servers are protected, so that a listen() of ours is the outer one and sees the guard the app or we put on. */
 function report(socketPath: string): void {
   const servers = new Set<WeakRef<HttpServer>>()
   const guards = (): ReportedGuard[] =>
     [...servers].flatMap(ref => {
       const server = ref.deref()
       if (server === undefined) servers.delete(ref)
-      const guard = server === undefined || !server.listening ? undefined : guardOf(server)
+      const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
       return guard === undefined ? [] : [guard.stats()]
     })
-  for (const { prototype } of [HttpServer, HttpsServer]) {
-    const listen = prototype.listen as (...args: unknown[]) => unknown
-    const noteThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
-      servers.add(new WeakRef(this))
-      return listen.apply(this, args)
-    }
-    Object.defineProperty(prototype, 'listen', { value: noteThenListen, configurable: true, writable: true })
-  }
-  try {
-    reportTo(socketPath, guards)
-  } catch (error) {
-    warn(`could not report to meltlab watch; the app runs as it would. ${String(error)}`)
-  }
+  beforeListening(server => servers.add(new WeakRef(server)))
+  reportTo(socketPath, guards)
 }
 
-function installStdout(stdoutOptions: StdoutOptions): void {
+function attempt(failure: string, act: () => unknown): void {
   try {
-    install(stdoutOptions)
+    act()
   } catch (error) {
-    warn(`could not take over stdout and stderr; they are as Node has them. ${String(error)}`)
+    warn(`${failure}. ${String(error)}`)
   }
 }
 

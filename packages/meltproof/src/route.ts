@@ -1,17 +1,14 @@
 /**
- * The name of a request's route: a template such as `/users/:id`, of which a service has a bounded number. Written by
- * framework adapters, or by the app; read when the request's record is made. Kept on the request under a symbol that
- * every installed copy of meltproof shares.
+ * The name of a request's route: a template such as `/users/:id`, of which a service has a bounded number. Framework
+ * adapters or the app write it. Kept on the request under a symbol that every installed copy of meltproof shares.
  */
 const ROUTE = Symbol.for('meltproof.route')
 
-type Named = { [ROUTE]?: string | (() => string | undefined) }
+type Route = string | (() => string | undefined)
+type Named = { [ROUTE]?: Route }
 
-/**
- * Names the route of a request (the one of node:http). A function is asked when the request is over, for frameworks
- * that know only then.
- */
-export function nameRoute(request: object, route: string | (() => string | undefined)): void {
+/** Names the route of a request (the one of node:http). A function is called when the request is over. */
+export function nameRoute(request: object, route: Route): void {
   const named = request as Named
   named[ROUTE] = route
 }
@@ -22,7 +19,6 @@ export function routeOf(request: object): string | undefined {
   try {
     return route()
   } catch {
-    // A name is not worth an answer.
     return undefined
   }
 }

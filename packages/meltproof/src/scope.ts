@@ -1,11 +1,8 @@
 /**
- * Which request the running code works for, so that a call to a dependency can be counted towards it. Entered by the
- * server while somebody observes requests, and not at all otherwise; the only file that knows where it is kept.
- *
- * An async context costs every request half a microsecond and more, and a service that calls nobody has no use for it.
- * So it is kept only from the first time somebody asks on, which at the latest is the first call to somebody else. Of the
- * requests that are open at that moment, one whose handler runs its first stretch is known, and so is one that is the
- * only one; the calls of others are nobody's.
+ * Which request the running code works for, so that its calls can be counted towards it. An async context costs every
+ * request half a microsecond and more, so it is kept only from the first call on. Of the requests that are open then,
+ * one whose handler runs its first stretch is known, and so is one that is the only one; the calls of others are
+ * nobody's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
@@ -24,7 +21,7 @@ let latest: Scope | undefined
 /** When somebody first asked, this was the only open one; until it is over, what has no context is taken to be its. */
 let only: Scope | undefined
 
-/** What stands for the request that the running code works for; undefined outside of one, or when nobody observes. */
+/** Undefined outside of a request, and when nobody observes. */
 export function currentScope(): Scope | undefined {
   if (!asked) {
     asked = true
@@ -47,7 +44,6 @@ export function runInScope<R>(scope: Scope, fn: () => R): R {
   }
 }
 
-/** The request that `scope` stands for is over. */
 export function leaveScope(scope: Scope): void {
   open--
   if (latest === scope) latest = undefined

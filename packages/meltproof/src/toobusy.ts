@@ -1,8 +1,8 @@
 /**
  * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that asks `toobusy()` can replace the require and
- * nothing else. It knows nothing of the door: `protect` decides better and earlier (docs/toobusy.md says why).
+ * nothing else. `protect` decides better and earlier (docs/toobusy.md says why); this knows nothing of it.
  *
- * Two things are measured differently, both so that no lag is reported that was not there: time is monotonic, where
+ * Two things are measured differently, so that no lag is reported that was not there: time is monotonic, where
  * toobusy-js takes a step of the wall clock for lag; and a timer that is started again starts a new interval, where
  * toobusy-js counts the time it was stopped.
  */
@@ -17,27 +17,23 @@ export interface TooBusy {
   /** The smoothed lag of the event loop in whole ms: how much later than asked the last checks came. */
   lag(): number
   /**
-   * Reads or sets the lag above which the process counts as busy, in whole ms.
+   * Reads or sets the lag above which the process counts as busy, in whole ms, at least 10.
    * @default 70
-   * @throws Error for anything but a number, and for less than 10.
    */
   maxLag(newLag?: number): number
   /**
-   * Reads or sets how often the lag is measured, in whole ms. Setting starts the checks anew, with a lag of 0.
+   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting starts anew, with a lag of 0.
    * @default 500
-   * @throws Error for anything but a number, and for less than 16.
    */
   interval(newInterval?: number): number
   /**
    * Reads or sets the weight of the newest measurement, above 0 up to 1 (no smoothing).
    * @default 1/3
-   * @throws Error for anything but a number in that range.
    */
   smoothingFactor(newFactor?: number): number
   /**
    * Calls `fn` with the lag (ms) at every check that finds it above `threshold`, by default maxLag as of now. One
    * threshold serves all listeners: the last one given.
-   * @throws TypeError when `fn` is not a function.
    */
   onLag(fn: (lag: number) => void, threshold?: number): void
   /** Stops the checks; the lag reads 0. Never needed: the timer does not keep the process alive. */
@@ -46,14 +42,14 @@ export interface TooBusy {
   started(): boolean
 }
 
-/** Defaults of toobusy-js. */
-const DEFAULTS = { maxLagMs: 70, intervalMs: 500, smoothingFactor: 1 / 3 } as const
+/** Limits of toobusy-js. */
 const LEAST_INTERVAL_MS = 16
 const LEAST_MAX_LAG_MS = 10
 
-let maxLagMs: number = DEFAULTS.maxLagMs
-let intervalMs: number = DEFAULTS.intervalMs
-let smoothing: number = DEFAULTS.smoothingFactor
+// Defaults of toobusy-js.
+let maxLagMs = 70
+let intervalMs = 500
+let smoothing = 1 / 3
 let lagMs = 0
 let lastCheckMs = 0
 let timer: NodeJS.Timeout | undefined
@@ -61,10 +57,6 @@ let timer: NodeJS.Timeout | undefined
 const NO_THRESHOLD = -1
 let eventAboveMs = NO_THRESHOLD
 const events = new EventEmitter()
-
-function isTooBusy(): boolean {
-  return Math.random() < (lagMs - maxLagMs) / maxLagMs
-}
 
 function check(): void {
   const checkedMs = now()
@@ -86,11 +78,6 @@ function shutdown(): void {
   timer = undefined
 }
 
-/** What is falsy reads, as in toobusy-js. */
-function reads(value: unknown): boolean {
-  return !value
-}
-
 /** Name and message are those of toobusy-js, which callers may match; our code is there besides. */
 function invalid(message: string): never {
   throw asMeltproofError(new Error(message), 'MELTPROOF_OPTION_INVALID')
@@ -98,12 +85,12 @@ function invalid(message: string): never {
 
 /** Neither arrow nor method, so that `new toobusy()` is no error here where it is none there. */
 const toobusy = function toobusy() {
-  return isTooBusy()
+  return Math.random() < (lagMs - maxLagMs) / maxLagMs
 } as TooBusy
 
-// Assigned one by one, in this order: so they have no names, as those of toobusy-js.
+// Assigned one by one, in this order, so that they have no names, as in toobusy-js. What is falsy reads, as there.
 toobusy.interval = newInterval => {
-  if (reads(newInterval)) return intervalMs
+  if (!newInterval) return intervalMs
   if (typeof newInterval !== 'number') invalid('Interval must be a number.')
   const rounded = Math.round(newInterval)
   if (rounded < LEAST_INTERVAL_MS) invalid('Interval should be greater than 16ms.')
@@ -114,7 +101,7 @@ toobusy.interval = newInterval => {
 }
 toobusy.lag = () => Math.round(lagMs)
 toobusy.maxLag = newLag => {
-  if (reads(newLag)) return maxLagMs
+  if (!newLag) return maxLagMs
   if (typeof newLag !== 'number') invalid('MaxLag must be a number.')
   const rounded = Math.round(newLag)
   if (rounded < LEAST_MAX_LAG_MS) invalid('Maximum lag should be greater than 10ms.')
@@ -122,7 +109,7 @@ toobusy.maxLag = newLag => {
   return maxLagMs
 }
 toobusy.smoothingFactor = newFactor => {
-  if (reads(newFactor)) return smoothing
+  if (!newFactor) return smoothing
   if (typeof newFactor !== 'number') invalid('NewFactor must be a number.')
   if (newFactor <= 0 || newFactor > 1) invalid('Smoothing factor should be in range ]0,1].')
   smoothing = newFactor

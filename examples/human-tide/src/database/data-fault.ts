@@ -1,4 +1,4 @@
-/** Errors that mean "not like this", whoever asks again. Pure. */
+/** Errors of the data itself: the same request fails again. Pure. */
 import { Refusal } from '../refusal.ts'
 
 /**

@@ -12,6 +12,6 @@ export function databaseRefusal(error: unknown): never {
   const message = busy
     ? 'More comes in than can be stored; keep what you have and try again'
     : 'The database does not answer; keep what you have and try again'
-  // 1 to 3 s: whoever waits comes back spread out.
+  // 1 to 3 s, so that those who wait come back spread out.
   throw new Refusal(503, busy ? 'busy' : 'database-down', message, {}, 1 + Math.floor(Math.random() * 3))
 }

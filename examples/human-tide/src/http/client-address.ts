@@ -1,4 +1,4 @@
-/** Who is asking, as far as an address tells. Behind proxies it is what the outermost one saw (`PROXIES`, tide.ts). */
+/** The address of the client. Behind proxies it is what the outermost one saw (`PROXIES`, tide.ts). */
 import { isIPv6 } from 'node:net'
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Who is sending: the phone's page makes up a key and keeps it; the walker's id is a hash of it. So a walker needs no
+ * The identity of a sender: the phone's page makes up a key and keeps it; the walker's id is a hash of it. So a walker needs no
  * registration, can begin without a signal, and nobody can send in its name from what the live page shows.
  */
 import { hash } from 'node:crypto'

@@ -1,10 +1,10 @@
 /**
- * Who walks where now: what the live page shows. Pure; told the time. Every position that comes in changes a number
+ * The walkers and where they are now: what the live page shows. Pure; told the time. Every position that comes in changes a number
  * here; what viewers get is made once a tick, for all of them, however many came in between.
  */
 import type { Report } from '../positions/report.ts'
 
-/** Whoever has not been heard of for this long leaves the picture, ms. */
+/** A walker that has not been heard of for this long leaves the picture, ms. */
 const LEAVES_MS = 600_000
 /** About 300 bytes each. The one silent for longest makes room. */
 const MOST_WALKERS = 10_000

@@ -91,7 +91,7 @@ export class Viewers {
     viewer.stream.destroy()
   }
 
-  /** Once: who is let go leaves a second time when the connection closes. */
+  /** Only once: a viewer that is let go leaves a second time when its connection closes. */
   #remove(viewer: Viewer): void {
     if (!this.#viewers.delete(viewer)) return
     const others = this.#clients.get(viewer.client)! - 1

@@ -96,7 +96,7 @@ export class GroupCommit<Row, Told> {
     }
   }
 
-  /** Those who wait longest, as many as one write takes; always at least one. */
+  /** Those that have waited longest, as many as one write takes; always at least one. */
   #take(): Waiting<Row, Told>[] {
     let rows = 0
     let count = 0

@@ -18,7 +18,7 @@ export interface HistoryPage {
   readonly from: number
   readonly to: number
   readonly stepMs: number
-  /** Whoever walks on this page; `moves` name them by their place here. */
+  /** The walkers on this page; `moves` name them by their place here. */
   readonly walkers: readonly { readonly key: string; readonly name: string }[]
   /** [step, walker, lat, lon], by step: one position per walker and step, the latest in it. */
   readonly moves: readonly (readonly [number, number, number, number])[]

@@ -12,7 +12,7 @@ interface Row extends Position {
 
 /** Names known to be stored already; about 100 bytes each. */
 const MOST_NAMES = 20_000
-/** Who has not been heard of for this long is not on the shore any more. */
+/** A walker that has not been heard of for this long is no longer on the shore. */
 const ON_SHORE = "interval '10 minutes'"
 
 /**
@@ -74,7 +74,7 @@ export class Store {
   }
 
   /**
-   * Deletes the names of those of these walkers who have no positions. Whoever comes back meanwhile keeps theirs: it
+   * Deletes the names of those of these walkers who have no positions. A walker that comes back meanwhile keeps its name: it
    * counts as unknown from here on, so that the next report brings it again, and the pool has one connection, so that
    * a report is stored either before this looks for positions, or after the name is gone.
    */

@@ -1,6 +1,6 @@
 /**
- * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine, prints; what a figure
- * means is decided in load/, how the report reads in attack-report.ts.
+ * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
+ * what a figure means, report/attack-report.ts how the report reads.
  */
 import { connect, isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -9,7 +9,8 @@ import { type Command, Option } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { liveLine } from '../experiment/context.ts'
 import { checkPlan } from '../load/check-plan.ts'
-import type { Arrival, LoadOutcome, LoadPlan, LoadProgress, Spacing } from '../load/plan.ts'
+import { planOf as loadPlan } from '../load/load-request.ts'
+import type { LoadOutcome, LoadPlan, LoadProgress, Spacing } from '../load/plan.ts'
 import { requestBytes } from '../load/request-bytes.ts'
 import { runLoad } from '../load/run.ts'
 import { planMs } from '../load/schedule.ts'
@@ -18,7 +19,7 @@ import { collect, headersOf, numberOf } from '../option-values.ts'
 import { progressOn, repeating } from '../progress.ts'
 import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
-import { attackDocument, attackReport } from './attack-report.ts'
+import { attackDocument, attackReport } from '../report/attack-report.ts'
 
 /** Defaults of the flags; durations as a user would write them. */
 const DEFAULTS = {
@@ -170,37 +171,23 @@ const planOf = (url: string, flags: Flags): LoadPlan => {
     throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
   }
   const fromRate = flags.rate ?? DEFAULTS.rate
-  const arrival: Arrival =
-    flags.users !== undefined
-      ? { kind: 'closed', users: flags.users, durationMs: flags.duration, thinkMs: flags.think ?? 0 }
-      : {
-          kind: 'open',
-          schedule: {
-            phases: [
-              flags.rampTo === undefined
-                ? { kind: 'constant', rate: fromRate, durationMs: flags.duration }
-                : { kind: 'ramp', fromRate, toRate: flags.rampTo, durationMs: flags.duration },
-            ],
-            spacing: flags.spacing,
-            seed: flags.seed,
-          },
-        }
   // A user holds one connection at a time, so a closed loop never needs more connections than users.
   const count = flags.connections ?? flags.users ?? DEFAULTS.connections
   const max = flags.connections ?? flags.users ?? DEFAULTS.mostConnections
   const needed = Math.ceil(Math.max(fromRate, flags.rampTo ?? 0) / RATE_PER_THREAD)
   const threads =
     flags.threads ?? (open ? Math.min(Math.max(1, needed), Math.max(1, availableParallelism() - 1), max) : 1)
+  const { users, rampTo, duration: durationMs, timeout: timeoutMs, slo: sloMs, spacing, seed, body } = flags
+  const arrival =
+    users === undefined
+      ? { rate: fromRate, ...(rampTo === undefined ? {} : { rampTo }) }
+      : { users, thinkMs: flags.think ?? 0 }
   return {
-    url,
-    method: flags.method ?? (flags.body === undefined ? 'GET' : 'POST'),
+    ...loadPlan({ url, body, durationMs, timeoutMs, sloMs, spacing, seed, ...arrival }),
+    method: flags.method ?? (body === undefined ? 'GET' : 'POST'),
     headers: headersOf(flags.header ?? []),
-    body: flags.body,
-    arrival,
     connections: flags.fresh === true ? { kind: 'fresh' } : { kind: 'keep-alive', count, max },
-    timeoutMs: flags.timeout,
-    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, flags.timeout),
-    sloMs: flags.slo,
+    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
     threads,
   }
 }

@@ -1,7 +1,7 @@
 /** What the commands that run a scenario share: its origin, its output, its exit code. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { runScenario } from '../experiment/run-scenario.ts'
+import { type RunOptions, runScenario } from '../experiment/run-scenario.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import type { Progress } from '../progress.ts'
 import type { Form, ScenarioResult } from '../report/result.ts'
@@ -23,8 +23,9 @@ export async function carryOut(
   output: Output,
   progress: Progress,
   signal: AbortSignal,
+  part: Pick<RunOptions, 'resumed' | 'onCheckpoint'> = {},
 ): Promise<ScenarioResult> {
-  const { result, failure } = await runScenario(scenario, { form, ...provenance(), progress, signal })
+  const { result, failure } = await runScenario(scenario, { form, ...provenance(), progress, signal, ...part })
   if (failure === undefined || result.tables.length > 0) show(result, output)
   if (failure !== undefined) throw failure
   if (result.verdicts.some(({ verdict }) => verdict === 'fail')) process.exitCode = notMet
@@ -49,5 +50,8 @@ export function provenance(): { readonly commandLine: string; readonly labVersio
   const words = process.argv
     .slice(2)
     .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-  return { commandLine: ['meltlab', ...words].join(' '), labVersion: version }
+  // The lab's own command, or a script that calls it.
+  const script = path.relative('', process.argv[1] ?? '')
+  const command = script.endsWith('.ts') && !script.endsWith('cli.ts') ? `node ${script}` : 'meltlab'
+  return { commandLine: [command, ...words].join(' '), labVersion: version }
 }

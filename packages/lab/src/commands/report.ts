@@ -1,12 +1,12 @@
 /** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
 import { markdownPage } from '../report/markdown-page.ts'
 import type { ScenarioResult } from '../report/result.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
-import { catalogue } from '../scenarios/catalogue.ts'
+import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { UserError } from '../user-error.ts'
 
 interface Flags {
@@ -29,22 +29,31 @@ export function registerReport(program: Command): void {
 }
 
 function report(places: readonly string[], { markdown, images }: Flags): void {
-  const found = places.flatMap(filesIn).map(file => ({ file, result: read(file) }))
   if (markdown !== true) {
-    for (const { file, result } of found) {
+    for (const file of places.flatMap(filesIn)) {
+      const result = read(file)
       const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))
       writeFileSync(html, scenarioHtml(result, scenarioCss()))
       process.stdout.write(`${html}\n`)
     }
     return
   }
+  process.stdout.write(markdownReport(places, images))
+}
+
+/** One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. */
+export function markdownReport(places: readonly string[], images: string): string {
+  const order = [...catalogue, ...scoreboard].map(({ name }) => name)
+  const results = places
+    .flatMap(filesIn)
+    .map(read)
+    .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
-  const order = catalogue.map(({ name }) => name)
-  const results = found.map(({ result }) => result).sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   for (const result of results) {
     if (result.plots.length > 0) writeFileSync(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
   }
-  process.stdout.write(markdownPage(results, path.basename(images)))
+  const head = path.join(places[0]!, 'README.md')
+  return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
 }
 
 function filesIn(place: string): string[] {

@@ -5,10 +5,11 @@ import { type Command, Option } from 'commander'
 import type { Scenario } from '../experiment/scenario.ts'
 import { progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
-import { catalogue } from '../scenarios/catalogue.ts'
+import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { UserError } from '../user-error.ts'
-import { carryOut, notMet } from './carry-out.ts'
+import { carryOut, notMet, type Output } from './carry-out.ts'
 import { nearestName } from './nearest-name.ts'
+import { partialRun } from './partial-run.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 
 interface Flags {
@@ -40,19 +41,33 @@ export function registerRun(program: Command): void {
 }
 
 async function run(names: readonly string[], flags: Flags): Promise<void> {
-  const chosen = chooseScenarios(names)
   const form: Form = flags.full === true ? 'full' : flags.brief === true ? 'brief' : 'quick'
+  await runScenarios(chooseScenarios(names), form, flags)
+}
+
+/** One after another; those whose result is kept already are left out. */
+export async function runScenarios(
+  scenarios: readonly Scenario<unknown>[],
+  form: Form,
+  output: Output & { readonly keep?: string | undefined },
+): Promise<void> {
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
-  const kept = ({ name }: Scenario<unknown>): string => path.join(flags.keep ?? '', `${name}.json`)
-  const left = flags.keep === undefined ? chosen : chosen.filter(scenario => !existsSync(kept(scenario)))
+  const kept = ({ name }: Scenario<unknown>): string => path.join(output.keep ?? '', `${name}.json`)
+  const left = output.keep === undefined ? scenarios : scenarios.filter(each => !existsSync(kept(each)))
   for (const [at, scenario] of left.entries()) {
     if (left.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${left.length})`)
-    const result = await carryOut(scenario, form, flags, progress, signal)
-    if (flags.keep === undefined) continue
-    mkdirSync(flags.keep, { recursive: true })
+    if (output.keep === undefined) {
+      await carryOut(scenario, form, output, progress, signal)
+      continue
+    }
+    mkdirSync(output.keep, { recursive: true })
+    const part = partialRun(`${kept(scenario)}.part`, scenario, form)
+    const result = await carryOut(scenario, form, output, progress, signal, part)
     // What everything else is made of would be too much for a repository.
-    writeFileSync(kept(scenario), `${JSON.stringify({ ...result, measured: undefined }, null, 1)}\n`)
+    const measured = scenario.kept?.(result.measured)
+    writeFileSync(kept(scenario), `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
+    part.forget()
   }
 }
 
@@ -60,7 +75,7 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
 export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {
   if (names.includes('all')) return catalogue
   return [...new Set(names)].map(name => {
-    const found = catalogue.find(each => each.name === name)
+    const found = [...catalogue, ...scoreboard].find(each => each.name === name)
     if (found !== undefined) return found
     const known = catalogue.map(each => each.name)
     const near = nearestName(name, known)

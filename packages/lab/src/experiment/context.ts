@@ -1,5 +1,5 @@
 /**
- * Carries a scenario's wishes out: starts its apps on their cores, sends its load, and undoes everything in the end.
+ * What a scenario works with: it starts apps on their cores, sends load, and undoes everything in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
@@ -8,7 +8,7 @@ import type { LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
-import { pinned } from '../launch/core-pinning.ts'
+import { type Cores, pinned } from '../launch/core-pinning.ts'
 import { bar, type Progress } from '../progress.ts'
 import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
@@ -18,8 +18,7 @@ import { UserError } from '../user-error.ts'
 import { every } from '../processes/every.ts'
 import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
-import type { Cores } from './core-roles.ts'
-import { planOf } from './load-request.ts'
+import { planOf } from '../load/load-request.ts'
 import type { Context, RunningApp, Sampling } from './scenario.ts'
 
 export interface ContextParts {
@@ -27,6 +26,7 @@ export interface ContextParts {
   readonly signal: AbortSignal
   readonly progress: Progress
   readonly cores: Cores | undefined
+  readonly checkpoint?: () => void
 }
 
 export interface ManagedContext {
@@ -40,7 +40,7 @@ export interface ManagedContext {
 const defaultStartTimeoutMs = 15_000
 const askTimeoutMs = 5000
 
-export function makeContext({ form, signal, progress, cores }: ContextParts): ManagedContext {
+export function makeContext({ form, signal, progress, cores, checkpoint = () => {} }: ContextParts): ManagedContext {
   const undo: (() => Promise<void> | void)[] = []
   const doubts: string[] = []
   const noted = new Set<string>()
@@ -56,6 +56,7 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
     status: text => progress.status(text),
     line: text => progress.line(text),
     doubt,
+    checkpoint,
     cleanUp: action => void undo.push(action),
     sleep: async ms => void (await sleep(ms, undefined, { signal })),
     sample: (everyMs, read) => startSampling(everyMs, read),
@@ -81,7 +82,7 @@ export function makeContext({ form, signal, progress, cores }: ContextParts): Ma
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
         signal,
       })
-      // The same thing is noticed at every start, with other ports in it.
+      // The same note comes at every start, with other ports in it.
       if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
       noted.add(spec.name)
       return runningApp(app, origin, () => stopped !== undefined, stop)
@@ -137,7 +138,7 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
         const reason = cause instanceof Error ? cause.message : error.message
         throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
       })
-      // A protected app may well refuse us, politely and in JSON.
+      // A protected app may refuse us, in JSON.
       if (!response.ok) throw new Error(`${app.name} answered ${response.status} to ${path}`)
       return (await response.json()) as T
     },

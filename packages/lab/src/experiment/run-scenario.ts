@@ -4,13 +4,12 @@
  */
 import { performance } from 'node:perf_hooks'
 import { describeMachine } from '../launch/machine.ts'
-import { allowedCores, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
 import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
 import { makeContext } from './context.ts'
-import { coresOf } from './core-roles.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -20,6 +19,10 @@ export interface RunOptions {
   readonly labVersion: string
   readonly progress: Progress
   readonly signal: AbortSignal
+  /** What an earlier run that was stopped has measured. */
+  readonly resumed?: unknown
+  /** Takes what was measured so far. */
+  readonly onCheckpoint?: (measured: unknown) => void
 }
 
 export interface ScenarioEnd {
@@ -38,9 +41,10 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const allowed = allowedCores()
   const cores = coresOf(allowed)
   if (cores !== undefined) pinSelf(cores.lab)
-  const { context, doubts, end } = makeContext({ form, signal, progress, cores })
+  const measured = options.resumed ?? scenario.blank()
+  const checkpoint = (): void => options.onCheckpoint?.(measured)
+  const { context, doubts, end } = makeContext({ form, signal, progress, cores, checkpoint })
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
-  const measured = scenario.blank()
   let failure: unknown
   try {
     await scenario.run(context, measured)

@@ -8,8 +8,8 @@ import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
 import type { Form, PublishedFigure, ScenarioArm, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
-import type { Cores } from './core-roles.ts'
-import type { LoadRequest } from './load-request.ts'
+import type { Cores } from '../launch/core-pinning.ts'
+import type { LoadRequest } from '../load/load-request.ts'
 
 export interface Judgement {
   readonly pass: boolean
@@ -42,6 +42,10 @@ export interface Scenario<Measured> {
   /** An empty `Measured`. */
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
+  /** `run` goes on from a `Measured` of an earlier run that was stopped, and leaves out what is in it. */
+  readonly resumes?: true
+  /** What of `Measured` stays in a result that is kept for reports; nothing unless said. */
+  readonly kept?: (measured: Measured) => unknown
   /** Must make sense of a `Measured` that is only partly filled. */
   readonly view: (measured: Measured) => View
 }
@@ -102,6 +106,8 @@ export interface Context {
   start(spec: AppSpec): Promise<RunningApp>
   /** Load, with progress on stderr; what makes it doubtful becomes a doubt of the run. Throws when aborted. */
   load(label: string, request: LoadRequest, onProgress?: (progress: LoadProgress) => void): Promise<LoadOutcome>
+  /** Keeps what was measured so far for a later run, where the scenario resumes and somebody keeps its result. */
+  checkpoint(): void
   /** For whatever else must be undone after the run, however it ends. The last one registered goes first. */
   cleanUp(undo: () => Promise<void> | void): void
   sleep(ms: number): Promise<void>

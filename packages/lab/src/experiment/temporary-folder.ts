@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Context } from './scenario.ts'
 
-/** Gone after the run. PostgreSQL runs as a user of its own when we are root, and must be able to go in. */
+/** Gone after the run. PostgreSQL runs as a user of its own when we are root, and must be able to enter it. */
 export function temporaryFolder(context: Context, name: string): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), `meltlab-${name}-`))
   context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))

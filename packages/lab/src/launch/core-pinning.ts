@@ -4,27 +4,27 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 
-export interface Pinning {
+export interface Cores {
+  /** For what is measured, for what it waits for, and for the lab itself. */
   readonly server: number
+  readonly dependency: number
   readonly lab: number
 }
 
-/** The cores to use, or undefined when this machine can not keep the two apart. */
-export function choosePinning(): Pinning | undefined {
-  return pinningOf(allowedCores())
+/**
+ * The last cores allowed, as the first ones tend to serve the machine's interrupts. With two, the dependencies share the
+ * lab's: what is measured keeps a core of its own. Undefined when there is only one. Pure.
+ */
+export function coresOf(allowed: readonly number[]): Cores | undefined {
+  const [server, lab] = [allowed.at(-1), allowed.at(-2)]
+  if (server === undefined || lab === undefined) return undefined
+  return { server, lab, dependency: allowed.at(-3) ?? lab }
 }
 
 /** The cores this process may use; none where `taskset` is missing. */
 export function allowedCores(): readonly number[] {
   const shown = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
   return shown.status === 0 ? parseCoreList(shown.stdout) : []
-}
-
-/** Pure. The last two cores allowed: the first ones tend to serve the machine's interrupts. */
-export function pinningOf(cores: readonly number[]): Pinning | undefined {
-  const server = cores.at(-1)
-  const lab = cores.at(-2)
-  return server === undefined || lab === undefined ? undefined : { server, lab }
 }
 
 /** Pure: `pid 12's current affinity list: 0,2-4` names cores 0, 2, 3 and 4. */

@@ -1,4 +1,4 @@
-/** What a command is started with keeps the NODE_OPTIONS that the user has set. */
+/** Adds to the NODE_OPTIONS that the user has set. */
 export function joinNodeOptions(...parts: readonly (string | undefined)[]): string | undefined {
   const given = parts.filter(part => part !== undefined && part !== '')
   return given.length === 0 ? undefined : given.join(' ')

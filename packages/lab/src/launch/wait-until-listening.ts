@@ -24,7 +24,7 @@ const pollMs = 25
 const connectTimeoutMs = 1000
 /** A server that opened one port may be about to open others; this long is waited when it is not the expected one. */
 const settleMs = 200
-/** A command that has listened this long on other ports than --url names will not come to that one either. */
+/** A command that has listened on other ports than the one of --url for this long will not open that one either. */
 const elsewhereMs = 1000
 
 /** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */

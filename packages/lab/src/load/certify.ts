@@ -1,7 +1,7 @@
 /**
  * Decides whether a run's figures are the server's, and says in plain sentences why not. Pure.
  *
- * The test is not how late the generator was but whether its lateness shows: every latency was recorded twice, as
+ * What counts is not how late the generator was, but whether its lateness shows: every latency was recorded twice, as
  * measured and without the generator's own delay (late sending, waiting for a free connection under a cap, reading
  * late). Where the two disagree on a figure that gets reported, the figure is not the server's. A generator 5 ms late
  * does not touch a p50 of 3 s, and ruins one of 2 ms.

@@ -7,6 +7,7 @@
 import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
 import { nowMs } from './clock.ts'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { ConnectionPool } from './connection-pool.ts'
 import { Fifo } from './fifo.ts'
 import { NumberedRequest } from './numbered-request.ts'
 import { type Freeze, Pacer } from './pacer.ts'
@@ -22,10 +23,6 @@ const CONNECTING_AT_ONCE = 100
 const SENDS_AT_ONCE = 64
 /** Deadlines are looked at this often; a timeout is late by at most this much. */
 const SWEEP_MS = 4
-/** A connection we no longer need is given this long to be closed by the server. */
-const LINGER_MS = 1000
-/** Standing connections that the server closed while idle are replaced one at a time, this far apart, per worker. */
-const REPLACE_EVERY_MS = 10
 
 export interface EngineJob {
   readonly plan: LoadPlan
@@ -47,8 +44,6 @@ export interface EngineReport {
   readonly cpuMs: number
   readonly idleMs: number
   readonly freezes: readonly Freeze[]
-  /** Most connections open at once, and whether the cap on them made a request wait. */
-  readonly mostConnections: number
   /** Requests given up without being sent, by what they waited for. */
   readonly unsentForConnection: number
   readonly unsentForGenerator: number
@@ -70,8 +65,8 @@ export class Engine implements ConnectionOwner {
   readonly #source: ArrivalSource
   readonly #tally: Tally
   readonly #pacer: Pacer
+  readonly #pool: ConnectionPool
   readonly #fresh: boolean
-  readonly #most: number
   readonly #newestFirst: boolean
   readonly #standing: number
   readonly #numbered: NumberedRequest | undefined
@@ -80,33 +75,22 @@ export class Engine implements ConnectionOwner {
 
   /** Due times of requests that wait for a connection. */
   readonly #waiting = new Fifo<number>()
-  readonly #free = new Fifo<Connection>()
   /** In order of due time, so that the first is the first to time out. */
   readonly #inflight = new Set<Connection>()
-  /** In order of their beginning. */
-  readonly #connecting = new Set<Connection>()
-  readonly #closing = new Set<Connection>()
-  #open = 0
-  #mostOpen = 0
   /** Some request waits because the cap on connections is reached. */
   #capped = false
-  #toReplace = 0
-  #lastReplace = 0
   #lastSweep = 0
 
   #originMs = 0
   #running = false
   #unsentForConnection = 0
   #unsentForGenerator = 0
-  #standingOpened = 0
   #lastAnswerAt = 0
   #typicalMs = 0
   #sentAtSweep = 0
   #ratePerMs = 0
   #cpuAtStart = 0
   #resolve: ((report: EngineReport) => void) | undefined
-  #standingReady: (() => void) | undefined
-  #standingFailed = false
 
   constructor(job: EngineJob) {
     const { plan, worker, workers } = job
@@ -116,8 +100,13 @@ export class Engine implements ConnectionOwner {
     const { connections } = plan
     this.#fresh = connections.kind === 'fresh'
     this.#standing = connections.kind === 'fresh' ? 0 : shareOf(connections.count, worker, workers)
-    this.#most =
+    const most =
       connections.kind === 'fresh' ? Number.POSITIVE_INFINITY : Math.max(1, shareOf(connections.max, worker, workers))
+    const connectingAtOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / workers))
+    this.#pool = new ConnectionPool(
+      { standing: this.#standing, most, connectingAtOnce },
+      () => new Connection(this, job.peer!),
+    )
     this.#newestFirst = connections.kind === 'keep-alive' && connections.newestFirst === true
     this.#pacer = new Pacer(job.control, () => this.#turn())
     this.#numbered =
@@ -125,30 +114,10 @@ export class Engine implements ConnectionOwner {
     this.#number = worker
   }
 
-  /** Opens the standing set, gently. Ends early when one of them fails: the run itself will say what is wrong. */
-  open(): Promise<void> {
-    if (this.#standing === 0 || this.#job.peer === undefined) return Promise.resolve()
-    return new Promise(resolve => {
-      this.#standingReady = resolve
-      const timer = setTimeout(() => this.#standingDone(), this.#job.plan.connectTimeoutMs + this.#standing * 5)
-      this.#standingReady = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      this.#openMoreStanding()
-    })
-  }
-
-  #openMoreStanding(): void {
-    const atOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / this.#job.workers))
-    while (!this.#standingFailed && this.#open < this.#standing && this.#connecting.size < atOnce) this.#connect()
-    if (this.#connecting.size === 0) this.#standingDone()
-  }
-
-  #standingDone(): void {
-    this.#standingOpened = this.#free.length
-    this.#standingReady?.()
-    this.#standingReady = undefined
+  /** Opens the standing set. */
+  async open(): Promise<void> {
+    if (this.#standing === 0 || this.#job.peer === undefined) return
+    await this.#pool.openStanding(this.#job.plan.connectTimeoutMs + this.#standing * 5)
   }
 
   /** Runs the schedule. `startAt` is a time of `nowMs()`. */
@@ -167,10 +136,10 @@ export class Engine implements ConnectionOwner {
     })
   }
 
-  /** Looks at the control word now, should the engine be asleep. */
+  /** Checks the control word now, in case the engine is asleep. */
   wake(): void {
     if (this.#running) this.#turn()
-    else if (this.#standingReady !== undefined) this.#standingDone()
+    else this.#pool.standingDone()
   }
 
   progress(): EngineProgress {
@@ -195,7 +164,7 @@ export class Engine implements ConnectionOwner {
     if (now - this.#lastSweep >= SWEEP_MS) this.#sweep(now)
     const due = this.#source.peek()
     const nothingLeft = due === Number.POSITIVE_INFINITY && this.#inflight.size === 0 && this.#waiting.length === 0
-    if (nothingLeft && this.#closing.size === 0 && now >= this.#source.durationMs) {
+    if (nothingLeft && this.#pool.closing === 0 && now >= this.#source.durationMs) {
       this.#finish(now, false)
       return
     }
@@ -233,7 +202,8 @@ export class Engine implements ConnectionOwner {
       this.#tally.fail(due, 'unresolved', '')
       this.#source.ended(at, false)
     } else {
-      const connection = this.#waiting.length > 0 ? undefined : this.#fresh ? this.#connect() : this.#takeFree()
+      const connection =
+        this.#waiting.length > 0 ? undefined : this.#fresh ? this.#pool.connect(at) : this.#pool.takeFree()
       // Before another connection is opened for it, the answers that lie unread get their chance to free one.
       if (connection === undefined) this.#waiting.push(due)
       else this.#send(connection, due, at, false)
@@ -243,23 +213,6 @@ export class Engine implements ConnectionOwner {
   #giveUp(at: number): void {
     this.#tally.unsent()
     this.#source.ended(at, true)
-  }
-
-  /** A free connection, the one that has been free the longest, so that all of them are used in turn. */
-  #takeFree(): Connection | undefined {
-    for (;;) {
-      const free = this.#free.shift()
-      if (free === undefined || free.state === 'open') return free
-    }
-  }
-
-  #connect(): Connection {
-    const connection = new Connection(this, this.#job.peer!)
-    connection.since = this.#now()
-    this.#connecting.add(connection)
-    this.#open++
-    if (this.#open > this.#mostOpen) this.#mostOpen = this.#open
-    return connection
   }
 
   #send(connection: Connection, due: number, at: number, waited: boolean): void {
@@ -282,12 +235,12 @@ export class Engine implements ConnectionOwner {
    */
   #serveWaiting(now: number): void {
     while (this.#waiting.length > 0) {
-      const free = this.#takeFree()
+      const free = this.#pool.takeFree()
       if (free === undefined) break
       this.#send(free, this.#nextWaiting(), now, this.#capped)
     }
-    const more = this.#waiting.length > 0 && this.#open < this.#most
-    if (more) this.#send(this.#connect(), this.#nextWaiting(), now, this.#capped)
+    const more = this.#waiting.length > 0 && this.#pool.hasRoom
+    if (more) this.#send(this.#pool.connect(now), this.#nextWaiting(), now, this.#capped)
     this.#capped = this.#waiting.length > 0 && !more
   }
 
@@ -300,10 +253,8 @@ export class Engine implements ConnectionOwner {
   }
 
   onConnected(connection: Connection): void {
-    this.#connecting.delete(connection)
-    if (!connection.busy) this.#free.push(connection)
+    this.#pool.connected(connection)
     if (this.#running) this.#pacer.cameIn()
-    else this.#openMoreStanding()
   }
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
@@ -316,29 +267,18 @@ export class Engine implements ConnectionOwner {
     // A slow average with weight 1/16: enough to tell microseconds from milliseconds.
     this.#typicalMs += (now - connection.sentAt - this.#typicalMs) / 16
     this.#lastAnswerAt = now
-    if (reusable) {
-      this.#free.push(connection)
-    } else {
-      this.#open--
-      connection.since = now
-      this.#closing.add(connection)
-    }
+    this.#pool.answered(connection, reusable, now)
     this.#source.ended(now, true)
-    if (this.#waiting.length > 0 && this.#free.length > 0) {
-      const next = this.#takeFree()
+    if (this.#waiting.length > 0 && this.#pool.hasFree) {
+      const next = this.#pool.takeFree()
       if (next !== undefined) this.#send(next, this.#nextWaiting(), now, this.#capped)
     }
     if (this.#source.peek() <= now) this.#sendDue(now)
   }
 
   onFailed(connection: Connection, code: FailureCode, reason: string): void {
-    const connected = !this.#connecting.delete(connection)
-    this.#open--
-    if (!this.#running) {
-      this.#standingFailed = true
-      if (this.#connecting.size === 0) this.#standingDone()
-      return
-    }
+    const connected = this.#pool.lost(connection)
+    if (!this.#running) return
     this.#pacer.cameIn()
     if (connection.busy) this.#failRequest(connection, code, reason, connected)
   }
@@ -351,49 +291,34 @@ export class Engine implements ConnectionOwner {
 
   onGone(connection: Connection): void {
     this.#pacer.cameIn()
-    if (this.#closing.delete(connection)) return
-    this.#open--
-    if (this.#running) this.#toReplace++
+    this.#pool.gone(connection)
   }
 
-  /** What has waited too long: for an answer, for a connection, for a place, for the server to close. */
+  /** Gives up what has waited too long: for an answer, a connection or a place, or for the server to close. */
   #sweep(now: number): void {
     const { timeoutMs, connectTimeoutMs } = this.#job.plan
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
     this.#sentAtSweep = this.#tally.sentCount
     this.#lastSweep = now
-    for (const connection of this.#connecting) {
-      if (connection.since + connectTimeoutMs > now) break
-      this.#drop(connection, 'connect-timeout')
-    }
+    for (const connection of this.#pool.overdue(now, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
     for (const connection of this.#inflight) {
       if (connection.due + timeoutMs > now) break
       // Without a connection by then it was the connection that timed out, whatever its own limit.
-      this.#drop(connection, this.#connecting.has(connection) ? 'connect-timeout' : 'response-timeout')
+      this.#drop(connection, this.#pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout')
     }
     for (let due = this.#waiting.peek(); due !== undefined && due + timeoutMs <= now; due = this.#waiting.peek()) {
       this.#waiting.shift()
       this.#unsentForConnection++
       this.#giveUp(now)
     }
-    for (const connection of this.#closing) {
-      const ending = this.#source.peek() === Number.POSITIVE_INFINITY && this.#inflight.size === 0
-      if (connection.since + (ending ? 0 : LINGER_MS) > now) break
-      this.#closing.delete(connection)
-      connection.destroy()
-    }
-    if (this.#toReplace > 0 && now - this.#lastReplace >= REPLACE_EVERY_MS) {
-      this.#lastReplace = now
-      this.#toReplace--
-      if (this.#open < this.#standing && now < this.#source.durationMs) this.#connect()
-    }
+    const ending = this.#source.peek() === Number.POSITIVE_INFINITY && this.#inflight.size === 0
+    this.#pool.tidy(now, ending, now < this.#source.durationMs)
   }
 
   #drop(connection: Connection, code: FailureCode): void {
-    const connected = !this.#connecting.delete(connection)
+    const connected = this.#pool.lost(connection)
     const { busy } = connection
     connection.destroy()
-    this.#open--
     if (busy) this.#failRequest(connection, code, '', connected)
   }
 
@@ -410,8 +335,8 @@ export class Engine implements ConnectionOwner {
       while (this.#waiting.shift() !== undefined) this.#tally.unsent()
       for (const connection of this.#inflight) this.#tally.fail(connection.due, 'aborted', '')
     }
-    for (const connection of [...this.#inflight, ...this.#connecting, ...this.#closing]) connection.destroy()
-    for (let free = this.#free.shift(); free !== undefined; free = this.#free.shift()) free.destroy()
+    for (const connection of this.#inflight) connection.destroy()
+    this.#pool.destroy()
     this.#inflight.clear()
     this.#resolve?.({
       tally: this.#tally.data(),
@@ -420,11 +345,10 @@ export class Engine implements ConnectionOwner {
       cpuMs: cpuMs() - this.#cpuAtStart,
       idleMs: this.#pacer.idleMs,
       freezes: this.#pacer.freezes,
-      mostConnections: this.#mostOpen,
       unsentForConnection: this.#unsentForConnection,
       unsentForGenerator: this.#unsentForGenerator,
       standingWanted: this.#standing,
-      standingOpened: this.#standingOpened,
+      standingOpened: this.#pool.standingOpened,
       acknowledged: Uint32Array.from(this.#acknowledged),
     })
   }

@@ -2,10 +2,23 @@
  * A strict, incremental parser of HTTP/1.1 responses. Pure: bytes in, a verdict out; knows no socket and no clock.
  *
  * It keeps only what a load generator asks: the status, whether the answer is complete, whether the connection may be
- * used again. Bodies are counted by whoever reads the socket and skipped here. Bytes may be split anywhere. It is
+ * used again. The reader of the socket counts bodies; here they are skipped. Bytes may be split anywhere. It is
  * strict because a generator that guesses would count answers that never came: bare LF, folded headers, spaces before
  * a colon, differing lengths, a length beside chunks and bytes after the end are all faults.
  */
+import {
+  COLON,
+  CR,
+  eachToken,
+  hexValue,
+  isDigit,
+  isWord,
+  LF,
+  NAME_CHARACTER,
+  SPACE,
+  TAB,
+  textOf,
+} from './http-bytes.ts'
 
 /** Longest line (status line, header, chunk size) and most bytes of headers that are still taken for HTTP. */
 export const LONGEST_LINE = 65_536
@@ -23,45 +36,6 @@ const State = {
   done: 8,
   failed: 9,
 } as const
-
-const CR = 13
-const LF = 10
-const SPACE = 32
-const TAB = 9
-const COLON = 58
-
-/** RFC 9110 `tchar`: the characters of a header's name. */
-const NAME_CHARACTER = new Uint8Array(256)
-for (const character of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-  NAME_CHARACTER[character.charCodeAt(0)] = 1
-}
-
-const isDigit = (byte: number): boolean => byte >= 48 && byte <= 57
-
-const hexValue = (byte: number): number => {
-  if (isDigit(byte)) return byte - 48
-  const lower = byte | 32
-  return lower >= 97 && lower <= 102 ? lower - 87 : -1
-}
-
-/** True when `bytes[start, end)` is `word` (given in lower case), whatever the case of its letters. */
-const isWord = (bytes: Uint8Array, start: number, end: number, word: string): boolean => {
-  if (end - start !== word.length) return false
-  for (let i = 0; i < word.length; i++) {
-    const byte = bytes[start + i]!
-    if ((byte >= 65 && byte <= 90 ? byte | 32 : byte) !== word.charCodeAt(i)) return false
-  }
-  return true
-}
-
-const textOf = (bytes: Uint8Array, start: number, end: number): string => {
-  let text = ''
-  for (let at = start; at < Math.min(end, start + 60); at++) {
-    const byte = bytes[at]!
-    text += byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '?'
-  }
-  return text
-}
 
 export class ResponseParser {
   /** Status of the answer being read, 0 before its status line. */
@@ -337,18 +311,5 @@ export class ResponseParser {
     this.#left = size
     this.#state = size === 0 ? State.trailers : State.chunkData
     return ''
-  }
-}
-
-/** Calls `visit` with the bounds of every token of a comma-separated list. */
-const eachToken = (bytes: Uint8Array, from: number, to: number, visit: (start: number, end: number) => void): void => {
-  let start = from
-  for (let at = from; at <= to; at++) {
-    if (at < to && bytes[at] !== 44) continue
-    let end = at
-    while (start < end && (bytes[start] === SPACE || bytes[start] === TAB)) start++
-    while (end > start && (bytes[end - 1] === SPACE || bytes[end - 1] === TAB)) end--
-    if (end > start) visit(start, end)
-    start = at + 1
   }
 }

@@ -21,34 +21,33 @@
 import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
-/** Arrivals per second. A higher rate is a typing error: the generator does not come near it. */
+/** Arrivals per second. A higher rate is a typing error: the generator cannot come near it. */
 export const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 export const LONGEST_MS = 86_400_000
 
-const check = (name: string, value: number, least: number, most: number, unit: string): void => {
-  if (!(typeof value === 'number' && value >= least && value <= most)) {
-    throw new RangeError(`${name} must be from ${least} to ${most} ${unit}, got ${String(value)}`)
-  }
+/** Throws a RangeError that names the option, its range and the value received. */
+export const checkRange = (name: string, value: number, least: number, most: number, unit = ''): void => {
+  if (typeof value === 'number' && value >= least && value <= most) return
+  throw new RangeError(`${name} must be from ${least} to ${most}${unit && ` ${unit}`}, got ${String(value)}`)
 }
 
-/** Throws a RangeError that names the option, its range and the value received. */
 export const validateSchedule = (schedule: Schedule): void => {
   if (schedule.phases.length === 0) throw new RangeError('schedule.phases must hold at least one phase, got none')
   schedule.phases.forEach((phase, at) => {
     const name = `schedule.phases[${at}]`
     switch (phase.kind) {
       case 'constant':
-        check(`${name}.rate`, phase.rate, 0, HIGHEST_RATE, 'arrivals/s')
+        checkRange(`${name}.rate`, phase.rate, 0, HIGHEST_RATE, 'arrivals/s')
         break
       case 'ramp':
-        check(`${name}.fromRate`, phase.fromRate, 0, HIGHEST_RATE, 'arrivals/s')
-        check(`${name}.toRate`, phase.toRate, 0, HIGHEST_RATE, 'arrivals/s')
+        checkRange(`${name}.fromRate`, phase.fromRate, 0, HIGHEST_RATE, 'arrivals/s')
+        checkRange(`${name}.toRate`, phase.toRate, 0, HIGHEST_RATE, 'arrivals/s')
         break
       default:
         throw new RangeError(`${name}.kind must be constant or ramp, got ${String((phase as Phase).kind)}`)
     }
-    check(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
+    checkRange(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
   })
   if (schedule.spacing !== 'even' && schedule.spacing !== 'poisson') {
     throw new RangeError(`schedule.spacing must be even or poisson, got ${String(schedule.spacing)}`)
@@ -121,8 +120,8 @@ export interface Arrivals {
 /** The arrivals of `worker` (0-based) out of `workers`. */
 export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrivals => {
   validateSchedule(schedule)
-  check('workers', workers, 1, 1024, 'workers')
-  check('worker', worker, 0, workers - 1, '(0-based)')
+  checkRange('workers', workers, 1, 1024, 'workers')
+  checkRange('worker', worker, 0, workers - 1, '(0-based)')
   const pieces = piecesOf(schedule.phases)
   const last = pieces.at(-1)!
   const end = last.before + last.inside

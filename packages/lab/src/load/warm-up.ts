@@ -6,7 +6,7 @@
 import { createServer, type Socket } from 'node:net'
 import { nowMs } from './clock.ts'
 import { Engine } from './engine.ts'
-import type { LoadPlan } from './plan.ts'
+import { planOf } from './load-request.ts'
 import { requestBytes } from './request-bytes.ts'
 import { parseTarget } from './target.ts'
 
@@ -34,28 +34,8 @@ export const warmUp = async (kind: 'open' | 'closed'): Promise<void> => {
   })
   if (port === undefined) return
   const url = `http://127.0.0.1:${port}/`
-  const plan: LoadPlan = {
-    url,
-    method: 'GET',
-    headers: {},
-    body: undefined,
-    arrival:
-      kind === 'closed'
-        ? { kind, users: USERS, durationMs: LENGTH_MS, thinkMs: 0 }
-        : {
-            kind,
-            schedule: {
-              phases: [{ kind: 'constant', rate: RATE, durationMs: LENGTH_MS }],
-              spacing: 'even',
-              seed: 1,
-            },
-          },
-    connections: { kind: 'keep-alive', count: USERS, max: 4 * USERS },
-    timeoutMs: 1000,
-    connectTimeoutMs: 1000,
-    sloMs: 1000,
-    threads: 1,
-  }
+  const amount = kind === 'closed' ? { users: USERS } : { rate: RATE, connections: USERS }
+  const plan = planOf({ url, durationMs: LENGTH_MS, timeoutMs: 1000, ...amount })
   const engine = new Engine({
     plan,
     peer: {

@@ -21,7 +21,7 @@ export type NextProbe =
 
 /** Growth below this share is none: probes of one second repeat within about 2 %. */
 const growth = 0.05
-/** No app is worth more users than this to find its peak. */
+/** The search for the peak ends at this many users. */
 export const mostUsers = 512
 
 /** The next probe, after these: doublings first, then up to two bisections, then the confirmation. */

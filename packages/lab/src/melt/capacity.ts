@@ -3,14 +3,7 @@ import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
-
-export interface CapacityTimes {
-  /** Unmeasured: lets the compiler find the hot code. */
-  readonly warmUpMs: number
-  readonly probeMs: number
-  /** The probe that gives the figure; its first second is not counted. */
-  readonly confirmMs: number
-}
+import type { CapacityTimes } from './options.ts'
 
 export interface CapacityContext {
   readonly target: Target

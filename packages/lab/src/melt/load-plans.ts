@@ -1,21 +1,15 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
-import { planOf } from '../experiment/load-request.ts'
-import type { Connections, LoadPlan, Spacing } from '../load/plan.ts'
+import { planOf } from '../load/load-request.ts'
+import { WORD } from '../load/numbered-request.ts'
+import type { Connections, LoadPlan } from '../load/plan.ts'
+import type { MeltOptions } from './options.ts'
 
-export interface Target {
-  readonly url: string
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
-  readonly timeoutMs: number
-  readonly sloMs: number
-  readonly fresh: boolean
-  /** The standing set the user asked for. */
-  readonly connections: number | undefined
-  readonly spacing: Spacing
-}
+export type Target = Pick<
+  MeltOptions,
+  'method' | 'headers' | 'body' | 'timeoutMs' | 'sloMs' | 'fresh' | 'connections' | 'spacing'
+> & { readonly url: string }
 
-/** Few clients keep fewer connections than this, and a pool of this many costs a server nothing. */
+/** Clients rarely keep fewer connections than this, and so many cost a server nothing. */
 const fewestConnections = 200
 /** As in the burst bar: enough that their requests alone fill several seconds of a melting server. */
 const mostConnections = 1500
@@ -26,9 +20,14 @@ const mostConnections = 1500
 const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
-export function offer(target: Target, rate: number, durationMs: number): LoadPlan {
+export function offer(target: Target, rate: number, durationMs: number, crowd = false): LoadPlan {
   const { connections: _, ...request } = target
-  return { ...planOf({ ...request, rate, durationMs }), connections: connectionsFor(target, rate) }
+  const connections = connectionsFor(target, rate)
+  const words = target.url.includes(WORD) ? { numbered: { senders: 1 } } : {}
+  return {
+    ...planOf({ ...request, ...words, rate, durationMs }),
+    connections: crowd && connections.kind === 'keep-alive' ? { ...connections, newestFirst: true } : connections,
+  }
 }
 
 /** `users` who each wait for their answer before they ask again. */

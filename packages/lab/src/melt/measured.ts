@@ -8,6 +8,8 @@ export interface MeltMeasured {
   spinPerMs: { readonly before: number | null; readonly after: number | null }
   /** Every step of every round, in the order they ran. */
   readonly steps: StepResult[]
+  /** The same steps as the second route saw them, where the load has one. */
+  beside?: StepResult[]
   /** One row per arm and multiple: medians over the rounds. */
   rows: readonly Row[]
 }

@@ -4,30 +4,21 @@ import type { Spacing } from '../load/plan.ts'
 import { headersOf, numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
-import type { CapacityTimes } from './capacity.ts'
+
+type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
 /** As commander hands them over: texts and switches. */
-export interface RawMeltOptions {
-  readonly at?: string
-  readonly slo: string
-  readonly duration?: string
-  readonly rounds: string
-  readonly connections?: string
-  readonly fresh?: boolean
-  readonly timeout?: string
-  readonly startTimeout: string
-  readonly spacing: string
-  readonly also: readonly string[]
-  readonly url?: string
-  readonly path?: string
-  readonly method: string
-  readonly header: readonly string[]
-  readonly body?: string
-  readonly name?: string
-  readonly out: string
-  readonly quick?: boolean
-  readonly strict?: boolean
-  readonly json?: boolean
+export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &
+  Given<'also' | 'header', readonly string[]> &
+  Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
+  Partial<Given<'fresh' | 'quick' | 'strict' | 'json', boolean>>
+
+export interface CapacityTimes {
+  /** Unmeasured: lets the compiler find the hot code. */
+  readonly warmUpMs: number
+  readonly probeMs: number
+  /** The probe that gives the figure; its first second is not counted. */
+  readonly confirmMs: number
 }
 
 export interface MeltOptions {

@@ -18,6 +18,7 @@ import type { Arm } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { foreignBelow, reasonsToDoubt } from './doubts.ts'
 import { offer, type Target } from './load-plans.ts'
+import type { LoadShape } from './load-shape.ts'
 import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
 import type { MeltOptions } from './options.ts'
 import { underLoad } from './step.ts'
@@ -28,12 +29,20 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly expects?: Scenario<MeltMeasured>['expects']
   readonly arms: readonly Arm[]
   readonly options: (form: Form) => MeltOptions
+  readonly shape?: LoadShape
+  /** Runs first; returns the environment that every app needs. */
+  readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
+  readonly view?: Scenario<MeltMeasured>['view']
+  readonly kept?: Scenario<MeltMeasured>['kept']
 }
 
-export function meltScenario({ arms, options, expects = [], ...head }: MeltExperiment): Scenario<unknown> {
+export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
+  const { arms, options, expects = [], shape = {}, prepare, view, kept, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
+    resumes: true,
+    ...(kept === undefined ? {} : { kept }),
     arms: arms.map(({ name, kind, command, nodeOptions }) => ({
       name,
       kind,
@@ -45,18 +54,20 @@ export function meltScenario({ arms, options, expects = [], ...head }: MeltExper
       spinPerMs: { before: null, after: null },
       steps: [],
       rows: [],
+      ...(shape.beside === undefined ? {} : { beside: [] }),
     }),
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
-      const melt = new Melt(context, chosen, arms, measured)
+      const env = (await prepare?.(context, measured)) ?? {}
+      const melt = new Melt(context, { options: chosen, shape, env, arms }, measured)
       try {
         await melt.everything()
       } finally {
         for (const doubt of reasonsToDoubt(measured)) context.doubt(doubt)
       }
     },
-    view: measured => meltView(measured, arms),
+    view: view ?? (measured => meltView(measured, arms)),
   })
 }
 
@@ -85,37 +96,52 @@ function setupOf({
   }
 }
 
+interface MeltParts {
+  readonly options: MeltOptions
+  readonly shape: LoadShape
+  readonly arms: readonly Arm[]
+  /** Of every app. */
+  readonly env: Readonly<Record<string, string>>
+}
+
 class Melt {
   readonly #context: Context
-  readonly #options: MeltOptions
-  readonly #arms: readonly Arm[]
+  readonly #parts: MeltParts
   readonly #measured: MeltMeasured
   #port = ''
 
-  constructor(context: Context, options: MeltOptions, arms: readonly Arm[], measured: MeltMeasured) {
+  constructor(context: Context, parts: MeltParts, measured: MeltMeasured) {
     this.#context = context
-    this.#options = options
-    this.#arms = arms
+    this.#parts = parts
     this.#measured = measured
   }
 
   async everything(): Promise<void> {
-    const { multiples, rounds } = this.#options
+    const { rounds } = this.#parts.options
     const core = this.#context.cores?.server
     await this.#checkQuiet()
     this.#port = process.env['PORT'] ?? String(await freePort())
-    this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
-    const bare = this.#arms[0]!
-    for (const arm of this.#arms) await this.#withApp(arm, async () => {})
-    await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
+    const bare = this.#parts.arms[0]!
+    if (this.#measured.capacity === null) {
+      this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
+      for (const arm of this.#parts.arms) await this.#withApp(arm, async () => {})
+      await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
+      this.#context.checkpoint()
+    }
     for (let round = 1; round <= rounds; round++) {
-      for (const multiple of multiples) {
+      for (const multiple of this.#multiples()) {
         // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
-        for (const arm of this.#arms) await this.#step(arm, multiple, round)
+        for (const arm of this.#parts.arms) await this.#step(arm, multiple, round)
       }
     }
     await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
     this.#measured.spinPerMs = { ...this.#measured.spinPerMs, after: await calibrateSpin(core) }
+  }
+
+  #multiples(): readonly number[] {
+    const { before } = this.#measured.capacity!
+    const { mostRate = Number.POSITIVE_INFINITY } = this.#parts.shape
+    return this.#parts.options.multiples.filter(multiple => multiple * before <= mostRate)
   }
 
   async #checkQuiet(): Promise<void> {
@@ -126,7 +152,7 @@ class Melt {
     const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
     if (worst < foreignBelow) return
     const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    if (this.#options.strict) throw new UserError(`${what}; end it, or leave out --strict`)
+    if (this.#parts.options.strict) throw new UserError(`${what}; end it, or leave out --strict`)
     this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
     this.#context.doubt(what)
   }
@@ -137,38 +163,51 @@ class Melt {
       name: arm.kind === 'bare' ? 'the command' : arm.name,
       run: arm.command,
       core: 'server',
-      env: { PORT: this.#port, ...(spin === null ? {} : { [spinVariable]: String(spin) }), ...arm.env },
-      nodeOptions: arm.kind === 'protected' ? `--import ${registerUrl()}` : arm.nodeOptions,
-      url: this.#options.url,
-      startTimeoutMs: this.#options.startTimeoutMs,
+      env: {
+        PORT: this.#port,
+        ...(spin === null ? {} : { [spinVariable]: String(spin) }),
+        ...this.#parts.env,
+        ...arm.env,
+      },
+      nodeOptions: arm.kind === 'protected' && arm.nodeOptions ? `--import ${registerUrl()}` : arm.nodeOptions,
+      url: this.#parts.options.url,
+      startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
   }
 
   /** Starts an arm, checks that it answers, and ends it. */
   async #withApp(arm: Arm, use: (app: RunningApp, url: URL) => Promise<void>): Promise<void> {
     const app = await this.#start(arm)
-    const url = new URL(this.#options.path, app.origin)
-    await checkAnswers(app, url, this.#options, this.#options.timeoutMs)
+    const url = new URL(this.#parts.shape.capacityPath ?? this.#parts.options.path, app.origin)
+    await checkAnswers(app, url, this.#parts.options, this.#parts.options.timeoutMs)
     await use(app, url)
     await app.stop()
   }
 
   async #findCapacity(app: RunningApp, url: URL): Promise<void> {
     this.#context.status('finding the capacity: warming up')
-    const found = await searchCapacity(this.#capacityContext(app, url))
+    const { capacity } = this.#parts.shape
+    const found =
+      capacity === undefined
+        ? await searchCapacity(this.#capacityContext(app, url))
+        : { rate: capacity, users: 1, latencyP50Ms: null }
     this.#measured.capacity = { ...found, before: found.rate, after: null, drift: null }
-    const { multiples, rounds } = this.#options
+    const { rounds } = this.#parts.options
+    const multiples = this.#multiples()
     const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
     this.#context.line(
       `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}; ` +
-        `${multiples.length * this.#arms.length * rounds} steps, about ${this.#estimate()}`,
+        `${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`,
     )
   }
 
   async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {
     this.#context.status('measuring the capacity again')
     const { before, users, latencyP50Ms } = this.#measured.capacity!
-    const again = await remeasureCapacity(this.#capacityContext(app, url), users)
+    const again =
+      this.#parts.shape.capacity === undefined
+        ? await remeasureCapacity(this.#capacityContext(app, url), users)
+        : { rate: before }
     const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
     this.#measured.capacity = { rate, before, after: again.rate, drift, users, latencyP50Ms }
     this.#showRows()
@@ -178,7 +217,7 @@ class Melt {
   #capacityContext(app: RunningApp, url: URL): CapacityContext {
     return {
       target: this.#target(url),
-      times: this.#options.capacityTimes,
+      times: this.#parts.options.capacityTimes,
       run: async plan => {
         const outcome = await this.#load(plan)
         // Half a probe: nothing may be concluded from it.
@@ -197,39 +236,56 @@ class Melt {
   }
 
   async #step(arm: Arm, multiple: number, round: number): Promise<void> {
-    const { durationMs, path, sloMs } = this.#options
-    const rate = multiple * this.#measured.capacity!.before
-    const width = Math.max(...this.#arms.map(({ name }) => name.length))
+    const { path, sloMs, durationMs } = this.#parts.options
+    const { goodShare = 1, beside, crowd } = this.#parts.shape
+    const isThis = (step: StepResult): boolean =>
+      step.arm === arm.name && step.multiple === multiple && step.round === round
+    if (this.#measured.steps.some(step => isThis(step) && !step.incomplete)) return
+    const rate = (multiple * this.#measured.capacity!.before) / goodShare
+    const width = Math.max(...this.#parts.arms.map(({ name }) => name.length))
     const label = `${arm.name.padEnd(width)} ${formatMultiple(multiple).padStart(4)}`
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
     const live = liveLine(label, `offered ${formatRate(rate)}/s`, durationMs)
-    const seen = await underLoad(app, this.#context.cores?.server, () =>
-      this.#load(offer(target, rate, durationMs), live),
+    const { outcome, ...seen } = await underLoad(app, this.#context.cores?.server, () =>
+      Promise.all([
+        this.#load(offer(target, rate, durationMs, crowd), live),
+        beside && this.#load(offer(this.#besideTarget(app, beside.path), beside.rate, durationMs)),
+      ]),
     )
-    const step = summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, ...seen })
+    const summarise = (of: LoadOutcome): StepResult =>
+      summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, outcome: of, ...seen })
+    const step = summarise(outcome[0])
     this.#measured.steps.push(step)
+    if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
     this.#showRows()
     this.#context.line(`${label}  ${stepLine(step, this.#measured.capacity!.before)}`)
     await app.stop()
     this.#context.signal.throwIfAborted()
+    this.#context.checkpoint()
+  }
+
+  /** Without the header fields and the body of the load itself. */
+  #besideTarget(app: RunningApp, path: string): Target {
+    return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
   }
 
   #showRows(): void {
-    const names = this.#arms.map(({ name }) => name)
+    const names = this.#parts.arms.map(({ name }) => name)
     this.#measured.rows = rowsOf(this.#measured.steps, names, this.#measured.capacity!.rate)
   }
 
   #target(url: URL): Target {
-    return { ...this.#options, url: url.href }
+    return { ...this.#parts.options, url: url.href }
   }
 
   /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
   #estimate(): string {
-    const { multiples, rounds, durationMs, timeoutMs, capacityTimes } = this.#options
+    const { rounds, durationMs, timeoutMs, capacityTimes } = this.#parts.options
+    const multiples = this.#multiples()
     const startMs = 700
-    const melting = multiples.filter(multiple => multiple > 1).length * (this.#arms.length - 1)
-    const steps = multiples.length * this.#arms.length * (durationMs + startMs) + melting * timeoutMs
+    const melting = multiples.filter(multiple => multiple > 1).length * (this.#parts.arms.length - 1)
+    const steps = multiples.length * this.#parts.arms.length * (durationMs + startMs) + melting * timeoutMs
     const seconds = (rounds * steps + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
     return seconds < 90 ? `${Math.round(seconds / 5) * 5} s` : `${(seconds / 60).toFixed(1)} min`
   }

@@ -9,18 +9,20 @@ import {
   formatRate,
 } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
+import { type Columns, tableOf } from '../report/tables.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 
-export function meltView(measured: MeltMeasured, arms: Arms): View {
+/** `more`: further columns of the main table. */
+export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
   const { capacity, rows, steps, setup } = measured
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
   return {
     finding: finding(rows, arms),
-    tables: [figuresTable(measured), ...tables],
+    tables: [figuresTable(measured, more), ...tables],
     plots: [goodputPlot(measured, capacity), ...overLoad(measured), ...overTime(steps)],
   }
 }
@@ -59,7 +61,7 @@ function kept(row: Row): string {
   return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
 }
 
-const columns: readonly (readonly [title: string, of: (row: Row) => string])[] = [
+const columns: Columns<Row> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
@@ -74,18 +76,23 @@ const columns: readonly (readonly [title: string, of: (row: Row) => string])[] =
   ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
 ]
 
-export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>): Table {
+/** `more`: further columns. */
+export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>, more: Columns<Row> = []): Table {
   const { sloMs, window, rounds } = setup
-  const from = (row: Row, at: number): string => (rows[at - 1]?.arm === row.arm ? '' : row.arm)
-  return {
+  const words = {
     title: rounds === 1 ? 'Figures' : `Figures, medians of ${rounds} rounds`,
     note:
       `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
       `in seconds ${window.from} to ${window.to} after a cold start. Errors: connection errors and timeouts of the whole step.`,
-    columns: ['', ...columns.map(([title]) => title)],
-    rows: rows.map((row, at) => ({ arm: row.arm, cells: [from(row, at), ...columns.map(([, of]) => of(row))] })),
   }
+  return tableOf(words, rows, [armColumn(rows), ...columns, ...more])
 }
+
+/** An arm is named in its first row. */
+export const armColumn = (rows: readonly Row[]): Columns<Row>[number] => [
+  '',
+  row => (rows[rows.indexOf(row) - 1]?.arm === row.arm ? '' : row.arm),
+]
 
 function capacityTable({ rate, before, after, drift, users, latencyP50Ms }: Capacity, ...how: string[]): Table {
   return {

@@ -2,11 +2,10 @@
  * How much CPU somebody else used on the cores of an experiment while it ran: what the cores did, less what we and all
  * that we started did. Linux only.
  */
-import { readdir, readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
 import { readCores } from './core-times.ts'
 import { every } from './every.ts'
-import { descendants, parseReapedCpu, parseStat, type ProcessRow } from './proc-stat.ts'
+import { processTree } from './process-tree.ts'
 
 export interface Foreign {
   /** Cores' worth of CPU, on average. */
@@ -70,16 +69,6 @@ async function busyOn(cores: readonly number[]): Promise<number | undefined> {
 /** CPU of this process and all below it, with what their children used that have ended: so it never goes back. */
 async function ownCpuMs(): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined
-  const names = (await readdir('/proc')).filter(name => /^\d+$/.test(name))
-  const lines = await Promise.all(names.map(name => readFile(`/proc/${name}/stat`, 'utf8').catch(() => '')))
-  const rows: ProcessRow[] = []
-  const reaped = new Map<number, number>()
-  for (const line of lines) {
-    const row = parseStat(line)
-    if (row === undefined) continue
-    rows.push(row)
-    reaped.set(row.pid, parseReapedCpu(line))
-  }
-  const wanted = new Set(descendants(rows, process.pid))
-  return rows.filter(row => wanted.has(row.pid)).reduce((sum, row) => sum + row.cpuMs + (reaped.get(row.pid) ?? 0), 0)
+  const rows = await processTree(process.pid)
+  return rows.reduce((sum, { cpuMs, reapedMs = 0 }) => sum + cpuMs + reapedMs, 0)
 }

@@ -11,6 +11,8 @@ export interface ProcessRow {
   readonly state: string
   /** CPU used so far, user and system together, milliseconds. */
   readonly cpuMs: number
+  /** CPU of the children it has waited for after they ended, milliseconds; known on Linux only. */
+  readonly reapedMs?: number
 }
 
 /** Clock ticks a second that /proc counts CPU in. USER_HZ has been 100 on every Linux architecture Node runs on. */
@@ -22,18 +24,13 @@ export function parseStat(line: string): ProcessRow | undefined {
   if (nameEnd < 0) return undefined
   const pid = Number.parseInt(line, 10)
   const fields = line.slice(nameEnd + 2).split(' ')
-  // Field 3 of proc(5), the state, is fields[0]; utime is field 14 and stime field 15.
+  // Field 3 of proc(5), the state, is fields[0]; utime is field 14, and stime, cutime and cstime follow it.
   const [state, ppid, pgid] = fields
   const ticks = Number(fields[11]) + Number(fields[12])
+  const reaped = Number(fields[13]) + Number(fields[14])
   if (!Number.isInteger(pid) || state === undefined || !Number.isFinite(ticks)) return undefined
-  return { pid, ppid: Number(ppid), pgid: Number(pgid), state, cpuMs: (ticks * 1000) / ticksPerSecond }
-}
-
-/** CPU of the children that a process has waited for after they ended, milliseconds: cutime and cstime of proc(5). */
-export function parseReapedCpu(line: string): number {
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
-  const ticks = Number(fields[13]) + Number(fields[14])
-  return Number.isFinite(ticks) ? (ticks * 1000) / ticksPerSecond : 0
+  const [cpuMs, reapedMs] = [ticks, reaped].map(count => (count * 1000) / ticksPerSecond) as [number, number]
+  return { pid, ppid: Number(ppid), pgid: Number(pgid), state, cpuMs, reapedMs }
 }
 
 /** Resident memory in bytes, from /proc/<pid>/status; 0 for kernel threads and zombies, which have no VmRSS line. */

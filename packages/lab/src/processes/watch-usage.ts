@@ -39,7 +39,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   async function sample(): Promise<void> {
     const atMs = performance.now() - startedMs
     const now = await read(pid)
-    // A process that is gone reads as zero; its last living sample is the one that tells something.
+    // A process that has ended reads as zero; its last sample before that counts.
     if (now.rssBytes > 0) samples.push({ atMs, ...now })
   }
 

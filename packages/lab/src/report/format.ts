@@ -10,6 +10,13 @@ export function formatCount(count: number): string {
   return grouped(count.toFixed(0))
 }
 
+/** `200: 1,950, 503: 4` */
+export function formatCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name}: ${formatCount(count)}`)
+    .join(', ')
+}
+
 /** 0.12 ms, 8.4 ms, 104 ms, 1.93 s, 22.0 s */
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–'

@@ -1,15 +1,11 @@
-/** A load run in plain figures, as result.json keeps it and as the summaries of the tools of the time need it. Pure. */
+/** A load run in plain figures, as result.json keeps it. Pure. */
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
-export interface LatencyFigures {
-  readonly min: number | null
-  readonly mean: number | null
-  readonly p50: number | null
-  readonly p95: number | null
-  readonly p99: number | null
-  readonly max: number | null
-}
+/** Milliseconds; null for a figure without samples. */
+export type LatencyFigures = Readonly<
+  Record<'min' | 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>
+>
 
 export interface LoadFigures {
   /** How long requests were scheduled for, and until the last answer; ms. */
@@ -41,6 +37,7 @@ export interface SecondFigures {
   readonly p99Ms: number | null
 }
 
+/** To a microsecond. */
 const figure = (value: number): number | null => (Number.isNaN(value) ? null : Math.round(value * 1000) / 1000)
 
 export function latencyFigures(histogram: Histogram): LatencyFigures {
@@ -48,8 +45,10 @@ export function latencyFigures(histogram: Histogram): LatencyFigures {
     min: figure(histogram.min),
     mean: figure(histogram.mean),
     p50: figure(histogram.percentile(50)),
+    p90: figure(histogram.percentile(90)),
     p95: figure(histogram.percentile(95)),
     p99: figure(histogram.percentile(99)),
+    p999: figure(histogram.percentile(99.9)),
     max: figure(histogram.max),
   }
 }

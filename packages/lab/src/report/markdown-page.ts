@@ -1,5 +1,5 @@
-/** What each of some results found, beside what was published, as one Markdown page. Pure. */
-import { markdownCell, markdownTable } from './markdown-table.ts'
+/** One Markdown page about several results: what each found, beside what was published. Pure. */
+import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
 type Found = Omit<ScenarioResult, 'measured'>
@@ -7,20 +7,33 @@ type Found = Omit<ScenarioResult, 'measured'>
 const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
 /** Tables longer than this are folded away. */
 const MOST_ROWS = 14
+/** So are more reasons for doubt. */
+const MOST_REASONS = 4
 
-/** `images`: the folder of the pictures, as the page links to it. */
-export function markdownPage(results: readonly Found[], images: string): string {
-  return `# Experiments
+const usualHead = `# Experiments
 
 Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
 reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
-Absolute figures belong to the machine named under each heading.
+Absolute figures belong to the machine named under each heading.`
 
-| experiment | what it found | certified |
-| --- | --- | --- |
-${results.map(({ name, finding, certified }) => `| [${name}](#${name}) | ${markdownCell(finding)} | ${certified ? 'yes' : 'no'} |`).join('\n')}
+/** `images`: the folder of the pictures, as the page links to it. `head`: its title and what is said first. */
+export function markdownPage(results: readonly Found[], images: string, head: string = usualHead): string {
+  return [head.trimEnd(), ...overviews(results), results.map(result => section(result, images)).join('\n')].join('\n\n')
+}
 
-${results.map(result => section(result, images)).join('\n')}`
+/** The first cell of each row leads to the section of its result. */
+function overviews(results: readonly Found[]): string[] {
+  const own = results.map(({ name, overview, finding, certified }) => ({
+    name,
+    columns: overview?.columns ?? ['experiment', 'what it found', 'certified'],
+    rows: overview?.rows.map(row => row.cells) ?? [[name, finding, certified ? 'yes' : 'no']],
+  }))
+  return [...Map.groupBy(own, ({ columns }) => columns.join()).values()].map(those =>
+    markdownTable(
+      those[0]!.columns,
+      those.flatMap(({ name, rows }) => rows.map(([first = name, ...rest]) => [`[${first}](#${name})`, ...rest])),
+    ),
+  )
 }
 
 function section(result: Found, images: string): string {
@@ -46,10 +59,12 @@ function section(result: Found, images: string): string {
 }
 
 function where({ startedAt, elapsedMs, form, conditions, certified, why }: Found): string {
-  const { node, cores, cpu, commandLine } = conditions
-  const said = `\`${commandLine}\`, ${form} form, ${Math.round(elapsedMs / 1000)} s on ${startedAt.slice(0, 10)}; Node ${node}, ${cores} cores of ${cpu}.`
+  const { node, cores, cpu, commandLine, labVersion } = conditions
+  const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}, Node ${node}, ${cores} cores of ${cpu}.`
   if (certified) return `${said} Certified.`
-  return `${said} Not certified:\n\n${why.map(reason => `- ${reason}`).join('\n')}`
+  const reasons = why.map(reason => `- ${reason}`).join('\n')
+  return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`
 }
 
 function table({ title, note, columns, rows }: Table): string {

@@ -1,4 +1,4 @@
-/** A stream of numbers in one line, as number-aggregator-stats printed it. Pure. */
+/** What a list of numbers comes to. Pure. */
 
 export interface NumberStats {
   readonly count: number
@@ -18,10 +18,4 @@ export function numberStats(values: readonly number[]): NumberStats | undefined 
     mean: values.reduce((a, b) => a + b, 0) / values.length,
     last,
   }
-}
-
-/** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4` */
-export function statsLine({ count, min, max, mean, last }: NumberStats): string {
-  const whole = (value: number): string => value.toFixed(0)
-  return `Meas: ${count} Min: ${whole(min)} Max: ${whole(max)} Avg: ${whole(mean)} Cur: ${whole(last)}`
 }

@@ -16,6 +16,7 @@ import {
   type Verdict,
   verdictCounts,
 } from './blame-figures.ts'
+import { expectation } from '../experiment/expectation.ts'
 import { type Context, type Expectation, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 interface Measured {
@@ -120,46 +121,37 @@ function rightShare(measured: Measured): number {
 }
 
 function expectations(): readonly Expectation<Measured>[] {
-  const complete = (measured: Measured): boolean => CAUSES.every(cause => of(measured, cause).length > 0)
+  const complete = (measured: Measured): Measured | undefined =>
+    CAUSES.every(cause => of(measured, cause).length > 0) ? measured : undefined
   return [
-    {
-      name: 'latency alone: the alert fires for all four alike, and not for the healthy service',
-      judge: measured => {
-        if (!complete(measured)) return undefined
-        const fires = CAUSES.map(cause => naiveAlertFires(of(measured, cause)))
-        return {
-          pass: fires.every((fired, at) => fired === at > 0),
-          measured: CAUSES.map(cause => `${cause} ${formatMs(meanLatency(of(measured, cause)))}`).join(', '),
-        }
-      },
-    },
-    {
-      name: 'meltproof: the correlated alert names the right one each time',
-      needsQuiet: false,
-      judge: measured => {
-        if (!complete(measured)) return undefined
+    expectation(
+      'latency alone: the alert fires for all four alike, and not for the healthy service',
+      complete,
+      measured => [
+        CAUSES.every(cause => naiveAlertFires(of(measured, cause)) === (cause !== 'nothing')),
+        CAUSES.map(cause => `${cause} ${formatMs(meanLatency(of(measured, cause)))}`).join(', '),
+      ],
+    ),
+    expectation(
+      'meltproof: the correlated alert names the right one each time',
+      complete,
+      measured => {
         const named = injected.map(cause => namedCulprit(of(measured, cause)))
-        return {
-          pass: named.join() === injected.join(),
-          measured: `injected ${injected.join(', ')}; named ${named.join(', ')}`,
-        }
+        return [named.join() === injected.join(), `injected ${injected.join(', ')}; named ${named.join(', ')}`]
       },
-    },
-    {
-      name: 'meltproof: at least 99 % of the single verdicts are right',
-      judge: measured => {
-        if (!complete(measured)) return undefined
-        const share = rightShare(measured)
-        return { pass: share >= 0.99, measured: `${(share * 100).toFixed(1)} %` }
-      },
-    },
-    ...[true, false].map(claims => ({
-      name: `meltproof: what a dependency took is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
-      judge: ({ estimates }: Measured) => {
-        const errors = errorsOf(estimates.filter(each => each.claims === claims))
-        return errors && { pass: errors.mean <= mostOff(claims), measured: `off by ${formatMs(errors.mean)}` }
-      },
-    })),
+      { needsQuiet: false },
+    ),
+    expectation('meltproof: at least 99 % of the single verdicts are right', complete, measured => {
+      const share = rightShare(measured)
+      return [share >= 0.99, `${(share * 100).toFixed(1)} %`]
+    }),
+    ...[true, false].map(claims =>
+      expectation(
+        `meltproof: what a dependency took is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
+        ({ estimates }: Measured) => errorsOf(estimates.filter(each => each.claims === claims)),
+        ({ mean }) => [mean <= mostOff(claims), `off by ${formatMs(mean)}`],
+      ),
+    ),
   ]
 }
 

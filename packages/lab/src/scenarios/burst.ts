@@ -1,5 +1,6 @@
 /** The burst experiment (2013): a server that can do 200 requests a second is asked for many times that. */
 import { appFile } from '../experiment/app-file.ts'
+import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Scenario } from '../experiment/scenario.ts'
 import { armsOf } from '../melt/arms.ts'
 import type { MeltMeasured, Row } from '../melt/measured.ts'
@@ -13,29 +14,28 @@ export const burstCommand: readonly string[] = ['node', appFile('burst.js')]
 /** Further arms, as --also takes them. */
 export const burstAlso: readonly string[] = [`toobusy-js=node ${quoted(appFile('burst-toobusy.js'))}`]
 
-const above = ({ rows }: MeltMeasured, arm: string): Row[] => rows.filter(row => row.arm === arm && row.multiple > 1)
+const above =
+  (arm: string) =>
+  ({ rows }: MeltMeasured): Row[] | undefined => {
+    const found = rows.filter(row => row.arm === arm && row.multiple > 1)
+    return found.length === 0 ? undefined : found
+  }
 const keptAt = (rows: readonly Row[]): string =>
   rows.map(row => `${formatPercent(row.ofCapacity)} at ${formatMultiple(row.multiple)}`).join(', ')
 
 const expects: readonly Expectation<MeltMeasured>[] = [
-  {
-    name: 'bare: goodput falls towards zero above the capacity',
-    judge: measured => {
-      const rows = above(measured, 'bare')
-      const last = rows.at(-1)
-      return last && { pass: last.ofCapacity < 0.1, measured: keptAt(rows) }
-    },
-  },
-  {
-    name: 'protected: at least 95 % of the capacity at every load above it, admitted p99 at most 200 ms',
-    judge: measured => {
-      const rows = above(measured, 'protected')
+  expectation('bare: goodput falls towards zero above the capacity', above('bare'), rows => [
+    rows.at(-1)!.ofCapacity < 0.1,
+    keptAt(rows),
+  ]),
+  expectation(
+    'protected: at least 95 % of the capacity at every load above it, admitted p99 at most 200 ms',
+    above('protected'),
+    rows => {
       const p99 = Math.max(...rows.map(row => row.admittedMs.p99 ?? Number.POSITIVE_INFINITY))
-      if (rows.length === 0) return undefined
-      const pass = rows.every(row => row.ofCapacity >= 0.95) && p99 <= 200
-      return { pass, measured: `${keptAt(rows)}; p99 ${formatMs(p99)}` }
+      return [rows.every(row => row.ofCapacity >= 0.95) && p99 <= 200, `${keptAt(rows)}; p99 ${formatMs(p99)}`]
     },
-  },
+  ),
 ]
 
 export const burst: Scenario<unknown> = made('burst', 'A burst of load', false)

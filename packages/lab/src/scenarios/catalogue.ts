@@ -1,4 +1,4 @@
-/** Every scenario there is, in the order `meltlab list` shows them. A new one is added here. */
+/** Every scenario there is. A new one is added here. */
 import { blackhole } from './blackhole.ts'
 import { blame } from './blame.ts'
 import { burst, burstFresh } from './burst.ts'
@@ -7,10 +7,13 @@ import { domino } from './domino.ts'
 import { drip } from './drip.ts'
 import { logging } from './logging.ts'
 import type { Scenario } from '../experiment/scenario.ts'
+import { MODES, WORKLOADS } from './overload/workloads.ts'
+import { overload } from './overload/overload.ts'
 import { ticks } from './ticks.ts'
 import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
+/** In the order `meltlab list` shows them. */
 export const catalogue: readonly Scenario<unknown>[] = [
   burst,
   burstFresh,
@@ -24,3 +27,8 @@ export const catalogue: readonly Scenario<unknown>[] = [
   ticks,
   blame,
 ]
+
+/** The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` leaves them out. */
+export const scoreboard: readonly Scenario<unknown>[] = Object.keys(WORKLOADS).flatMap(workload =>
+  MODES.map(mode => overload({ workload, mode })),
+)

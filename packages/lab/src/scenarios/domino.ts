@@ -33,7 +33,7 @@ const arms: readonly ScenarioArm[] = [
   {
     name: 'meltproof',
     kind: 'protected',
-    what: 'the same limits through install() and protect(server, { deadlineMs }); what is left of the 3 s is told to the tier below, and work ends when whoever asked has left',
+    what: 'the same limits through install() and protect(server, { deadlineMs }); what is left of the 3 s is told to the tier below, and work ends when the caller has left',
   },
 ]
 

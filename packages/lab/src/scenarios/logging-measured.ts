@@ -15,7 +15,7 @@ export interface Cell {
   readonly variant: 'database' | 'no database' | 'cluster'
 }
 
-/** What the service answered in one of its turns, each as long as the other. */
+/** What the service answered in one of its turns, which are equally long. */
 export interface Turn {
   readonly turn: number
   readonly logging: boolean
@@ -28,14 +28,9 @@ export interface CellResult extends Cell {
   readonly turns: readonly Turn[]
   readonly completed: number
   readonly failed: number
-  readonly bytes: number
-  readonly elapsedMs: number
   /** CPU of the service while it answered these, as a share of a core; undefined for a cluster. */
   readonly cores: number | undefined
-  readonly minMs: number
-  readonly meanMs: number
-  readonly maxMs: number
-  /** 50, 66, 75, 80, 90, 95, 98, 99, 100 %, as ab prints them. */
+  /** 50, 66, 75, 80, 90, 95, 98, 99, 100 %, as the published report has them. */
   readonly percentiles: readonly (readonly [number, number])[]
   /** Undefined, as `lines`, when the service did not end by itself and was killed. */
   readonly peakBytes: number | undefined

@@ -1,6 +1,7 @@
 /** Tables, plots and printouts of the logging scenario. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { LinesPlot, Printout, Table, View } from '../report/result.ts'
+import type { LinesPlot, Table, View } from '../report/result.ts'
+import { type Columns, tableOf } from '../report/tables.ts'
 import {
   ARMS,
   armOf,
@@ -23,7 +24,6 @@ export function loggingView(measured: LoggingMeasured): View {
       percentiles(plain),
     ],
     plots: [bySpeed(measured)],
-    printouts: plain.filter(cell => cell.logger === 'console' && cell.share === 0.1).map(report),
   }
 }
 
@@ -42,57 +42,45 @@ function finding(measured: LoggingMeasured): string {
 }
 
 function rates(title: string, cells: readonly CellResult[], measured: LoggingMeasured): Table {
-  return {
-    title,
-    note: `${measured.users} users who each wait for their answer. "Of no logging": bare is compared with the runs without before and after; meltproof, and bare into /dev/null, with itself, logging in every other 50 ms (median; elsewhere what bare has not written would reach into the turns without). What is missing at bare into /dev/null is the app's own work for its line. "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`,
-    columns: [
-      'logger',
-      'stdout',
-      'arm',
-      'requests/s',
-      'of no logging',
-      'of a core',
-      'CPU a request',
-      'peak memory',
-      'logged',
-      'read',
-      'told lost',
+  const note = `${measured.users} users who each wait for their answer. "Of no logging": bare is compared with the runs without before and after; meltproof, and bare into /dev/null, with itself, logging in every other 50 ms (median; elsewhere what bare has not written would reach into the turns without). What is missing at bare into /dev/null is the app's own work for its line. "Read at 10 %": the reader takes a tenth of the lines that the rate without logging would make (${formatCount(Math.round(measured.needed))}/s).`
+  const known = <T>(value: T | undefined, format: (value: T) => string): string =>
+    value === undefined ? '–' : format(value)
+  const line =
+    (of: (lines: NonNullable<CellResult['lines']>) => number) =>
+    ({ lines, stage, variant }: CellResult): string =>
+      known(stage === 'null' || variant === 'cluster' ? undefined : lines, found => formatCount(of(found)))
+  return tableOf({ title, note }, withArms(cells), [
+    ['logger', ({ logger, variant }) => (variant === 'database' ? logger : `${logger}, ${variant}`)],
+    ['stdout', readerOf],
+    ['arm', armOf],
+    ['requests/s', ({ rate }) => formatRate(rate)],
+    ['of no logging', cell => known(shareKept(measured, cell), formatPercent)],
+    ['of a core', ({ cores }) => known(cores, formatPercent)],
+    ['CPU a request', ({ cores, rate }) => known(cores, used => formatMs((1000 * used) / rate))],
+    ['peak memory', ({ peakBytes }) => known(peakBytes, formatMegabytes)],
+    ['logged', line(({ logged }) => logged)],
+    ['read', line(({ got }) => got)],
+    ['told lost', line(({ told }) => told)],
+    [
       'vanished',
+      cell => (cell.lines === undefined ? 'killed' : line(({ logged, got, told }) => logged - got - told)(cell)),
     ],
-    rows: cells.map(cell => {
-      const kept = shareKept(measured, cell)
-      const { lines } = cell
-      return {
-        arm: armOf(cell),
-        cells: [
-          cell.variant === 'database' ? cell.logger : `${cell.logger}, ${cell.variant}`,
-          readerOf(cell),
-          armOf(cell),
-          formatRate(cell.rate),
-          kept === undefined ? '–' : formatPercent(kept),
-          cell.cores === undefined ? '–' : formatPercent(cell.cores),
-          cell.cores === undefined ? '–' : formatMs((1000 * cell.cores) / cell.rate),
-          cell.peakBytes === undefined ? '–' : formatMegabytes(cell.peakBytes),
-          ...(lines === undefined || cell.stage === 'null' || cell.variant === 'cluster'
-            ? ['–', '–', '–', lines === undefined ? 'killed' : '–']
-            : [lines.logged, lines.got, lines.told, lines.logged - lines.got - lines.told].map(formatCount)),
-        ],
-      }
-    }),
-  }
+  ])
 }
 
 function percentiles(cells: readonly CellResult[]): Table {
-  const shown = cells[0]?.percentiles.map(([percent]) => `${percent} %`) ?? []
-  return {
-    title: 'Percentage of the requests served within a certain time',
-    columns: ['logger and stdout', 'arm', ...shown],
-    rows: cells.map(cell => ({
-      arm: armOf(cell),
-      cells: [`${cell.logger}, ${readerOf(cell)}`, armOf(cell), ...cell.percentiles.map(([, ms]) => formatMs(ms))],
-    })),
-  }
+  const shown: Columns<CellResult> = (cells[0]?.percentiles ?? []).map(([percent], at) => [
+    `${percent} %`,
+    cell => formatMs(cell.percentiles[at]![1]),
+  ])
+  return tableOf({ title: 'Percentage of the requests served within a certain time' }, withArms(cells), [
+    ['logger and stdout', cell => `${cell.logger}, ${readerOf(cell)}`],
+    ['arm', armOf],
+    ...shown,
+  ])
 }
+
+const withArms = (cells: readonly CellResult[]) => cells.map(cell => ({ ...cell, arm: armOf(cell) }))
 
 /** How much of the rate remains depends on how fast the log is read. */
 function bySpeed(measured: LoggingMeasured): LinesPlot {
@@ -122,25 +110,5 @@ function bySpeed(measured: LoggingMeasured): LinesPlot {
       { arm: ARMS.bare, points: points(false) },
       { arm: ARMS.meltproof, points: points(true) },
     ],
-  }
-}
-
-/** In the words and columns of the published report. */
-function report(cell: CellResult): Printout {
-  const row = (name: string, value: string): string => `${`${name}:`.padEnd(24)}${value}`
-  return {
-    title: `${cell.logger} on ${readerOf(cell)}, ${armOf(cell)}, as ab would print it`,
-    text: [
-      row('Time taken for tests', `${(cell.elapsedMs / 1000).toFixed(3)} seconds`),
-      row('Complete requests', `${cell.completed}`),
-      row('Failed requests', `${cell.failed}`),
-      row('Total transferred', `${cell.bytes} bytes`),
-      row('Requests per second', `${cell.rate.toFixed(2)} [#/sec] (mean)`),
-      row('Time per request', `${cell.meanMs.toFixed(3)} [ms] (mean)`),
-      row('Time per request', `${(1000 / cell.rate).toFixed(3)} [ms] (mean, across all concurrent requests)`),
-      row('Total (ms)', `min ${cell.minMs.toFixed(0)} mean ${cell.meanMs.toFixed(0)} max ${cell.maxMs.toFixed(0)}`),
-      'Percentage of the requests served within a certain time (ms)',
-      ...cell.percentiles.map(([percent, ms]) => `${String(percent).padStart(5)}% ${ms.toFixed(0).padStart(6)}`),
-    ].join('\n'),
   }
 }

@@ -39,7 +39,7 @@ const arms: readonly ScenarioArm[] = [
 export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   name: 'logging',
   title: 'One line of logging',
-  story: 'A service stores positions of phones and logs a line for each request; whoever reads the log is slow.',
+  story: 'A service stores positions of phones and logs a line for each request; the reader of the log is slow.',
   published: [
     { what: 'with the access logger', value: '8.85/s, 11.3 s a request (p50 11.2 s, p99 17.9 s, max 21.9 s)' },
     { what: 'without it', value: '475.38/s, 210 ms a request (p50 153 ms, p99 656 ms)' },
@@ -161,24 +161,11 @@ async function measureCell(
   })
   try {
     const label = `${cell.logger}, ${readerOf(cell)}${cell.protect ? ', meltproof' : ''}`
-    // What compiles and connects at first is no part of it.
-    await context.load(`${label}: warming up`, {
-      url: `${app.origin}/positions`,
-      headers: { 'user-agent': PHONE },
-      method: 'POST',
-      users: USERS,
-      durationMs: warmMs,
-      warmUp: true,
-    })
+    // Not measured: what compiles and connects at first.
+    await post(context, `${label}: warming up`, `${app.origin}/positions`, warmMs)
     const cpuMs = async (): Promise<number> => (cell.variant === 'cluster' ? Number.NaN : app.ask<number>('/lab/cpu'))
     const cpuBefore = await cpuMs()
-    const outcome = await context.load(label, {
-      url: app.origin,
-      method: 'POST',
-      users: USERS,
-      durationMs,
-      warmUp,
-    })
+    const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs, warmUp })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
     // Only where all lines of a turn are written when it ends; with a slow reader bare is never done.
     const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
@@ -197,12 +184,7 @@ async function measureCell(
       turns,
       completed: okLatency.count,
       failed: outcome.sent - okLatency.count,
-      bytes: outcome.bytesRead,
-      elapsedMs,
       cores: Number.isNaN(cores) ? undefined : cores,
-      minMs: okLatency.min,
-      meanMs: okLatency.mean,
-      maxMs: okLatency.max,
       percentiles: PERCENTS.map(percent => [percent, okLatency.percentile(percent)] as const),
       ...end,
       ...(peakBytes === undefined ? {} : { peakBytes }),
@@ -212,16 +194,15 @@ async function measureCell(
   }
 }
 
-/** For what the service does meanwhile; how quickly it answers is not asked. */
+/** Unmeasured load, for what the service does meanwhile. */
+async function post(context: Context, label: string, url: string, durationMs: number): Promise<void> {
+  const headers = { 'user-agent': PHONE }
+  await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
+}
+
+/** Long enough for memory without a bound to show. */
 async function loadLonger(context: Context, label: string, url: string): Promise<void> {
-  await context.load(label, {
-    url,
-    headers: { 'user-agent': PHONE },
-    method: 'POST',
-    users: USERS,
-    durationMs: context.pick({ brief: 1500, quick: 30_000, full: 40_000 }),
-    warmUp: true,
-  })
+  await post(context, label, url, context.pick({ brief: 1500, quick: 30_000, full: 40_000 }))
 }
 
 /** The service that logs and the one that does not, in one process that is both in turns. */

@@ -1,6 +1,7 @@
 /** Scenarios in which one of ten members of a pool is sick, and the frontend calls them in turn: blackhole and drip. */
 import { formatChosen, formatMs } from '../report/format.ts'
 import { armVariable } from './arm-variable.ts'
+import { expectation } from '../experiment/expectation.ts'
 import { type AppSpec, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import {
   blankSick,
@@ -11,6 +12,7 @@ import {
   type SickMeasured,
   type SickRun,
   sickView,
+  sumOf,
 } from './sick-part.ts'
 
 export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'published' | 'arms'> {
@@ -88,52 +90,47 @@ function finding(measured: SickMeasured, { title }: SickMember): string {
 }
 
 function expectations({ endsMs, names, naiveHelps }: SickMember): readonly Expectation<SickMeasured>[] {
-  const gaveUp = (measured: SickMeasured, arm: string): number | undefined => {
+  const gaveUp = (arm: string) => (measured: SickMeasured) => {
     const run = runOf(measured, arm)
-    return run && Object.values(run.figures.failed).reduce((sum, count) => sum + count, 0)
+    return run && sumOf(run.figures.failed)
   }
+  const ours = (measured: SickMeasured): SickRun | undefined => runOf(measured, 'meltproof')
   return [
-    {
-      name: 'bare: callers of the sick member wait until they give up',
-      needsQuiet: false,
-      judge: measured => {
-        const gone = gaveUp(measured, 'bare')
-        return gone === undefined ? undefined : { pass: gone > 0, measured: `${gone} gave up` }
-      },
-    },
-    {
-      name: naiveHelps
+    expectation(
+      'bare: callers of the sick member wait until they give up',
+      gaveUp('bare'),
+      gone => [gone > 0, `${gone} gave up`],
+      { needsQuiet: false },
+    ),
+    expectation(
+      naiveHelps
         ? 'naive timeout: nobody has to give up'
         : 'naive timeout: does not help, callers wait until they give up all the same',
-      needsQuiet: false,
-      judge: measured => {
-        const gone = gaveUp(measured, 'naive timeout')
-        return gone === undefined ? undefined : { pass: gone > 0 !== naiveHelps, measured: `${gone} gave up` }
+      gaveUp('naive timeout'),
+      gone => [gone > 0 !== naiveHelps, `${gone} gave up`],
+      { needsQuiet: false },
+    ),
+    expectation(
+      `meltproof: nobody is kept longer than ${formatChosen(endsMs)} and ${lateMs} ms`,
+      ours,
+      (run, { patienceMs }) => {
+        const ms = longestMs(run, patienceMs)
+        return [ms <= endsMs + answerMs + lateMs, `the longest ${formatMs(ms)}`]
       },
-    },
-    {
-      name: `meltproof: nobody is kept longer than ${formatChosen(endsMs)} and ${lateMs} ms`,
-      judge: measured => {
-        const run = runOf(measured, 'meltproof')
-        if (run === undefined) return undefined
-        const ms = longestMs(run, measured.patienceMs)
-        return { pass: ms <= endsMs + answerMs + lateMs, measured: `the longest ${formatMs(ms)}` }
+    ),
+    expectation(
+      'meltproof: every request got an answer, nine of ten a good one, and the error names the cause',
+      ours,
+      ({ figures, told }) => {
+        const ok = figures.ok / Math.max(1, figures.scheduled)
+        const without = figures.scheduled - sumOf(figures.answered)
+        const named = told !== null && names.test(told)
+        return [
+          without === 0 && ok > 0.85 && ok < 0.95 && named,
+          `${(ok * 100).toFixed(1)} % good, ${without} without an answer; "${told ?? 'nothing'}"`,
+        ]
       },
-    },
-    {
-      name: 'meltproof: every request got an answer, nine of ten a good one, and the error names the cause',
-      needsQuiet: false,
-      judge: measured => {
-        const run = runOf(measured, 'meltproof')
-        if (run === undefined) return undefined
-        const ok = run.figures.ok / Math.max(1, run.figures.scheduled)
-        const answered = Object.values(run.figures.answered).reduce((sum, count) => sum + count, 0)
-        const named = run.told !== null && names.test(run.told)
-        return {
-          pass: answered === run.figures.scheduled && ok > 0.85 && ok < 0.95 && named,
-          measured: `${(ok * 100).toFixed(1)} % good, ${run.figures.scheduled - answered} without an answer; "${run.told ?? 'nothing'}"`,
-        }
-      },
-    },
+      { needsQuiet: false },
+    ),
   ]
 }

@@ -3,10 +3,11 @@
  * sick, once per arm; what users get, how long they are kept, and what is waiting meanwhile. Measurements and their view;
  * each scenario brings its apps and its expectations.
  */
-import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
+import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
 import type { LinesPlot, ScenarioArm, View } from '../report/result.ts'
 import { latencyBars, overTime } from '../report/plots.ts'
+import { tableOf } from '../report/tables.ts'
 import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts'
 
 export interface SickRun {
@@ -68,16 +69,9 @@ export async function measureSick(context: Context, measured: SickMeasured, load
   const { arm, service, durationMs, read = {} } = load
   const waiting: { atMs: number; requests: number }[] = []
   const samplings = Object.entries(read).map(([name, take]) => [name, context.sample(sampleEveryMs, take)] as const)
-  const outcome = await context.load(
-    arm,
-    {
-      url: service.origin,
-      rate: measured.rate,
-      durationMs,
-      timeoutMs: measured.patienceMs,
-      sloMs: measured.sloMs,
-    },
-    seen => waiting.push({ atMs: Math.round(seen.elapsedMs), requests: seen.inflight }),
+  const { rate, patienceMs: timeoutMs, sloMs } = measured
+  const outcome = await context.load(arm, { url: service.origin, rate, durationMs, timeoutMs, sloMs }, seen =>
+    waiting.push({ atMs: Math.round(seen.elapsedMs), requests: seen.inflight }),
   )
   const sampled: Record<string, { atMs: number; value: number }[]> = {}
   for (const [name, sampling] of samplings) {
@@ -85,22 +79,13 @@ export async function measureSick(context: Context, measured: SickMeasured, load
   }
   service.check()
   const figures = loadFigures(outcome, durationMs)
-  const failures = figures.scheduled - figures.ok
-  const told = failures === 0 ? null : await whatIsTold(context, service.origin, measured.patienceMs)
-  measured.runs.push({
-    arm,
-    figures,
-    goodput: figures.good / Math.max(1, figures.scheduled),
-    waiting,
-    sampled,
-    told,
-  })
-  context.line(`${arm}: ${formatPercent(figures.good / Math.max(1, figures.scheduled))} good, ${figureLine(figures)}`)
-}
-
-function figureLine({ allMs, failed }: LoadFigures): string {
+  const told = figures.scheduled === figures.ok ? null : await whatIsTold(context, service.origin, timeoutMs)
+  const goodput = figures.good / Math.max(1, figures.scheduled)
+  measured.runs.push({ arm, figures, goodput, waiting, sampled, told })
+  const { allMs, failed } = figures
   const failures = Object.entries(failed).map(([code, count]) => `, ${count} ${code}`)
-  return `p99 ${formatMs(allMs.p99)}, longest ${formatMs(allMs.max)}${failures.join('')}`
+  const latency = `p99 ${formatMs(allMs.p99)}, longest ${formatMs(allMs.max)}`
+  context.line(`${arm}: ${formatPercent(goodput)} good, ${latency}${failures.join('')}`)
 }
 
 /** Enough requests for one of them to meet the sick part. */
@@ -169,37 +154,33 @@ export function sickView(measured: SickMeasured, arms: readonly ScenarioArm[], w
       ...(words.plots ?? []),
     ],
     tables: [
-      {
-        title: 'What users get',
-        note: `${formatRate(rate)} requests/s whatever happens; good is 2xx within ${formatChosen(sloMs)}; after ${formatChosen(patienceMs)} a user has gone. Latencies are of every answer.`,
-        columns: ['arm', 'good', 'p50', 'p95', 'p99', 'longest', 'gave up', 'answers'],
-        rows: arms.flatMap(({ name }) => {
-          const run = runs.find(each => each.arm === name)
-          return run === undefined ? [] : [{ arm: name, cells: cellsOf(run) }]
-        }),
-      },
-      {
-        title: 'What a failed caller is told',
-        columns: ['arm', 'the answer'],
-        rows: runs.map(run => ({ arm: run.arm, cells: [run.arm, run.told ?? 'nothing, as long as anybody waited'] })),
-      },
+      tableOf(
+        {
+          title: 'What users get',
+          note: `${formatRate(rate)} requests/s whatever happens; good is 2xx within ${formatChosen(sloMs)}; after ${formatChosen(patienceMs)} a user has gone. Latencies are of every answer.`,
+        },
+        arms.flatMap(({ name }) => runs.filter(run => run.arm === name)),
+        [
+          ['arm', run => run.arm],
+          ['good', run => formatPercent(run.goodput)],
+          ...(['p50', 'p95', 'p99', 'max'] as const).map(
+            figure =>
+              [figure === 'max' ? 'longest' : figure, (run: SickRun) => formatMs(run.figures.allMs[figure])] as const,
+          ),
+          ['gave up', ({ figures: { failed, unsent } }) => formatCount(sumOf(failed) + unsent)],
+          ['answers', run => formatCounts(run.figures.answered)],
+        ],
+      ),
+      tableOf({ title: 'What a failed caller is told' }, runs, [
+        ['arm', run => run.arm],
+        ['the answer', run => run.told ?? 'nothing, as long as anybody waited'],
+      ]),
     ],
   }
 }
 
-function cellsOf({ arm, goodput, figures }: SickRun): string[] {
-  const { allMs, answered, failed, unsent } = figures
-  const gone = Object.values(failed).reduce((sum, count) => sum + count, 0) + unsent
-  return [
-    arm,
-    formatPercent(goodput),
-    ...[allMs.p50, allMs.p95, allMs.p99, allMs.max].map(formatMs),
-    formatCount(gone),
-    Object.entries(answered)
-      .map(([status, count]) => `${status}: ${formatCount(count)}`)
-      .join(', '),
-  ]
-}
+export const sumOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0)
 
 /** A plot of something sampled. */
 export function sampledLines(runs: readonly SickRun[], name: string, title: string, label: string): LinesPlot {
@@ -210,6 +191,5 @@ export function sampledLines(runs: readonly SickRun[], name: string, title: stri
 
 /** Ms that the longest-kept user waited. */
 export function longestMs(run: SickRun, patienceMs: number): number {
-  const gone = Object.values(run.figures.failed).some(count => count > 0)
-  return gone ? patienceMs : (run.figures.allMs.max ?? 0)
+  return sumOf(run.figures.failed) > 0 ? patienceMs : (run.figures.allMs.max ?? 0)
 }

@@ -22,7 +22,7 @@ export function tickFigures(log: TickLog, rate: number): Pick<TickRun, 'achieved
   const everyMs = 1000 / rate
   const late = log.atMs.map((at, index) => Math.abs(at - (index + 1) * everyMs)).sort((a, b) => a - b)
   const at = (share: number): number => late[Math.max(0, Math.ceil(share * late.length) - 1)] ?? Number.NaN
-  // Whether the operation that is due at the very end is still seen is chance; at one a second it would be half of two.
+  // Chance decides whether the operation that is due at the very end still counts; at one a second it is half of two.
   const spanMs = Math.max(log.atMs.at(-1) ?? 0, log.elapsedMs - everyMs, Number.MIN_VALUE)
   return { achieved: (log.atMs.length * 1000) / spanMs, lateP50Ms: at(0.5), lateP99Ms: at(0.99) }
 }

@@ -1,13 +1,15 @@
 /** How many operations a second an interval timer really gives: Node, Go, and the scheduler of this lab. */
-import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { pinned } from '../launch/core-pinning.ts'
 import { formatMs } from '../report/format.ts'
 import type { ScenarioArm, View } from '../report/result.ts'
+import { tableOf } from '../report/tables.ts'
 import { appFile } from '../experiment/app-file.ts'
+import { expectation } from '../experiment/expectation.ts'
+import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { type Context, type Expectation, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type TickLog, type TickRun, tickFigures } from './ticks-figures.ts'
 
@@ -53,7 +55,9 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
         context.doubt('programs can not be pinned to a core here: taskset and two cores are needed')
         continue
       }
-      const busy = condition === 'pinned, busy core' ? takeCore(context, core!) : undefined
+      // It never lets go of the core; the scheduler of the operating system shares it out.
+      const neighbour = { name: 'a busy loop', run: 'busy-loop.js', core: 'server', listens: false } as const
+      const busy = condition === 'pinned, busy core' ? await context.start(neighbour) : undefined
       for (const rate of context.pick({
         brief: [100, 1000],
         quick: [1, 10, 100, 1000],
@@ -73,16 +77,15 @@ export const ticks: Scenario<unknown> = scenario<Measured>({
           measured.runs.push({ arm: arm.name, condition, rate, ...tickFigures(log, rate) })
         }
       }
-      busy?.()
+      await busy?.stop()
     }
   },
   view,
 })
 
-/** The compiler is asked for once; a machine without it goes without the arm. */
+/** Compiles once; on a machine without Go the arm is left out. */
 async function compileGo(context: Context): Promise<{ program: string | undefined; why: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'meltlab-ticks-'))
-  context.cleanUp(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(context, 'ticks')
   const program = path.join(folder, 'ticks')
   try {
     context.status('compiling ticks.go')
@@ -102,18 +105,9 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
   }
 }
 
-/** The lab itself keeps to a core of its own, and what it starts would inherit that. */
+/** The lab is pinned to a core, and its children would inherit that. */
 function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
   return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
-}
-
-/** A process that never lets go of the core; the scheduler of the operating system shares it out. */
-function takeCore(context: Context, core: number): () => void {
-  const [command, ...rest] = pinned([process.execPath, appFile('busy-loop.js')], core)
-  const child = spawn(command!, rest, { stdio: 'ignore' })
-  const end = (): void => void child.kill('SIGKILL')
-  context.cleanUp(end)
-  return end
 }
 
 function tick(context: Context, command: readonly string[], rate: number, lengthMs: number): Promise<TickLog> {
@@ -133,37 +127,29 @@ function runOf({ runs }: Measured, arm: string, condition: string, rate: number)
 }
 
 function expectations(): readonly Expectation<Measured>[] {
+  const at1000 = (arm: string) => (measured: Measured) => runOf(measured, arm, 'free', 1000)
   return [
-    {
-      name: 'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
-      judge: measured => {
-        const run = runOf(measured, 'Node setInterval', 'free', 1000)
-        return (
-          run && { pass: run.lateP99Ms > 5, measured: `p99 ${formatMs(run.lateP99Ms)}, ${run.achieved.toFixed(0)}/s` }
-        )
+    expectation(
+      'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
+      at1000('Node setInterval'),
+      run => [run.lateP99Ms > 5, `p99 ${formatMs(run.lateP99Ms)}, ${run.achieved.toFixed(0)}/s`],
+    ),
+    expectation(
+      'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
+      at1000('meltlab'),
+      ({ achieved, lateP99Ms }) => [
+        achieved >= 995 && lateP99Ms <= 1,
+        `${achieved.toFixed(1)}/s, p99 ${formatMs(lateP99Ms)}`,
+      ],
+    ),
+    expectation(
+      'everybody keeps up to 100/s on a free machine',
+      ({ runs }) => {
+        const free = runs.filter(run => run.condition === 'free' && run.rate === 100)
+        return free.length === 0 ? undefined : Math.min(...free.map(run => run.achieved))
       },
-    },
-    {
-      name: 'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
-      judge: measured => {
-        const run = runOf(measured, 'meltlab', 'free', 1000)
-        return (
-          run && {
-            pass: run.achieved >= 995 && run.lateP99Ms <= 1,
-            measured: `${run.achieved.toFixed(1)}/s, p99 ${formatMs(run.lateP99Ms)}`,
-          }
-        )
-      },
-    },
-    {
-      name: 'everybody keeps up to 100/s on a free machine',
-      judge: measured => {
-        const runs = measured.runs.filter(run => run.condition === 'free' && run.rate === 100)
-        if (runs.length === 0) return undefined
-        const worst = Math.min(...runs.map(run => run.achieved))
-        return { pass: worst >= 95, measured: `at least ${worst.toFixed(1)}/s` }
-      },
-    },
+      worst => [worst >= 95, `at least ${worst.toFixed(1)}/s`],
+    ),
   ]
 }
 
@@ -198,23 +184,22 @@ function view(measured: Measured): View {
       })),
     tables: conditions
       .filter(condition => runs.some(run => run.condition === condition))
-      .map(condition => ({
-        title: `Operations a second: ${condition}`,
-        note: `${availableParallelism()} cores. Off by: the distance of an operation from where it was due, counted from the start.`,
-        columns: ['asked for', 'who', 'got', 'share', 'off by p50', 'off by p99'],
-        rows: runs
-          .filter(run => run.condition === condition)
-          .map(run => ({
-            arm: run.arm,
-            cells: [
-              `${run.rate}/s`,
-              run.arm,
-              `${run.achieved.toFixed(1)}/s`,
-              `${((100 * run.achieved) / run.rate).toFixed(1)} %`,
-              formatMs(run.lateP50Ms),
-              formatMs(run.lateP99Ms),
-            ],
-          })),
-      })),
+      .map(condition =>
+        tableOf(
+          {
+            title: `Operations a second: ${condition}`,
+            note: `${availableParallelism()} cores. Off by: the distance of an operation from where it was due, counted from the start.`,
+          },
+          runs.filter(run => run.condition === condition),
+          [
+            ['asked for', run => `${run.rate}/s`],
+            ['who', run => run.arm],
+            ['got', run => `${run.achieved.toFixed(1)}/s`],
+            ['share', run => `${((100 * run.achieved) / run.rate).toFixed(1)} %`],
+            ['off by p50', run => formatMs(run.lateP50Ms)],
+            ['off by p99', run => formatMs(run.lateP99Ms)],
+          ],
+        ),
+      ),
   }
 }

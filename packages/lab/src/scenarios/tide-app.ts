@@ -7,7 +7,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
 import { UserError } from '../user-error.ts'
-import type { LoadRequest } from '../experiment/load-request.ts'
+import type { LoadRequest } from '../load/load-request.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 /** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */
@@ -89,7 +89,7 @@ export function phoneRequest(origin: string, { prefix, phones, durationMs }: Pho
     rate: phones,
     connections: phones,
     durationMs,
-    // Longer than any phone would wait: what is slow is measured, what never comes ends the step.
+    // Longer than any phone would wait, so that slow answers are measured and missing ones end the step.
     timeoutMs: 8000,
     numbered: { senders: phones },
   }

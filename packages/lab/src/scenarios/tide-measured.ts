@@ -37,7 +37,7 @@ export interface TideMeasured {
   crash?: TideCrash
 }
 
-/** So many of the positions in time: the process carries the phones. */
+/** A process carries the phones when it stores this share of their positions in time. */
 export const CARRIED = 0.99
 
 export const carried = (step: TideStep): boolean => step.inTime >= CARRIED * step.due

@@ -1,6 +1,7 @@
 /** The figures of the tide experiment, as they are shown. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { Table, View } from '../report/result.ts'
+import { tableOf } from '../report/tables.ts'
 import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
 
 export function tideView({ steps, crash }: TideMeasured): View {
@@ -44,27 +45,29 @@ export function tideView({ steps, crash }: TideMeasured): View {
 }
 
 function stepTable(steps: readonly TideStep[]): Table {
-  return {
-    title: 'Phones, one position a second each',
-    note: 'acknowledged means that the COMMIT has returned; in time is within a second of when it was due; missing is acknowledged but not found in the table',
-    columns: ['phones', 'arm', 'in time', 'acknowledged', '503', 'failed', 'p50', 'p99', 'CPU', 'rss', 'missing'],
-    rows: steps.map(step => ({
-      arm: step.arm,
-      cells: [
-        formatCount(step.phones),
-        step.arm,
-        `${formatRate(rateOf(step))}/s${carried(step) ? '' : ` (${formatPercent(step.inTime / step.due)})`}`,
-        formatCount(step.acknowledged),
-        formatCount(step.shed),
-        formatCount(step.failed),
-        formatMs(step.p50Ms),
-        formatMs(step.p99Ms),
-        formatPercent(step.cores),
-        formatMegabytes(step.peakRssBytes),
-        formatCount(step.missing),
+  return tableOf(
+    {
+      title: 'Phones, one position a second each',
+      note: 'acknowledged means that the COMMIT has returned; in time is within a second of when it was due; missing is acknowledged but not found in the table',
+    },
+    steps,
+    [
+      ['phones', step => formatCount(step.phones)],
+      ['arm', step => step.arm],
+      [
+        'in time',
+        step => `${formatRate(rateOf(step))}/s${carried(step) ? '' : ` (${formatPercent(step.inTime / step.due)})`}`,
       ],
-    })),
-  }
+      ['acknowledged', step => formatCount(step.acknowledged)],
+      ['503', step => formatCount(step.shed)],
+      ['failed', step => formatCount(step.failed)],
+      ['p50', step => formatMs(step.p50Ms)],
+      ['p99', step => formatMs(step.p99Ms)],
+      ['CPU', step => formatPercent(step.cores)],
+      ['rss', step => formatMegabytes(step.peakRssBytes)],
+      ['missing', step => formatCount(step.missing)],
+    ],
+  )
 }
 
 function crashTable({ phones, due, acknowledged, missing, stored }: NonNullable<TideMeasured['crash']>): Table {

@@ -1,7 +1,7 @@
 /** The tide experiment (2013): phones walk a shoreline, and every position is stored. How many does one process carry? */
 import { randomBytes } from 'node:crypto'
 import { runLoad } from '../load/run.ts'
-import { planOf } from '../experiment/load-request.ts'
+import { planOf } from '../load/load-request.ts'
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { type PhoneLoad, phoneRequest, startDatabase, startTide, type TideArm, type TideDatabase } from './tide-app.ts'
 import { tideExpects } from './tide-expects.ts'
@@ -13,12 +13,12 @@ const logging: TideArm = { name: 'console.log', env: { PROTECT: 'off', LOG: 'con
 const guarded: TideArm = { name: 'meltproof', env: { PROTECT: 'on', LOG: 'off' } }
 const arms = [bare, logging, guarded]
 
-/** Steps after the first that is not carried: what overload does. */
+/** Steps after the first that the process cannot carry: they show what overload does. */
 const STEPS_BEYOND = 1
-/** So few of them do so little that opening their connections would be a good part of it. */
+/** With so few phones, opening their connections would be a good part of the CPU; their steps take longer. */
 const FEW = 100
 const FEW_TAKE_LONGER = 3
-/** The compiler's first look at the code is not what is measured. */
+/** Not measured: V8 compiles the code. */
 const WARM_UP = { phones: 300, durationMs: 3000 }
 
 export const tide: Scenario<unknown> = scenario<TideMeasured>({

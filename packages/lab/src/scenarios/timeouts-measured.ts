@@ -13,8 +13,11 @@ export const arms: readonly ScenarioArm[] = [
   },
 ]
 
-interface Run {
+export interface Run {
   readonly arm: string
+  readonly label: string
+  /** As `meltlab attack` would print it. */
+  readonly printout: string
   /** The seconds that averages are taken from. */
   readonly window: { readonly from: number; readonly to: number }
   readonly figures: LoadFigures

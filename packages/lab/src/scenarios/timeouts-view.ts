@@ -1,11 +1,17 @@
 /** What the timeouts scenario shows of its figures. Pure. */
-import { formatChosen, formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import { statsLine } from '../report/number-stats.ts'
-import type { Plot, Printout, Table, View } from '../report/result.ts'
-import { siegeSummary } from '../report/siege-summary.ts'
-import { vegetaSummary } from '../report/vegeta-summary.ts'
+import {
+  formatChosen,
+  formatCount,
+  formatCounts,
+  formatMegabytes,
+  formatMs,
+  formatPercent,
+  formatRate,
+} from '../report/format.ts'
+import type { Plot, Table, View } from '../report/result.ts'
 import { latencyBars, overTime } from '../report/plots.ts'
-import { compareMemory, type MemoryRun } from './equal-memory.ts'
+import { type Columns, tableOf } from '../report/tables.ts'
+import { compareMemory } from './equal-memory.ts'
 import {
   arms,
   type ClosedRun,
@@ -21,7 +27,7 @@ export function timeoutsView(measured: TimeoutsMeasured): View {
     finding: finding(measured),
     tables: [closedTable(measured), openTable(measured), memoryTable(measured)].filter(table => table.rows.length > 0),
     plots: plots(measured),
-    printouts: printouts(measured),
+    printouts: [...measured.closed, ...measured.open].map(({ label, printout }) => ({ title: label, text: printout })),
   }
 }
 
@@ -44,108 +50,72 @@ function finding(measured: TimeoutsMeasured): string {
 const closedLabel = (run: ClosedRun): string => `${run.users} users, ${run.faulty ? 'faulty' : 'healthy'}`
 
 function closedTable({ closed }: TimeoutsMeasured): Table {
-  return {
-    title: 'Closed loop',
-    note: 'Users who each wait for their answer. Transactions: answers 2xx a second in the seconds given, when as many users are stuck as ever will be.',
-    columns: [
-      'run',
-      'arm',
-      'transactions/s',
-      'of healthy',
-      'availability',
-      'mean',
-      'longest',
-      'pending on B',
-      'rss',
-      'CPU per good answer',
-      'seconds',
-    ],
-    rows: closed.map(run => {
-      const healthy = closed.find(each => !each.faulty && each.users === run.users)
-      return {
-        arm: run.arm,
-        cells: [
-          closedLabel(run),
-          run.arm,
-          formatRate(run.okPerSecond),
-          healthy === undefined ? '–' : formatPercent(run.okPerSecond / healthy.okPerSecond),
-          `${(run.availability * 100).toFixed(2)} %`,
-          formatMs(run.figures.okMs.mean),
-          formatMs(run.figures.allMs.max),
-          run.pendingMean === null ? '–' : formatCount(run.pendingMean),
-          run.rss === null ? '–' : formatMegabytes(run.rss.mean),
-          formatMs(run.cpuPerOkMs),
-          `${run.window.from} to ${run.window.to}`,
-        ],
-      }
-    }),
+  const healthyOf = ({ users }: ClosedRun): ClosedRun | undefined =>
+    closed.find(each => !each.faulty && each.users === users)
+  const ofHealthy = (run: ClosedRun): string => {
+    const healthy = healthyOf(run)
+    return healthy === undefined ? '–' : formatPercent(run.okPerSecond / healthy.okPerSecond)
   }
+  return tableOf(
+    {
+      title: 'Closed loop',
+      note: 'Users who each wait for their answer. Transactions: answers 2xx a second in the seconds given, when as many users are stuck as ever will be.',
+    },
+    closed,
+    [
+      ['run', closedLabel],
+      ['arm', run => run.arm],
+      ['transactions/s', run => formatRate(run.okPerSecond)],
+      ['of healthy', ofHealthy],
+      ['availability', run => `${(run.availability * 100).toFixed(2)} %`],
+      ['mean', run => formatMs(run.figures.okMs.mean)],
+      ['longest', run => formatMs(run.figures.allMs.max)],
+      ['pending on B', pendingOnB],
+      ['rss', run => (run.rss === null ? '–' : formatMegabytes(run.rss.mean))],
+      ['CPU per good answer', run => formatMs(run.cpuPerOkMs)],
+      ['seconds', run => `${run.window.from} to ${run.window.to}`],
+    ],
+  )
 }
+
+const pendingOnB = ({ pendingMean }: ClosedRun | OpenRun): string =>
+  pendingMean === null ? '–' : formatCount(pendingMean)
 
 function openTable({ open, rate }: TimeoutsMeasured): Table {
-  return {
-    title: `Open loop, ${formatRate(rate)}/s, faulty backend`,
-    note: 'Requests that come whatever the frontend does. Latencies are of every answer, also of errors.',
-    columns: ['arm', 'mean', 'p50', 'p95', 'p99', 'max', 'success', 'pending on B', 'answers'],
-    rows: open.map(run => {
-      const { allMs, ok, scheduled, answered } = run.figures
-      return {
-        arm: run.arm,
-        cells: [
-          run.arm,
-          ...[allMs.mean, allMs.p50, allMs.p95, allMs.p99, allMs.max].map(formatMs),
-          `${((100 * ok) / Math.max(1, scheduled)).toFixed(2)} %`,
-          run.pendingMean === null ? '–' : formatCount(run.pendingMean),
-          Object.entries(answered)
-            .map(([status, count]) => `${status}: ${formatCount(count)}`)
-            .join(', '),
-        ],
-      }
-    }),
-  }
-}
-
-function memoryRun(name: string, run: ClosedRun | OpenRun, throughput: number): MemoryRun | undefined {
-  if (run.rss === null) return undefined
-  return { name, throughput, rssMeanBytes: run.rss.mean, heapMeanBytes: run.heap?.mean ?? null }
+  const latencies = ['mean', 'p50', 'p95', 'p99', 'max'] as const
+  const figures: Columns<OpenRun> = latencies.map(name => [name, run => formatMs(run.figures.allMs[name])])
+  return tableOf(
+    {
+      title: `Open loop, ${formatRate(rate)}/s, faulty backend`,
+      note: 'Requests that come whatever the frontend does. Latencies are of every answer, also of errors.',
+    },
+    open,
+    [
+      ['arm', run => run.arm],
+      ...figures,
+      ['success', ({ figures: { ok, scheduled } }) => `${((100 * ok) / Math.max(1, scheduled)).toFixed(2)} %`],
+      ['pending on B', pendingOnB],
+      ['answers', run => formatCounts(run.figures.answered)],
+    ],
+  )
 }
 
 /** Every arm against bare, in both loops; a pair that may not be compared says why instead of a figure. */
 function memoryTable(measured: TimeoutsMeasured): Table {
-  const pairs = arms.slice(1).flatMap(({ name }) => {
-    const [bareClosed, closed] = [faultyRun(measured, 'bare'), faultyRun(measured, name)]
-    const [bareOpen, open] = [openRun(measured, 'bare'), openRun(measured, name)]
-    return [
-      {
-        loop: 'open loop',
-        name,
-        base: bareOpen && memoryRun('bare', bareOpen, measured.rate),
-        run: open,
-        other: open && memoryRun(name, open, measured.rate),
-      },
-      {
-        loop: 'closed loop',
-        name,
-        base: bareClosed && memoryRun('bare', bareClosed, bareClosed.takenPerSecond),
-        run: closed,
-        other: closed && memoryRun(name, closed, closed.takenPerSecond),
-      },
-    ]
-  })
-  const rows = pairs.flatMap(({ loop, name, base, other }) => {
-    if (base === undefined || other === undefined) return []
-    const compared = compareMemory(base, other)
-    const cells = compared.comparable
-      ? [
-          change(compared.rss),
-          formatMegabytes(base.rssMeanBytes),
-          formatMegabytes(other.rssMeanBytes),
-          compared.heap === null ? '–' : change(compared.heap),
-          base.heapMeanBytes === null ? '–' : formatMegabytes(base.heapMeanBytes),
-          other.heapMeanBytes === null ? '–' : formatMegabytes(other.heapMeanBytes),
-        ]
-      : ['refused', '', '', '', '', '']
-    return [{ arm: name, cells: [`${name} against bare, ${loop}`, ...cells, compared.comparable ? '' : compared.why] }]
+  const rows = arms.slice(1).flatMap(({ name }) => {
+    const open = memoryRow(
+      name,
+      'open loop',
+      arm => openRun(measured, arm),
+      () => measured.rate,
+    )
+    const closed = memoryRow(
+      name,
+      'closed loop',
+      arm => faultyRun(measured, arm),
+      run => run.takenPerSecond,
+    )
+    return [...open, ...closed]
   })
   return {
     title: 'Memory of the frontend',
@@ -155,8 +125,30 @@ function memoryTable(measured: TimeoutsMeasured): Table {
   }
 }
 
-const change = (share: number): string =>
-  share >= 0 ? `${formatPercent(share)} less` : `${formatPercent(-share)} more`
+function memoryRow<R extends ClosedRun | OpenRun>(
+  name: string,
+  loop: string,
+  runOf: (arm: string) => R | undefined,
+  throughput: (run: R) => number,
+): Table['rows'] {
+  const [base, other] = ['bare', name].map(arm => {
+    const run = runOf(arm)
+    if (run === undefined || run.rss === null) return undefined
+    const heapMeanBytes = run.heap?.mean ?? null
+    return { name: arm, throughput: throughput(run), rssMeanBytes: run.rss.mean, heapMeanBytes }
+  })
+  if (base === undefined || other === undefined) return []
+  const compared = compareMemory(base, other)
+  const first = `${name} against bare, ${loop}`
+  if (!compared.comparable) return [{ arm: name, cells: [first, 'refused', '', '', '', '', '', compared.why] }]
+  const megabytes = (bytes: number | null): string => (bytes === null ? '–' : formatMegabytes(bytes))
+  const rss = [change(compared.rss), megabytes(base.rssMeanBytes), megabytes(other.rssMeanBytes)]
+  const heap = [change(compared.heap), megabytes(base.heapMeanBytes), megabytes(other.heapMeanBytes)]
+  return [{ arm: name, cells: [first, ...rss, ...heap, ''] }]
+}
+
+const change = (share: number | null): string =>
+  share === null ? '–' : share >= 0 ? `${formatPercent(share)} less` : `${formatPercent(-share)} more`
 
 function plots(measured: TimeoutsMeasured): Plot[] {
   const { closed, open, limitMs } = measured
@@ -195,21 +187,6 @@ function plots(measured: TimeoutsMeasured): Plot[] {
       { label: 'rss', unit: 'MB' },
       open,
       run => run.rssLine.map(each => [each.atMs, each.rssBytes / 1e6]),
-    ),
-  ]
-}
-
-function printouts({ closed, open }: TimeoutsMeasured): Printout[] {
-  return [
-    ...closed.map(run => ({ title: `siege: ${closedLabel(run)}, ${run.arm}`, text: siegeSummary(run.figures) })),
-    ...open.map(run => ({
-      title: `vegeta: ${formatRate(run.rate)}/s, faulty, ${run.arm}`,
-      text: vegetaSummary(run.figures),
-    })),
-    ...open.flatMap(run =>
-      run.heap === null
-        ? []
-        : [{ title: `number-aggregator-stats: heapUsed, bytes, ${run.arm}`, text: `${statsLine(run.heap)}\n` }],
     ),
   ]
 }

@@ -3,13 +3,15 @@
  * does for throughput, latency and memory: none, the usual one, and meltproof's. What is made of the figures is in
  * timeouts-view.ts.
  */
+import { attackReport } from '../report/attack-report.ts'
+import { planOf } from '../load/load-request.ts'
 import { loadFigures, perSecond } from '../report/load-figures.ts'
 import { numberStats } from '../report/number-stats.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { armVariable } from './arm-variable.ts'
 import { heapProbe } from './heap-file.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
-import { arms, type ClosedRun, type OpenRun, type TimeoutsMeasured } from './timeouts-measured.ts'
+import { arms, type Run, type TimeoutsMeasured } from './timeouts-measured.ts'
 import { timeoutsExpects } from './timeouts-expects.ts'
 import { timeoutsView } from './timeouts-view.ts'
 
@@ -59,159 +61,118 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
   blank: () => ({ limitMs: 0, faultMs: 0, users: 0, rate: 0, answerMs, faultEvery, closed: [], open: [] }),
 
   async run(context, measured) {
-    const times: Times = context.pick<Times>({
+    const quick = { faultMs: 10_000, limitMs: 3000, users: [500, 1000], rate: 1000 } as const
+    const times = context.pick<Times>({
       brief: {
-        faultMs: 1500,
-        limitMs: 400,
-        users: [20, 50],
-        rate: 100,
-        healthyMs: 1500,
-        bareMs: 3000,
-        limitedMs: 2500,
-        openMs: 3000,
+        ...{ faultMs: 1500, limitMs: 400, users: [20, 50], rate: 100 },
+        ...{ healthyMs: 1500, bareMs: 3000, limitedMs: 2500, openMs: 3000 },
       },
-      quick: {
-        faultMs: 10_000,
-        limitMs: 3000,
-        users: [500, 1000],
-        rate: 1000,
-        healthyMs: 12_000,
-        bareMs: 20_000,
-        limitedMs: 12_000,
-        openMs: 13_000,
-      },
-      full: {
-        faultMs: 10_000,
-        limitMs: 3000,
-        users: [500, 1000],
-        rate: 1000,
-        healthyMs: 180_000,
-        bareMs: 180_000,
-        limitedMs: 180_000,
-        openMs: 180_000,
-      },
+      quick: { ...quick, healthyMs: 12_000, bareMs: 20_000, limitedMs: 12_000, openMs: 13_000 },
+      full: { ...quick, healthyMs: 180_000, bareMs: 180_000, limitedMs: 180_000, openMs: 180_000 },
     })
-    measured.limitMs = times.limitMs
-    measured.faultMs = times.faultMs
-    measured.users = times.users[1]
-    measured.rate = times.rate
+    const { faultMs, limitMs, rate, healthyMs, openMs } = times
+    const [fewer, users] = times.users
+    Object.assign(measured, { faultMs, limitMs, users, rate })
     const spin = String(await calibrateSpin(undefined))
-
-    const bench = new Bench(context, times, spin)
-    for (const users of times.users) measured.closed.push(await bench.closed('bare', false, users, times.healthyMs))
-    for (const arm of arms) {
-      const ms = arm.name === 'bare' ? times.bareMs : times.limitedMs
-      measured.closed.push(await bench.closed(arm.name, true, times.users[1], ms))
+    const closed = async (arm: string, faulty: boolean, count: number, durationMs: number): Promise<void> => {
+      const label = `closed loop, ${count} users, ${faulty ? 'faulty' : 'healthy'}, ${arm}`
+      const run = await measureRun(context, { arm, label, faulty, times, spin, load: { durationMs, users: count } })
+      const { sent, ok } = run.figures
+      const [okPerSecond, takenPerSecond] = [
+        perSecond(run.figures, 'ok', run.window),
+        perSecond(run.figures, 'scheduled', run.window),
+      ]
+      const availability = sent === 0 ? 0 : ok / sent
+      measured.closed.push({ ...run, users: count, faulty, okPerSecond, takenPerSecond, availability })
     }
-    for (const arm of arms) measured.open.push(await bench.open(arm.name, times.rate))
+    for (const count of [fewer, users]) await closed('bare', false, count, healthyMs)
+    for (const { name } of arms) await closed(name, true, users, name === 'bare' ? times.bareMs : times.limitedMs)
+    for (const { name: arm } of arms) {
+      const label = `open loop, ${rate}/s, faulty, ${arm}`
+      const load = { durationMs: openMs, rate }
+      measured.open.push({ ...(await measureRun(context, { arm, label, faulty: true, times, spin, load })), rate })
+    }
   },
   view: timeoutsView,
 })
 
-/** Starts A and B anew for every run, so that no run inherits the connections or the heap of another. */
-class Bench {
-  readonly #context: Context
-  readonly #times: Times
-  readonly #spin: string
+interface Wanted {
+  readonly arm: string
+  readonly label: string
+  readonly faulty: boolean
+  readonly times: Times
+  /** Iterations of the busy loop a millisecond. */
+  readonly spin: string
+  readonly load: { readonly durationMs: number } & ({ readonly users: number } | { readonly rate: number })
+}
 
-  constructor(context: Context, times: Times, spin: string) {
-    this.#context = context
-    this.#times = times
-    this.#spin = spin
-  }
+/**
+ * What a run does once as many requests are stuck as ever will be: a whole limit, or fault, after its start. A healthy
+ * run is read in the same seconds as a limited one, when it is as warm.
+ */
+function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
+  const to = Math.floor(load.durationMs / 1000)
+  const settledMs = (faulty && arm === 'bare' ? times.faultMs : times.limitMs) + 1000
+  return { from: Math.min(to - 1, Math.ceil(settledMs / 1000)), to }
+}
 
-  async closed(arm: string, faulty: boolean, users: number, durationMs: number): Promise<ClosedRun> {
-    const label = `closed loop, ${users} users, ${faulty ? 'faulty' : 'healthy'}, ${arm}`
-    const run = await this.#run(label, arm, faulty, durationMs, { users })
-    const window = this.#window(arm, faulty, durationMs)
-    return {
-      arm,
-      users,
-      faulty,
-      window,
-      okPerSecond: perSecond(run.figures, 'ok', window),
-      takenPerSecond: perSecond(run.figures, 'scheduled', window),
-      availability: run.figures.sent === 0 ? 0 : run.figures.ok / run.figures.sent,
-      ...run,
-    }
-  }
-
-  async open(arm: string, rate: number): Promise<OpenRun> {
-    const durationMs = this.#times.openMs
-    const run = await this.#run(`open loop, ${rate}/s, faulty, ${arm}`, arm, true, durationMs, { rate })
-    return { arm, rate, window: this.#window(arm, true, durationMs), ...run }
-  }
-
-  /**
-   * What a run does once as many requests are stuck as ever will be: a whole limit, or fault, after its start. A healthy
-   * run is read in the same seconds as a limited one, when it is as warm.
-   */
-  #window(arm: string, faulty: boolean, durationMs: number): { from: number; to: number } {
-    const to = Math.floor(durationMs / 1000)
-    const { faultMs, limitMs } = this.#times
-    const settledMs = (faulty && arm === 'bare' ? faultMs : limitMs) + 1000
-    return { from: Math.min(to - 1, Math.ceil(settledMs / 1000)), to }
-  }
-
-  async #run(
-    label: string,
-    arm: string,
-    faulty: boolean,
-    durationMs: number,
-    load: { readonly users: number } | { readonly rate: number },
-  ): Promise<Omit<OpenRun, 'arm' | 'rate' | 'window'>> {
-    const context = this.#context
-    const { faultMs, limitMs } = this.#times
-    const backend = await context.start({
-      name: 'backend B',
-      run: 'slow-backend.js',
-      core: 'dependency',
-      env: {
-        ANSWER_MS: String(answerMs),
-        FAULT_EVERY: String(faulty ? faultEvery : 0),
-        FAULT_MS: String(faultMs),
-      },
-    })
-    const probe = heapProbe(context)
-    const frontend = await context.start({
-      name: 'frontend A',
-      run: 'relay.js',
-      core: 'server',
-      env: {
-        ARM: armVariable(arm),
-        BACKENDS: backend.origin,
-        LIMIT_MS: String(limitMs),
-        WORK_MS: String(workMs),
-        [spinVariable]: this.#spin,
-        ...probe.env,
-      },
-      nodeOptions: probe.nodeOptions,
-    })
-    const startedMs = Date.now()
-    const watching = frontend.watch()
-    const pending = context.sample(sampleEveryMs, () => pendingOn(backend))
-    const outcome = await context.load(label, { url: frontend.origin, durationMs, ...load })
-    const waiting = await pending.stop()
-    const watched = await watching.stop()
-    frontend.check()
-    backend.check()
-    const window = this.#window(arm, faulty, durationMs)
-    const inWindow = (atMs: number): boolean => atMs >= window.from * 1000 && atMs <= window.to * 1000
-    const rss = numberStats(watched.samples.filter(each => inWindow(each.atMs)).map(each => each.rssBytes))
-    const heap = numberStats(probe.read(startedMs + window.from * 1000, startedMs + window.to * 1000))
-    await frontend.stop()
-    await backend.stop()
-    const figures = loadFigures(outcome, durationMs)
-    context.line(`${label}: ${figures.ok} ok, ${figures.sent - figures.ok} not, p99 ${figures.allMs.p99} ms`)
-    return {
-      figures,
-      pending: waiting.map(({ atMs, value }) => ({ atMs: Math.round(atMs), calls: value })),
-      pendingMean: numberStats(waiting.filter(each => inWindow(each.atMs)).map(each => each.value))?.mean ?? null,
-      cpuPerOkMs: figures.ok === 0 ? null : Math.round((1000 * watched.cpuMs) / figures.ok) / 1000,
-      rss: rss ?? null,
-      heap: heap ?? null,
-      rssLine: watched.samples.map(({ atMs, rssBytes }) => ({ atMs: Math.round(atMs), rssBytes })),
-    }
+/** Starts A and B anew, so that no run inherits the connections or the heap of another. */
+async function measureRun(context: Context, wanted: Wanted): Promise<Run> {
+  const { arm, label, faulty, times, spin, load } = wanted
+  const backend = await context.start({
+    name: 'backend B',
+    run: 'slow-backend.js',
+    core: 'dependency',
+    env: {
+      ANSWER_MS: String(answerMs),
+      FAULT_EVERY: String(faulty ? faultEvery : 0),
+      FAULT_MS: String(times.faultMs),
+    },
+  })
+  const probe = heapProbe(context)
+  const frontend = await context.start({
+    name: 'frontend A',
+    run: 'relay.js',
+    core: 'server',
+    env: {
+      ARM: armVariable(arm),
+      BACKENDS: backend.origin,
+      LIMIT_MS: String(times.limitMs),
+      WORK_MS: String(workMs),
+      [spinVariable]: spin,
+      ...probe.env,
+    },
+    nodeOptions: probe.nodeOptions,
+  })
+  const startedMs = Date.now()
+  const watching = frontend.watch()
+  const pending = context.sample(sampleEveryMs, () => pendingOn(backend))
+  const request = { url: frontend.origin, ...load }
+  const outcome = await context.load(label, request)
+  const waiting = await pending.stop()
+  const watched = await watching.stop()
+  frontend.check()
+  backend.check()
+  const window = windowOf(wanted)
+  const [fromMs, toMs] = [window.from * 1000, window.to * 1000]
+  const inWindow = ({ atMs }: { readonly atMs: number }): boolean => atMs >= fromMs && atMs <= toMs
+  const heap = numberStats(probe.read(startedMs + fromMs, startedMs + toMs))
+  await frontend.stop()
+  await backend.stop()
+  const figures = loadFigures(outcome, load.durationMs)
+  context.line(`${label}: ${figures.ok} ok, ${figures.sent - figures.ok} not, p99 ${figures.allMs.p99} ms`)
+  return {
+    arm,
+    label,
+    window,
+    printout: attackReport(planOf(request), outcome),
+    figures,
+    pending: waiting.map(({ atMs, value }) => ({ atMs: Math.round(atMs), calls: value })),
+    pendingMean: numberStats(waiting.filter(inWindow).map(each => each.value))?.mean ?? null,
+    cpuPerOkMs: figures.ok === 0 ? null : Math.round((1000 * watched.cpuMs) / figures.ok) / 1000,
+    rss: numberStats(watched.samples.filter(inWindow).map(each => each.rssBytes)) ?? null,
+    heap: heap ?? null,
+    rssLine: watched.samples.map(({ atMs, rssBytes }) => ({ atMs: Math.round(atMs), rssBytes })),
   }
 }
 

@@ -14,7 +14,7 @@ export interface Told {
   readonly shed: number
 }
 
-/** Who told it: one event loop. Worker threads tell for themselves, under the process id of all of them. */
+/** The event loop that reported it. Worker threads report for themselves, under the process id they share. */
 export type Source = object
 
 /** All processes over one interval. Null where no process said anything. */

@@ -1,5 +1,6 @@
 /** What was seen of a watched command, and how it is shown: a line, a table, plots. Pure. */
 import { formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
+import { numberStats } from '../report/number-stats.ts'
 import { overTime } from '../report/plots.ts'
 import type { LinesPlot, ScenarioArm, Table, View } from '../report/result.ts'
 import type { Inside } from './readings.ts'
@@ -92,9 +93,8 @@ function table(there: readonly Column[], values: (name: string) => number[]): Ta
     title: 'Over the whole time',
     columns: ['', 'least', 'mean', 'most', 'last'],
     rows: there.map(({ name, format }) => {
-      const all = values(name)
-      const mean = all.reduce((sum, value) => sum + value, 0) / all.length
-      return { arm: name, cells: [name, ...[Math.min(...all), mean, Math.max(...all), all.at(-1)!].map(format)] }
+      const { min, mean, max, last } = numberStats(values(name))!
+      return { arm: name, cells: [name, ...[min, mean, max, last].map(format)] }
     }),
   }
 }

@@ -26,7 +26,6 @@ const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
   cpuMs: 2000,
   idleMs: 0,
   freezes: [],
-  mostConnections: 10,
   unsentForConnection: 0,
   unsentForGenerator: 0,
   standingWanted: 10,

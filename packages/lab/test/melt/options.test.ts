@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectionsFor, offer, probe, type Target } from '../../src/melt/load-plans.ts'
 import { checkOptions, nameOf, parseMultiples, type RawMeltOptions, slug } from '../../src/melt/options.ts'
-import { parseCoreList, pinned, pinningOf } from '../../src/launch/core-pinning.ts'
+import { parseCoreList, pinned } from '../../src/launch/core-pinning.ts'
 import { lastLines } from '../../src/launch/command.ts'
 import { takenPort } from '../../src/launch/wait-until-listening.ts'
 
@@ -99,8 +99,6 @@ test('every arm gets the same arrivals', () => {
 
 test('cores', () => {
   assert.deepEqual(parseCoreList("pid 12's current affinity list: 0,2-4\n"), [0, 2, 3, 4])
-  assert.deepEqual(pinningOf([0, 1]), { server: 1, lab: 0 })
-  assert.equal(pinningOf([3]), undefined)
   assert.deepEqual(pinned(['node', 'a'], 1), ['taskset', '-c', '1', 'node', 'a'])
   assert.deepEqual(pinned(['node', 'a'], undefined), ['node', 'a'])
 })

@@ -4,7 +4,7 @@ import { descendants, parseCores, parsePs, parseRss, parseStat } from '../../src
 
 test('a stat line is read from behind the name, whatever the name holds', () => {
   const line = '4711 (node (a) b) R 12 99 99 0 -1 4194304 5 0 0 0 150 25 0 0 20 0 11 0 100 1000 500'
-  assert.deepEqual(parseStat(line), { pid: 4711, ppid: 12, pgid: 99, state: 'R', cpuMs: 1750 })
+  assert.deepEqual(parseStat(line), { pid: 4711, ppid: 12, pgid: 99, state: 'R', cpuMs: 1750, reapedMs: 0 })
   assert.equal(parseStat(''), undefined)
   assert.equal(parseStat('no process'), undefined)
 })

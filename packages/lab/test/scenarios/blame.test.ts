@@ -41,7 +41,7 @@ it('the brief form names each cause', async () => {
   for (const cause of ['loop', 'dependency', 'network', 'self'] as const) {
     const of = all.filter(each => each.cause === cause)
     assert.equal(of.length, 4)
-    // Whoever else takes the core for long may take one verdict with it.
+    // Another process that takes the core for long may change one verdict.
     assert.ok(of.filter(each => each.verdict === cause).length >= 3, JSON.stringify(of))
   }
 })

@@ -1,8 +1,8 @@
 /** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planOf } from '../../src/experiment/load-request.ts'
-import { coresOf } from '../../src/experiment/core-roles.ts'
+import { planOf } from '../../src/load/load-request.ts'
+import { coresOf } from '../../src/launch/core-pinning.ts'
 import { judge } from '../../src/experiment/judge.ts'
 import { nearestName } from '../../src/commands/nearest-name.ts'
 import { runScenario } from '../../src/experiment/run-scenario.ts'

@@ -21,12 +21,7 @@ function cell(what: Partial<Cell>, figures: Partial<CellResult> = {}): CellResul
       turns: [],
       completed: 2000,
       failed: 0,
-      bytes: 1,
-      elapsedMs: 2000,
       cores: 1,
-      minMs: 1,
-      meanMs: 2,
-      maxMs: 3,
     },
     ...{
       percentiles: [
@@ -122,7 +117,7 @@ test('a cell that logged in turns is compared with itself, whole turns with thei
 
 test('the view copes with nothing, with half, and names the worst', () => {
   assert.match(logging.view(logging.blank()).finding, /ended before it could compare/)
-  const { finding, tables, plots, printouts } = logging.view(
+  const { finding, tables, plots } = logging.view(
     measured(
       cell({ stage: 'blocking' }, { rate: 100 }),
       cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
@@ -131,7 +126,6 @@ test('the view copes with nothing, with half, and names the worst', () => {
   assert.match(finding, /a pipe set to block read at a tenth of the needed speed, costs 10\.0x: 1,000 .* become 100/)
   assert.equal(tables[0]?.rows.length, 3)
   assert.match(plots[0]?.note ?? '', /our inference/)
-  assert.match(printouts?.[0]?.text ?? '', /Requests per second: +100\.00 \[#\/sec\] \(mean\)/)
 })
 
 test('a brief run: the service on a real pipe, and every line accounted for', { timeout: 240_000 }, async () => {

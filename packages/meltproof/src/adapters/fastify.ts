@@ -1,10 +1,6 @@
-/**
- * meltproof/fastify (4.10 and later): a plugin that names routes for metrics and logs, and has a passed deadline
- * answered with 504. Knows Fastify by shape alone. `await app.register(meltproof)`, before the routes.
- */
+/** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Knows Fastify by shape alone. */
 import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
-import { GATEWAY_TIMEOUT, gaveUpWaiting } from './gave-up.ts'
 
 interface FastifyRequest {
   readonly raw: object
@@ -18,12 +14,15 @@ interface FastifyLike {
   addHook(name: any, hook: any): unknown
 }
 
-/** The plugin. It applies to all routes, not only to those of its own scope. */
+/**
+ * Plugin that names routes for metrics and logs, and tells when handlers end. It applies to all routes, not only to those
+ * of its own scope. Fastify answers a passed deadline with 504 by itself.
+ */
 export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
   })
-  // Fastify does not end an answer that was given in its place: only the promise of the handler tells when that has ended.
+  // Fastify does not end an answer that was given in its place: only the handler's promise tells when the handler ended.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
     route.handler = function (request, reply) {
@@ -34,9 +33,6 @@ export async function meltproof(app: FastifyLike): Promise<void> {
       }
       return result
     }
-  })
-  app.addHook('onError', async (_: object, __: object, error: { statusCode?: number }) => {
-    if (gaveUpWaiting(error)) error.statusCode = GATEWAY_TIMEOUT
   })
 }
 

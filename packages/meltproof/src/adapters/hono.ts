@@ -1,19 +1,23 @@
-/**
- * meltproof/hono (on @hono/node-server): middleware that names routes for metrics and logs, and an error handler that
- * answers a passed deadline with 504. Knows Hono by shape alone. `app.use(routeNames())`, `app.onError(deadlineErrors())`.
- */
+/** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Knows Hono by shape alone. */
+import { ERROR_CODES, isMeltproofError } from '../errors.ts'
 import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
-import { GATEWAY_TIMEOUT, GATEWAY_TIMEOUT_TEXT, gaveUpWaiting } from './gave-up.ts'
 
 interface HonoContext {
   readonly env?: { readonly incoming?: object }
   readonly req: { readonly routePath?: string; readonly matchedRoutes?: readonly { readonly path: string }[] }
-  text(text: string, status?: number): Response
+  /** What the handler threw; by then `onError` has answered. */
+  readonly error?: unknown
+  res: Response
+  text(text: string, status: number): Response
 }
 
+/**
+ * Middleware that names routes for metrics and logs, tells when handlers end, and answers a passed deadline with 504
+ * unless `onError` has answered with something else than 500.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
-export function routeNames(): (context: any, next: () => Promise<void>) => Promise<void> {
+export function meltproof(): (context: any, next: () => Promise<void>) => Promise<void> {
   return async (context: HonoContext, next) => {
     const { env, req } = context
     try {
@@ -24,17 +28,9 @@ export function routeNames(): (context: any, next: () => Promise<void>) => Promi
     // The last that matched is the handler; before it come middlewares such as this one.
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)
-  }
-}
-
-/** For `app.onError`; other errors are answered as Hono does, with 500. */
-// biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
-export function deadlineErrors(): (error: Error, context: any) => Response {
-  return (error, context: HonoContext) => {
-    if (gaveUpWaiting(error)) return context.text(GATEWAY_TIMEOUT_TEXT, GATEWAY_TIMEOUT)
-    const own = error as { getResponse?: () => Response }
-    if (typeof own.getResponse === 'function') return own.getResponse()
-    console.error(error)
-    return context.text('Internal Server Error', 500)
+    const { error, res } = context
+    if (res.status === 500 && isMeltproofError(error) && error.statusCode !== undefined) {
+      context.res = context.text(ERROR_CODES[error.code], error.statusCode)
+    }
   }
 }

@@ -1,30 +1,23 @@
-/**
- * meltproof/koa: middleware that names routes (of @koa/router or koa-router) for metrics and logs, and answers a passed
- * deadline with 504. Knows Koa by shape alone. `app.use(meltproof())`, first.
- */
+/** meltproof/koa: `app.use(meltproof())`, first. Knows Koa and the routers (@koa/router, koa-router) by shape alone. */
 import { handlerEnded } from '../handler-end.ts'
 import { nameRoute } from '../route.ts'
-import { GATEWAY_TIMEOUT, GATEWAY_TIMEOUT_TEXT, gaveUpWaiting } from './gave-up.ts'
 
 interface KoaContext {
   readonly req: object
-  readonly headerSent: boolean
-  status: number
-  body: unknown
   /** Set by the router. */
   readonly _matchedRoute?: unknown
 }
 
+/**
+ * Middleware that names routes for metrics and logs, and tells when handlers end. Koa answers a passed deadline with 504
+ * by itself.
+ */
 export function meltproof(): (context: object, next: () => Promise<unknown>) => Promise<void> {
   return async (given, next) => {
     const context = given as KoaContext
     nameRoute(context.req, () => (context._matchedRoute === undefined ? undefined : String(context._matchedRoute)))
     try {
       await next()
-    } catch (error) {
-      if (!gaveUpWaiting(error) || context.headerSent) throw error
-      context.status = GATEWAY_TIMEOUT
-      context.body = GATEWAY_TIMEOUT_TEXT
     } finally {
       handlerEnded(context.req)
     }

@@ -1,35 +1,29 @@
 /**
- * How much of the loop's time goes into turning away, and how much may. A shed costs little, but three hundred times the
- * capacity of sheds is more than a core; so turning away gets a third of the time of a loop that never rests, and
- * whatever it needs of one that does. What it needs beyond that has to wait. Pure: it is told the time.
+ * How much of the loop's time goes into turning away, and how much may: a third of a loop that never rests, and whatever it
+ * needs of one that does. What it needs beyond that has to wait (docs/benchmarks.md says what this is worth). Pure.
  *
- * What one costs is not known beforehand (reading from the socket and parsing come before we are asked) and belongs to the
- * machine. But under overload they come one after the other within a turn of the loop, so the time between two of them is
- * the cost of one, whatever is in it.
+ * What one shed costs belongs to the machine, and reading and parsing come before we are asked. But under overload sheds
+ * come one after the other within a turn of the loop, so the time between two of them is the cost of one.
  */
 
-/**
- * Of the time the loop works. At forty times the capacity of a service of 5 ms turning away needs half of this or
- * less, and nothing waits.
- */
+/** Of the time the loop works. At forty times the capacity of a service of 5 ms half of it is enough. */
 const SHARE = 0.35
-/** Time that was not used is good for a burst later, ms; and no more is owed than this. */
+/** Time that was not used is good for a burst later, ms. */
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
-/** No more often than this it is asked how long the loop has worked, ms: that costs as much as a fifth of a shed. */
+/** How long the loop has worked is asked no more often, ms: it costs a fifth of a shed. */
 const REFILL_MS = 2
-/** A loop that works less than this share of the time rests: nobody else wants it. */
+/** A loop that works less than this share of the time rests. */
 const BUSY = 0.95
-/** What takes longer is something else that ran in between, or another process; ms. */
+/** What takes longer is something else, ms. */
 const LONGEST_MS = 0.5
 
-/** Who keeps the account of it. */
 export type TurningAwayTime = Pick<TurningAway, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
 
 export class TurningAway {
-  /** Time the loop has spent working, ever; ms. Where nobody knows it does not grow, and nothing has to wait. */
+  /** Time the loop has spent working, ever; ms. */
   readonly #busyMs: () => number
-  /** CPU it has used, ever; ms. On a core that others share less than it was busy, and all there is to share out. */
+  /** CPU it has used, ever; ms. On a core that others share this is less, and all there is to share out. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0
@@ -43,7 +37,7 @@ export class TurningAway {
     this.#cpuMs = cpuMs
   }
 
-  /** Another one was turned away, or another connection accepted, in this turn of the loop. */
+  /** Another request was turned away, or another connection accepted, in this turn of the loop. */
   spent(nowMs: number, turn: number): void {
     if (turn === this.#lastTurn) this.#take(Math.min(nowMs - this.#lastAt, LONGEST_MS))
     this.#lastTurn = turn

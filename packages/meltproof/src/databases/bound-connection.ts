@@ -1,27 +1,53 @@
-/** A connection under bound(): what happens after a query whose deadline has passed, and when its pool gets it back. */
+/** A connection under bound(); pg-client.ts and mysql2-connection.ts have what differs between databases. */
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/open-budget.ts'
+import { openBudget } from '../deadline/context.ts'
 import { MeltproofError } from '../errors.ts'
+import { Call, type Whereabouts } from '../outbound/call.ts'
+import type { OutboundRecord } from '../record.ts'
 import type { BoundPool } from './bound-pool.ts'
-import { type Cancellation, loneCancellations } from './cancellations.ts'
-import { Recovery } from './recovery.ts'
+import { type Cancellation, type CancellationOutcome, loneCancellations } from './cancellations.ts'
+import { type Recoverable, Recovery } from './recovery.ts'
 
-export abstract class BoundConnection<Connection> {
+export class PendingQuery {
+  readonly budget: Budget | undefined
+  readonly call: Call | undefined
+  over = false
+
+  constructor(budget?: Budget, call?: Call) {
+    this.budget = budget
+    this.call = call
+  }
+
+  end(error: unknown): boolean {
+    if (this.over) return false
+    this.over = true
+    this.budget?.settle()
+    this.call?.end(error)
+    return true
+  }
+}
+
+export interface Database {
+  readonly name: string
+  readonly kind: OutboundRecord['kind']
+  readonly where: Whereabouts
+}
+
+export abstract class BoundConnection<Connection> implements Recoverable {
   protected recovery: Recovery | undefined
   /** Why it must not be used any more. */
   protected discarded: Error | undefined
-  /** Of a connection that a pool has given out. */
   protected pool: BoundPool<Connection> | undefined
-  /** Whoever had it is done with it, and it is not ready for its pool yet. */
+  /** Its user is done with it, and it is not ready for its pool yet. */
   protected released = false
   /** Why the last query since it was given out ended before its time. */
   protected reason: Error | undefined
-  readonly #database: string
+  readonly #database: Database
   readonly #queryMs: number
   #giveBack: ((error?: unknown) => void) | undefined
   #stopReplacing: (() => boolean) | undefined
 
-  constructor(database: string, queryMs: number) {
+  constructor(database: Database, queryMs: number) {
     this.#database = database
     this.#queryMs = queryMs
   }
@@ -29,51 +55,47 @@ export abstract class BoundConnection<Connection> {
   /** Cancels what it is running; undefined when it runs nothing that can be cancelled. */
   protected abstract cancellation(): Cancellation | undefined
   /** One round trip, with a rollback when it is released. */
-  protected abstract probe(): Promise<unknown>
+  abstract probe(): Promise<unknown>
   protected abstract mayBeInTransaction(): boolean
   /** Sends what waits; true when nothing is under way then. */
   protected abstract sendWaiting(): boolean
-  /** Rejects whatever it was to run, and lets go of what it holds. */
   protected abstract close(error: Error): void
 
-  /** The budget of a query, or what the query is refused with. */
-  protected openBudget(): Budget | Error {
+  protected beginQuery(): PendingQuery | Error {
     if (this.discarded !== undefined) return this.discardedError(this.discarded)
-    const budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${this.#database} query` })
-    if (!(budget instanceof Budget)) this.reason = budget
+    const { name, kind, where } = this.#database
+    const budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
+    if (budget instanceof Budget) return new PendingQuery(budget, Call.database(kind, where, 'query'))
+    this.reason = budget
     return budget
   }
 
-  /** A query ended before its time. */
   protected endedEarly(reason: Error): void {
     this.reason = reason
     this.pool?.line.ended(reason)
   }
 
-  /** @param running false when no query runs any more and a round trip is all that is missing */
-  protected recover(running: boolean): void {
-    this.recovery = new Recovery(
-      {
-        cancel: over => {
-          const cancellation = this.cancellation()
-          return cancellation && (this.pool?.cancellations ?? loneCancellations).run(cancellation, over)
-        },
-        probe: () => this.probe(),
-        recovered: () => {
-          this.recovery = undefined
-          this.#stopReplacing?.()
-          this.goOn()
-        },
-        lost: () => {
-          const reason = this.reason ?? new Error('a query was not over in time')
-          this.#stopReplacing?.()
-          if (this.pool === undefined) this.#discard(reason)
-          else this.#stopReplacing = this.pool.replacements.ask(() => this.#discard(reason))
-        },
-      },
-      running,
-    )
-    this.recovery.start()
+  protected recover(): void {
+    this.recovery = new Recovery(this)
+    void this.recovery.afterQuery()
+  }
+
+  cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined {
+    const cancellation = this.cancellation()
+    return cancellation && (this.pool?.cancellations ?? loneCancellations).run(cancellation, over)
+  }
+
+  recovered(): void {
+    this.recovery = undefined
+    this.#stopReplacing?.()
+    this.goOn()
+  }
+
+  lost(): void {
+    const reason = this.reason ?? new Error('a query was not over in time')
+    this.#stopReplacing?.()
+    if (this.pool === undefined) this.#discard(reason)
+    else this.#stopReplacing = this.pool.askToReplace(() => this.#discard(reason))
   }
 
   /** Sends what waits. A connection that is released goes back to its pool once nothing is under way. */
@@ -85,20 +107,20 @@ export abstract class BoundConnection<Connection> {
     }
     // The app's own rollback may have been refused for want of time.
     this.reason = undefined
-    this.recover(false)
+    this.recovery = new Recovery(this)
+    void this.recovery.afterRoundTrip()
   }
 
   protected discardedError(cause: Error): MeltproofError {
     return new MeltproofError(
       'MELTPROOF_CLIENT_DISCARDED',
-      `This ${this.#database} connection ran a query whose deadline passed, and the server did not say in time that ` +
-        'the query is over. The connection is discarded, because a late cancel would hit the next query on it. Release ' +
-        'it (a pool makes a new one), or connect anew.',
+      `This ${this.#database.name} connection ran a query whose deadline passed, and the server did not say in time ` +
+        'that the query is over. The connection is discarded, because a late cancel would hit the next query on it. ' +
+        'Release it (a pool makes a new one), or connect anew.',
       { cause },
     )
   }
 
-  /** Never uses it again. */
   #discard(reason: Error): void {
     this.discarded = reason
     this.recovery?.stop()
@@ -107,14 +129,8 @@ export abstract class BoundConnection<Connection> {
     if (this.released) this.giveBack(reason)
   }
 
-  /**
-   * The pool gives it out; `giveBack` is the pool's own release. Returns the release for the caller, which is false from
-   * the second time on.
-   */
-  checkOut(
-    pool: BoundPool<Connection>,
-    giveBack: ((error?: unknown) => void) | undefined,
-  ): (error?: unknown) => boolean {
+  /** The pool gives it out. Returns its release, which is false from the second time on. */
+  checkOut(pool: BoundPool<Connection>, giveBack?: (error?: unknown) => void): (error?: unknown) => boolean {
     this.pool = pool
     this.#giveBack = giveBack
     this.reason = undefined
@@ -127,7 +143,6 @@ export abstract class BoundConnection<Connection> {
     }
   }
 
-  /** Whoever had it is done with it. The pool gets it when the server is, too. */
   protected release(_error?: unknown): void {
     if (this.reason === undefined || this.discarded !== undefined) {
       this.giveBack(this.discarded)

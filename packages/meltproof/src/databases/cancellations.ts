@@ -1,34 +1,24 @@
 /**
- * The cancellations of one pool. Each is a connection of its own to a server that may be in trouble already, so only
- * some go at once. One whose query ends while it waits for its turn is never made.
+ * The cancellations of one pool. Each is a connection of its own, for which PostgreSQL starts a process, to a server
+ * that may be in trouble already: so only some go at once. One whose query ends while it waits for its turn is never
+ * made.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { Turns } from './turns.ts'
 
-/** PostgreSQL starts a process for each. */
 const MOST_AT_ONCE = 8
-/** One that takes longer is given up, ms: connecting and sending twenty bytes takes a few. */
 const CANCELLATION_MS = 2000
 
-/**
- * How one ended. `processed`: the server has taken it, so it does not come later. `unsent`: it never left.
- * `unknown`: it may still arrive.
- */
+/** `processed`: the server has taken it. `unsent`: it never left. `unknown`: it may still arrive. */
 export type CancellationOutcome = 'processed' | 'unsent' | 'unknown'
 
-/**
- * Begins a cancellation; calls `done` once it is over, however it ended. Returns a function that gives it up, after
- * which it must call `done` too.
- */
+/** Begins one; calls `done` once it is over. Returns what gives it up, and then calls `done` too. */
 export type Cancellation = (done: (outcome: CancellationOutcome) => void) => () => void
 
 export class Cancellations {
   readonly #turns: Turns = new Turns(() => MOST_AT_ONCE)
 
-  /**
-   * Runs it now or in its turn, and calls `over` then. Returns a function that takes it back: true if it had not begun,
-   * and `over` is not called. Never throws.
-   */
+  /** Runs it in its turn, then calls `over`. Returns what takes it back: true if it had not begun. Never throws. */
   run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
     return this.#turns.take(next => {
       let timer: FairTimer | undefined
@@ -51,5 +41,4 @@ export class Cancellations {
   }
 }
 
-/** Of connections that are in no pool. */
 export const loneCancellations: Cancellations = new Cancellations()

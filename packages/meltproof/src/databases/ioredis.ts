@@ -1,29 +1,27 @@
 /** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
-import { markBound, unknownClient } from '../bound-client.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/open-budget.ts'
-import { currentBudget } from '../deadline/context.ts'
-import { checkOptions } from './bound-options.ts'
-import { recordCall } from './record-call.ts'
+import { currentBudget, openBudget } from '../deadline/context.ts'
+import { Call } from '../outbound/call.ts'
+import { checkLimits } from './limits.ts'
 
-export interface BoundRedisOptions {
+export interface RedisLimits {
   /**
-   * How long a command may take, ms; a budget that has less left shrinks it. Commands that wait on purpose (BLPOP,
-   * XREAD with BLOCK, WAIT) have the budget alone. @default 10_000
+   * How long a command may take. Milliseconds. A budget shrinks it; commands that wait on purpose (BLPOP, XREAD with
+   * BLOCK, WAIT) have the budget alone. @default 10_000
    */
-  readonly commandMs?: number
+  readonly commandMs?: number | false
 }
 
 /**
  * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
- * client is not connected, gets a deadline: `commandMs`, or what is left of the budget it runs in, whichever is less.
- * When it passes, its promise rejects with a DeadlineExceededError; the late answer is read and dropped in its turn.
- * Redis cannot take a command back: one that was sent may still be executed.
+ * client is not connected, gets a deadline: `commandMs`, or what is left of its budget. When it passes, its promise
+ * rejects with a DeadlineExceededError, and the late answer is dropped. One that was sent may still be executed.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundRedisOptions = {}): T {
-  const { commandMs } = checkOptions(options, ['commandMs'])
+export function bound<T extends object>(client: T, limits: RedisLimits = {}): T {
+  const { commandMs } = checkLimits(limits, ['commandMs'])
   if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
   if (!markBound(client)) return client
   const original = client.sendCommand
@@ -47,10 +45,10 @@ export function bound<T extends object>(client: T, options: BoundRedisOptions = 
     }
     budget.onEnd(reason => command.reject(reason))
     const { host, port, db } = redis.options
-    const record = recordCall('redis', { host, port, database: db }, name)
+    const call = Call.database('redis', { host, port, database: db }, name)
     const over = (error?: unknown): void => {
       budget.settle()
-      record?.end(error)
+      call?.end(error)
     }
     command.promise.then(() => over(), over)
     return original.call(redis, command, stream)
@@ -78,7 +76,7 @@ function isRedis(value: object): value is Redis {
   return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
 }
 
-/** What ioredis sends by itself until a connection is ready; failing one would break the connection. */
+/** What ioredis sends by itself; failing one would break the connection. */
 const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
 function isOwn(redis: Redis, { name }: Command): boolean {
   return redis.status === 'connect' && HANDSHAKE.has(name.toLowerCase())

@@ -1,23 +1,20 @@
 /** One connection of mysql2 under bound(): its queries, and how the server is asked whether it is done with one. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
-import { Budget } from '../deadline/budget.ts'
-import { BoundConnection } from './bound-connection.ts'
+import { BoundConnection, type PendingQuery } from './bound-connection.ts'
 import type { Cancellation } from './cancellations.ts'
 import { killQuery } from './mysql2-kill.ts'
 import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
-import { recordCall } from './record-call.ts'
 
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
   readonly #add: Connection['addCommand']
-  /** Ends each query that somebody waits for. */
   readonly #inFlight = new Set<(error: Error) => void>()
   /** What came while the connection recovers: a late cancel would hit it. */
   #held: Command[] = []
 
   constructor(connection: Connection, queryMs: number) {
-    super('MySQL', queryMs)
+    super({ name: 'MySQL', kind: 'mysql', where: connection.config }, queryMs)
     this.#connection = connection
     this.#add = connection.addCommand
     connection.addCommand = this.#bounded
@@ -27,26 +24,27 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const { onResult } = command
     // A handshake, a ping, a stream of rows: no query that somebody waits for.
     if (typeof command.sql !== 'string' || typeof onResult !== 'function') return this.#send(command)
-    const budget = this.openBudget()
-    if (!(budget instanceof Budget)) return this.#refuse(command, budget)
-    const inContext = AsyncLocalStorage.bind(onResult)
-    const record = recordCall('mysql', this.#connection.config, 'query')
+    const pending = this.beginQuery()
+    if (pending instanceof Error) return this.#refuse(command, pending)
+    this.#bind(command, pending, AsyncLocalStorage.bind(onResult))
+    return this.#send(command)
+  }
+
+  #bind(command: Command, pending: PendingQuery, tell: NonNullable<Command['onResult']>): void {
     const end = (error: Error | null): boolean => {
-      if (!this.#inFlight.delete(giveUp)) return false
-      budget.settle()
-      record?.end(error)
-      return true
+      this.#inFlight.delete(giveUp)
+      return pending.end(error)
     }
     const giveUp = (error: Error): void => {
       if (!end(error)) return
       command.onResult = () => {}
-      nextTick(inContext, error)
+      nextTick(tell, error)
     }
     this.#inFlight.add(giveUp)
     command.onResult = (error, ...results) => {
-      if (end(error)) inContext(error, ...results)
+      if (end(error)) tell(error, ...results)
     }
-    budget.onEnd(reason => {
+    pending.budget?.onEnd(reason => {
       this.endedEarly(reason)
       const running = this.#connection._command === command
       // Still in line: it ends there without having been sent, and nobody else's query is touched.
@@ -54,7 +52,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
       giveUp(reason)
       if (running) this.#recoverFrom(command)
     })
-    return this.#send(command)
   }
 
   #refuse(command: Command, error: unknown): Command {
@@ -86,7 +83,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     // One of them tells of its answer, the other of a connection that is gone.
     late.once?.('end', ended)
     late.onResult = ended
-    this.recover(true)
+    this.recover()
   }
 
   protected cancellation(): Cancellation | undefined {
@@ -94,7 +91,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   }
 
   /** Two statements: a kill that had not struck yet hits the first, and the rollback is done all the same. */
-  protected async probe(): Promise<void> {
+  async probe(): Promise<void> {
     await this.#roundTrip('DO 0')
     if (!this.released) return
     await this.#roundTrip('ROLLBACK')
@@ -111,7 +108,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  /** mysql2 does not tell. */
   protected mayBeInTransaction(): boolean {
     return true
   }

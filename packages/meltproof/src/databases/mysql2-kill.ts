@@ -2,7 +2,6 @@
 import type { Cancellation } from './cancellations.ts'
 import type { Connection } from './mysql2-shapes.ts'
 
-/** Ends what the connection's thread is running; undefined when it has none yet. */
 export function killQuery(connection: Connection): Cancellation | undefined {
   const { threadId, config } = connection
   if (typeof threadId !== 'number') return undefined
@@ -20,7 +19,6 @@ export function killQuery(connection: Connection): Cancellation | undefined {
       sent = true
     })
     killer.on('error', () => end('unknown'))
-    // An error that the server sends is an answer too: there is no such thread any more.
     killer.query(`KILL QUERY ${threadId}`, error =>
       end((error as { fatal?: boolean } | null)?.fatal === true ? 'unknown' : 'processed'),
     )

@@ -1,34 +1,33 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { markBound, unknownClient } from '../bound-client.ts'
-import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { BoundPool } from './bound-pool.ts'
+import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
 
+export type { DatabaseLimits } from './limits.ts'
+
 /**
  * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
- * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs
- * in, whichever is less. When it passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`,
- * and the connection is used again when the server has said that the query is over. The same when the budget ends early
- * because the client has left.
+ * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it
+ * passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`, and the connection is used again
+ * when the server is done. Queries without a callback (streams of rows) are left alone.
  *
- * Queries without a callback (streams of rows) run at the reader's pace and are left alone.
- *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundDatabaseOptions = {}): T {
-  const checked = checkOptions(options, ['queryMs', 'acquireMs'])
+export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
+  const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
   // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
-  if (isPool(core)) boundPool(core, checked)
-  else if (isConnection(core)) boundConnection(core, checked)
+  if (isPool(core)) patchPool(core, queryMs, acquireMs)
+  else if (isConnection(core)) boundConnectionOf(core, queryMs)
   else throw unknownClient('mysql2', 'a pool or connection of the package mysql2 (version 3)', client)
   return client
 }
 
-function boundPool(pool: Pool, options: CheckedOptions): void {
+function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
   const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
@@ -39,7 +38,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
     const { release } = Object.getPrototypeOf(connection) as PooledConnection
     release.call(connection)
   }
-  const ours = new BoundPool<PooledConnection>(pool, options.acquireMs, {
+  const ours = new BoundPool<PooledConnection>(pool, acquireMs, {
     database: 'MySQL',
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
     size: () => size,
@@ -55,7 +54,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
     if (out.delete(connection)) ours.line.free()
   }
   pool.getConnection = callback => {
-    // The pool calls back in the context of the caller that released a connection, and so under its budget.
+    // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection) => {
       if (error || connection === undefined) {
@@ -63,7 +62,7 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
         return
       }
       out.add(connection)
-      const given = boundConnection(connection, options)
+      const given = boundConnectionOf(connection, queryMs)
       connection.release = given.checkOut(ours, () => giveBack(connection))
       inContext(null, connection)
     })
@@ -72,10 +71,10 @@ function boundPool(pool: Pool, options: CheckedOptions): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnection(connection: Connection, options: CheckedOptions): MysqlConnection {
+function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection {
   const known = connections.get(connection)
   if (known !== undefined) return known
-  const made = new MysqlConnection(connection, options.queryMs)
+  const made = new MysqlConnection(connection, queryMs)
   connections.set(connection, made)
   return made
 }

@@ -1,21 +1,33 @@
 /** What is used of pg, by shape: it is an optional peer, and several copies of it may be installed. */
-import type { Whereabouts } from './record-call.ts'
-import type { CancelTarget } from './pg-cancel.ts'
+import type { Whereabouts } from '../outbound/call.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void
 export type Release = (error?: unknown) => void
 export type Query = (config: unknown, values?: unknown, callback?: unknown) => unknown
 
-export interface PgClient extends CancelTarget {
+export interface PgConnection {
+  readonly stream: { destroy(): void; unref?(): void }
+  connect(port: number | string, host?: string): void
+  requestSsl(): void
+  cancel(processID: number, secretKey: number): void
+  on(event: 'connect' | 'sslconnect' | 'error' | 'end', listener: () => void): unknown
+}
+
+export interface PgClient {
+  readonly host?: string
+  readonly port?: number
+  readonly ssl?: unknown
+  readonly sslNegotiation?: string
+  readonly processID?: number | null
+  readonly secretKey?: number | null
   query: Query
   connect: (callback?: Callback) => unknown
   end: (callback?: () => void) => unknown
   on(event: 'error', listener: () => void): unknown
   removeListener(event: 'error', listener: () => void): unknown
   release?: Release
-  readonly pipeline?: boolean
-  readonly connectionParameters?: Whereabouts & { readonly statement_timeout?: unknown }
-  readonly connection?: { readonly stream?: { destroy(): void } }
+  readonly connectionParameters?: Whereabouts
+  readonly connection?: PgConnection
   getTransactionStatus?: () => string | null
 }
 

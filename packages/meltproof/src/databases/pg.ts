@@ -1,38 +1,29 @@
 /** meltproof/pg: bound() for clients and pools of pg (node-postgres 8, not pg-native). */
 import { nextTick } from 'node:process'
-import { markBound, unknownClient } from '../bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/open-budget.ts'
-import { type BoundDatabaseOptions, type CheckedOptions, checkOptions } from './bound-options.ts'
+import { openBudget } from '../deadline/context.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
+import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient, callbackOrPromise } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
 
-export interface BoundPgOptions extends BoundDatabaseOptions {
-  /**
-   * Tell the server the deadline as well, as `statement_timeout` of the session (docs/databases.md). Set false behind a
-   * proxy that shares sessions between clients (pgbouncer in transaction mode), and when the app sets
-   * `statement_timeout` itself. @default true
-   */
-  readonly serverTimeout?: boolean
-}
+export type { DatabaseLimits } from './limits.ts'
 
 /**
  * Bounds a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
- * deadline: `queryMs`, `acquireMs`, or what is left of the budget it runs in, whichever is less. When it passes, the
- * caller gets a DeadlineExceededError at once, the server a cancel request, and the connection is used again when the
- * server has said that the query is over. The same when the budget ends early because the client has left.
+ * deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it passes, the caller gets a
+ * DeadlineExceededError at once, the server a cancel request, and the connection is used again when the server is done.
+ * Cursors and streams run at their reader's pace and get no deadline.
  *
- * Cursors and streams (pg-cursor, pg-query-stream, pg-copy-streams) run at the reader's pace and get no deadline.
- *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for options that are unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  */
-export function bound<T extends object>(client: T, options: BoundPgOptions = {}): T {
-  const checked = checkOptions(options, ['queryMs', 'acquireMs', 'serverTimeout'])
-  if (isPool(client)) boundPool(client, checked)
+export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
+  const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
+  if (isPool(client)) patchPool(client, queryMs, acquireMs)
   else if (isClient(client)) {
-    boundClient(client, checked)
-    boundConnect(client, checked)
+    boundClientOf(client, queryMs)
+    patchConnect(client, acquireMs)
   } else throw unknownClient('pg', 'a Pool or Client of the package pg (version 8, not pg-native)', client)
   return client
 }
@@ -40,12 +31,12 @@ export function bound<T extends object>(client: T, options: BoundPgOptions = {})
 /** pg's own connection timeout, where none is set, is this many times ours: it clears away what we gave up. */
 const BACKSTOP = 2
 
-function boundPool(pool: PgPool, options: CheckedOptions): void {
+function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
-  pool.options.connectionTimeoutMillis ||= BACKSTOP * options.acquireMs
+  if (acquireMs < Number.POSITIVE_INFINITY) pool.options.connectionTimeoutMillis ||= BACKSTOP * acquireMs
   const size = (): number => pool.options.max ?? Number.POSITIVE_INFINITY
   const own = Object.getPrototypeOf(pool) as object
-  const ours = new BoundPool<PgClient>(pool, options.acquireMs, {
+  const ours = new BoundPool<PgClient>(pool, acquireMs, {
     database: 'PostgreSQL',
     limit: size,
     size,
@@ -59,23 +50,23 @@ function boundPool(pool: PgPool, options: CheckedOptions): void {
         done(error, undefined, () => {})
         return
       }
-      const release = boundClient(client, options).checkOut(ours, client.release)
+      const release = boundClientOf(client, queryMs).checkOut(ours, client.release)
       client.release = fault => {
         if (!release(fault)) throw new Error('Release called on client which has already been released to the pool.')
       }
       done(undefined, client, client.release)
     })
   }
-  // The pool calls back in the context of the caller that released a connection, and so under its budget.
+  // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => callbackOrPromise(callback, acquire)
 }
 
 /** For a client in no pool: when it cannot connect in time, its socket is closed. */
-function boundConnect(client: PgClient, options: CheckedOptions): void {
+function patchConnect(client: PgClient, acquireMs: number): void {
   if (!markBound(client)) return
   const original = client.connect.bind(client)
   const connect = (done: Callback): void => {
-    const budget = openBudget(options.acquireMs, { phase: 'connect', what: 'a PostgreSQL connection' })
+    const budget = openBudget(acquireMs, { phase: 'connect', what: 'a PostgreSQL connection' })
     if (!(budget instanceof Budget)) {
       nextTick(done, budget)
       return
@@ -98,10 +89,10 @@ function boundConnect(client: PgClient, options: CheckedOptions): void {
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-function boundClient(client: PgClient, options: CheckedOptions): BoundClient {
+function boundClientOf(client: PgClient, queryMs: number): BoundClient {
   const known = clients.get(client)
   if (known !== undefined) return known
-  const made = new BoundClient(client, options)
+  const made = new BoundClient(client, queryMs)
   clients.set(client, made)
   client.query = (config, values, callback) => made.query(config, values, callback)
   return made

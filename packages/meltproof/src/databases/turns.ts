@@ -1,6 +1,5 @@
 /** Lets only so many go at once; the others wait, and can be taken back. Pure. */
 
-/** Begins something, and calls `done` once it is over. */
 export type Begin = (done: () => void) => void
 
 export class Turns {

@@ -8,18 +8,15 @@ import { DeadlineExceededError, type DeadlineFacts } from './deadline-error.ts'
 import { type FairTimer, startFairTimer } from './fair-timer.ts'
 
 export interface BudgetOptions {
-  /** The budget this one is opened in. */
   readonly parent?: Budget | undefined
   /** Somebody outside keeps the deadline too (a client stops waiting): own stalls are not given back. @default false */
   readonly hard?: boolean
-  /** For the error, as in {@link DeadlineFacts}. */
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
-  /** Asked when the time is up, before anything aborts. False lifts the limit: the answer has begun, and is streamed. */
+  /** Asked when the time is up. False lifts the limit: the answer has begun, and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
 }
 
-/** Called when a budget has ended early or has run out, with the reason. */
 export type EndListener = (reason: Error) => void
 
 export class Budget {
@@ -37,7 +34,6 @@ export class Budget {
   #lifted = false
   #reason: Error | undefined
   #controller: AbortController | undefined
-  /** Usually one; the second makes a set. */
   #listeners: EndListener | Set<EndListener> | undefined
   #parentEnded: EndListener | undefined
 
@@ -53,7 +49,7 @@ export class Budget {
     this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
   }
 
-  /** Milliseconds left; 0 when it has run out or was cancelled, Infinity without a limit. Own stalls are given back. */
+  /** Milliseconds left, own stalls given back; 0 when it has ended, Infinity without a limit. */
   remainingMs(): number {
     if (this.#reason !== undefined) return 0
     if (this.#lifted) return this.#parent?.remainingMs() ?? Number.POSITIVE_INFINITY
@@ -68,8 +64,8 @@ export class Budget {
   }
 
   /**
-   * Aborts with the reason when the budget runs out or is cancelled. Made when first asked for; most work never does. Its
-   * listeners run in no async context: to keep one costs more than the rest of a budget (1.4 KB).
+   * Aborts with the reason when the budget ends. Made when first asked for; most work never does. Its listeners run in
+   * no async context: to keep one costs more than the rest of a budget (1.4 KB).
    */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -80,17 +76,10 @@ export class Budget {
     return this.#controller.signal
   }
 
-  /** Why it ended, if it has run out or was cancelled. */
   get reason(): Error | undefined {
     return this.#reason
   }
 
-  /** How late after its limit a fair timer within this budget may expire, ms. */
-  creditCapMs(limitMs: number): number {
-    return Math.max(0, this.#hardUntilMs - now() - limitMs)
-  }
-
-  /** When somebody outside stops waiting, as far as is known. */
   get #hardUntilMs(): number {
     if (!this.#lifted) return this.#hardDeadlineMs
     return this.#parent === undefined ? Number.POSITIVE_INFINITY : this.#parent.#hardUntilMs
@@ -105,9 +94,10 @@ export class Budget {
       this.#parent.onEnd(this.#parentEnded)
     }
     if (this.#reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
-    const startedAgoMs = now() - this.startMs
-    this.#timer = startFairTimer(this.limitMs - startedAgoMs, () => this.#expire(), {
-      creditCapMs: this.creditCapMs(this.limitMs - startedAgoMs),
+    const nowMs = now()
+    const leftMs = this.startMs + this.limitMs - nowMs
+    this.#timer = startFairTimer(leftMs, () => this.#expire(), {
+      creditCapMs: Math.max(0, this.#hardUntilMs - nowMs - leftMs),
     })
   }
 
@@ -129,12 +119,11 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
-  /** The time is up by another clock: of whoever does the work (a database's own timeout), as its `cause` says. */
-  expire(cause?: Error): void {
-    this.cancel(this.#exceeded(cause === undefined ? undefined : { cause }))
+  /** As if its time were up. */
+  expire(): void {
+    this.cancel(this.#exceeded())
   }
 
-  /** Ends the work before its time: nobody waits for it any more. */
   cancel(reason: Error): void {
     if (this.#reason !== undefined || this.#settled) return
     this.#reason = reason
@@ -146,7 +135,7 @@ export class Budget {
     else for (const listener of listeners ?? []) listener(reason)
   }
 
-  /** The work is done: nothing aborts any more, and what it left running is no longer limited. Any number of times. */
+  /** The work is done: nothing aborts any more. Any number of times. */
   settle(): void {
     if (this.#settled) return
     this.#settled = true

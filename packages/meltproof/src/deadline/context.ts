@@ -1,15 +1,30 @@
-/** Which budget the code that runs now works under. The only file that knows where it is kept. */
+/** Which budget the running code works under, and how one is opened within it. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Budget } from './budget.ts'
+import { Budget, type BudgetOptions } from './budget.ts'
+import { DeadlineExceededError } from './deadline-error.ts'
 
 const storage = new AsyncLocalStorage<Budget>()
 
-/** The innermost budget that was opened around the running code, if any. */
 export function currentBudget(): Budget | undefined {
   return storage.getStore()
 }
 
-/** Runs `fn`, and whatever it starts, under `budget`. */
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {
   return storage.run(budget, fn)
+}
+
+const LEAST_MS = 1
+
+/**
+ * A budget of `limitMs` at most, within that of the running code, or within `parent` when that is given (also
+ * undefined). An error when less than `needsMs` is left: the reason of a budget that has ended, or a
+ * DeadlineExceededError of phase `refused`.
+ */
+export function openBudget(limitMs: number, options: BudgetOptions & { readonly needsMs?: number }): Budget | Error {
+  const parent = 'parent' in options ? options.parent : currentBudget()
+  if (parent?.reason !== undefined) return parent.reason
+  const budget = new Budget(limitMs, { ...options, parent })
+  if (budget.limitMs >= (options.needsMs ?? LEAST_MS)) return budget
+  const facts = { phase: 'refused', limitMs: budget.limitMs, waitedMs: 0, ownStallMs: 0, what: options.what } as const
+  return new DeadlineExceededError(facts)
 }

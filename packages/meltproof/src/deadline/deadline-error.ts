@@ -5,12 +5,9 @@ import type { Expiry } from './fair-timer.ts'
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
 const WAITED_FOR = {
-  /** Nothing was started: too little was left. */
   refused: 'nothing',
-  /** A callback of within(). */
   work: 'it to finish',
   handler: 'the handler to answer',
-  /** Of an HTTP call: name lookup and TLS included. */
   connect: 'a connection',
   'first-byte': 'the first byte of the answer',
   idle: 'the next byte of the answer',
@@ -21,14 +18,12 @@ const WAITED_FOR = {
   command: 'the answer to the command',
 } as const
 
-/** What was being waited for. */
 export type DeadlinePhase = keyof typeof WAITED_FOR
 
 export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
   /** The limit that passed, ms. */
   readonly limitMs: number
-  /** How much of `ownStallMs` can have held it up, where that is known to be less. */
   readonly heldUpMs?: number
   /** Bytes of an answer that had come by then, where that is known. */
   readonly bytesSeen?: number
@@ -74,7 +69,6 @@ function describe(facts: DeadlineFacts): string {
   return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(facts)}`
 }
 
-/** Below this a stall is not worth a word, ms. */
 const WORTH_TELLING_MS = 1
 
 function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: DeadlineFacts): string {

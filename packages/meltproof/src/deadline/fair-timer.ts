@@ -1,9 +1,7 @@
 /**
- * Fair timers: timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given
- * back (fair-rule.ts); then the loop polls twice more, so that an answer that already lies in the socket wins.
- *
- * All share one Node timer, set for whichever is due first: a Node timer each would cost about twice as much to arm and
- * clear (bench/deadline.ts). Nothing here keeps the process alive.
+ * Timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given back
+ * (fair-rule.ts); then the loop polls twice more, so that an answer that lies in the socket wins. All share one Node
+ * timer: one each would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
@@ -13,9 +11,7 @@ import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
 export interface Expiry {
-  /** Wall time from the start to giving up, ms. */
   readonly waitedMs: number
-  /** How much of that our own event loop was stalled, ms. */
   readonly ownStallMs: number
 }
 
@@ -24,15 +20,13 @@ export interface FairTimerOptions {
   readonly creditCapMs?: number
 }
 
-/** A pending fair timer. */
 export interface FairTimer {
-  /** After this `onExpired` is not called. Any number of times. */
   cancel(): void
 }
 
 /**
- * Calls `onExpired` once when `ms` of unstalled time have passed, unless it is cancelled before. Infinity never expires.
- * `onExpired` runs in no async context; what it throws is an uncaught exception, as with setTimeout.
+ * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. It runs in no async context,
+ * and what it throws is an uncaught exception, as with setTimeout.
  */
 export function startFairTimer(
   ms: number,
@@ -47,12 +41,11 @@ export function startFairTimer(
   return timer
 }
 
-/** How many are pending in this process; for tests and the soak. */
 export function pendingFairTimers(): number {
   return heap.size + expiring
 }
 
-/** A class rather than a closure: about 150 bytes is all that a pending deadline holds. */
+/** A class, not a closure: about 150 bytes is all that a pending deadline holds. */
 class PendingTimer implements FairTimer, HeapEntry {
   slot = -1
   readonly startMs: number
@@ -81,15 +74,12 @@ class PendingTimer implements FairTimer, HeapEntry {
 }
 
 const heap = new TimerHeap<PendingTimer>()
-/** How many have passed their limit and wait for the two polls. */
 let expiring = 0
 let wakeTimer: NodeJS.Timeout | undefined
 let wakeAtMs = Number.POSITIVE_INFINITY
 /** The shared Node timer must not hold the async context of the code that armed it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
-/** Node runs a longer timeout at once. */
 const LONGEST_NODE_TIMEOUT_MS = 2 ** 31 - 1
-/** A Node timer may fire this much early, since it rounds to milliseconds. */
 const EARLY_MS = 0.5
 
 function wakeBy(dueMs: number, nowMs: number): void {

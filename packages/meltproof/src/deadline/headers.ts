@@ -4,26 +4,19 @@
  */
 import { invalidOption } from '../options.ts'
 
-/**
- * How a field writes a duration.
- * - `milliseconds`: a whole number of them, as Envoy's `x-envoy-expected-rq-timeout-ms`;
- * - `grpc`: at most eight digits and a unit (`H M S m u n`), as gRPC over HTTP/2 specifies `grpc-timeout`.
- */
+/** `milliseconds`: a whole number, as Envoy writes it. `grpc`: at most eight digits and a unit (`H M S m u n`). */
 export type DeadlineFormat = 'milliseconds' | 'grpc'
 
 export interface DeadlineHeader {
-  /** Lower case, as Node gives names of fields. */
   readonly name: string
   readonly format: DeadlineFormat
 }
 
-/** What is read when nothing else is asked for. */
 export const DEADLINE_HEADERS: readonly DeadlineHeader[] = [
   { name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' },
   { name: 'grpc-timeout', format: 'grpc' },
 ]
 
-/** Header fields as `IncomingMessage.headers` has them. */
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The smallest duration that any of these fields states, ms; undefined when none does. */
@@ -35,7 +28,6 @@ export function readDeadline(
   for (const { name, format } of headers) {
     const value = fields[name]
     if (value === undefined) continue
-    // Node joins what is repeated with commas.
     const values = typeof value === 'string' ? (value.includes(',') ? value.split(',') : [value]) : value
     for (const text of values.slice(0, MOST_REPEATED)) {
       const ms = parseDeadline(text, format)
@@ -45,7 +37,6 @@ export function readDeadline(
   return leastMs
 }
 
-/** Milliseconds, above 0; undefined for anything that is not exactly such a value. */
 export function parseDeadline(text: string, format: DeadlineFormat): number | undefined {
   if (text.length > LONGEST) return undefined
   const match = PATTERN[format].exec(text)
@@ -55,7 +46,7 @@ export function parseDeadline(text: string, format: DeadlineFormat): number | un
   return ms > 0 ? ms : undefined
 }
 
-/** The value of a field; undefined without a limit, and with nothing left. Rounded down: nobody has longer than we wait. */
+/** Rounded down: nobody has longer than we wait. Undefined without a limit, and with nothing left. */
 export function formatDeadline(leftMs: number, format: DeadlineFormat): string | undefined {
   if (!Number.isFinite(leftMs) || leftMs < 1) return undefined
   const ms = Math.floor(leftMs)
@@ -64,7 +55,7 @@ export function formatDeadline(leftMs: number, format: DeadlineFormat): string |
   return `${Math.min(Math.floor(ms / 1000), MOST_GRPC_VALUE)}S`
 }
 
-/** Checks names and formats a user hands in; throws a MeltproofError that says which is wrong. */
+/** Throws a MeltproofError that says which name or format is wrong. */
 export function checkDeadlineHeaders(option: string, value: unknown): readonly DeadlineHeader[] {
   if (value === undefined) return DEADLINE_HEADERS
   if (!Array.isArray(value)) invalidOption(option, 'a list of { name, format }', value)
@@ -87,13 +78,9 @@ const PATTERN: Readonly<Record<DeadlineFormat, RegExp>> = {
 const GRPC_UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
 const MOST_GRPC_VALUE = 99_999_999
 const MOST_MS = 9_999_999_999_999
-/** Longer than any right value with some space around it. */
 const LONGEST = 32
-/** Only so many values of a repeated field are read. */
 const MOST_REPEATED = 16
-/** A field name (RFC 9110 section 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
-/** Fields that mean something else. */
 const TAKEN = new Set(
   'authorization connection content-encoding content-length content-type cookie expect host keep-alive set-cookie te trailer transfer-encoding upgrade proxy-authorization proxy-connection'.split(
     ' ',

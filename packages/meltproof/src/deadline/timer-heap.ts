@@ -1,9 +1,7 @@
-/** Pending timers by when they are due: a binary heap whose entries know their slot, so that any can be taken out. Pure. */
+/** A binary heap of timers by when they are due. Entries know their slot, so that any can be taken out. Pure. */
 
-/** What the heap needs of an entry. */
 export interface HeapEntry {
   dueMs: number
-  /** Its place, which the heap sets; -1 while it is in none. */
   slot: number
 }
 
@@ -14,7 +12,6 @@ export class TimerHeap<E extends HeapEntry> {
     return this.#entries.length
   }
 
-  /** The one that is due first. */
   get first(): E | undefined {
     return this.#entries[0]
   }

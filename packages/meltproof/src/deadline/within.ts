@@ -1,14 +1,15 @@
 /** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
 import { invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
-import { currentBudget, runWithBudget } from './context.ts'
-import { openBudget } from './open-budget.ts'
+import { currentBudget, openBudget, runWithBudget } from './context.ts'
 
-/** All optional. */
 export interface WithinOptions {
-  /** What the work is, for the error: `'the price service'`. No secrets: it is logged. @default 'the work' */
+  /** What the work is, for the error. It is logged: no secrets. @default 'the work' */
   readonly what?: string
-  /** Do not start with less than this left, ms: a call that never takes less than 50 has no use for 20. @default 1 */
+  /**
+   * With less than this left it is refused: a call that never takes less than 50 has no use for 20. Milliseconds.
+   * @default 1
+   */
   readonly needsMs?: number
   /** Another signal that ends the work early; the promise rejects with its reason. */
   readonly signal?: AbortSignal
@@ -19,15 +20,12 @@ const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOpti
 /**
  * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed without the stalls
  * of our own event loop, or when the budget it runs in ends. Then `signal` aborts with the same reason. A callback that
- * ignores its signal is not waited for; whatever it settles to later is dropped.
+ * ignores its signal is not waited for. At 0 or below `fn` is not called; Infinity leaves only the limits around. Every
+ * error is a rejection.
  *
- * `ms` may be any number: at 0 or below the time is up already and `fn` is not called; Infinity leaves only the limits
- * it runs within. Never throws; every error is a rejection. Does not keep the process alive.
- *
- * @example
- * const user = await within(200, signal => fetch(url, { signal }))
+ * @example const user = await within(200, signal => fetch(url, { signal }))
  * @throws DeadlineExceededError when the time is up; `phase` is `'refused'` when `fn` was not even called.
- * @throws MeltproofError `MELTPROOF_OPTION_INVALID` or `MELTPROOF_OPTION_UNKNOWN` for arguments that make no sense.
+ * @throws MeltproofError `MELTPROOF_OPTION_INVALID` or `_UNKNOWN` for arguments that make no sense.
  */
 export function within<T>(
   ms: number,
@@ -69,8 +67,8 @@ export function within<T>(
 }
 
 /**
- * Milliseconds left of the innermost budget the running code works under: of `within()`, or of the request when its
- * server is protected with `deadlineMs`. 0 when it has run out; Infinity outside of any.
+ * Milliseconds left for the running code: of `within()`, or of the request when its server is protected with
+ * `deadlineMs`. 0 when its time is up; Infinity without a limit.
  */
 export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY

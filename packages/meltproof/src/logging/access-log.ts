@@ -1,19 +1,16 @@
 /**
  * meltproof/access-log: a line for each request that came to a guard. It never throws into the service, and waits for
- * nobody where meltproof/stdout is on. The way of a line, in access-log/:
- *
- *     sampling.ts       whether the request gets one
- *     redact.ts         its URL without what secret-names.ts knows to be secret
- *     access-line.ts    as JSON or in Apache's format, in which safe-text.ts lets nothing end the line
- *     options.ts        which of these, and where it is written
+ * nobody where meltproof/stdout is on. The way of a line, in access-log/: sampling.ts decides whether the request gets
+ * one, redact.ts takes the secrets out of its URL, access-line.ts makes the line, options.ts says where it goes.
  */
 import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, wallClockMs } from '../clock.ts'
+import { guardOf } from '../guard-of.ts'
 import { invalidOption } from '../options.ts'
 import type { AccessEntry } from './access-log/access-line.ts'
 import { maskedAddress } from './access-log/masked-address.ts'
-import { type AccessLogOptions, checkAccessLogOptions } from './access-log/options.ts'
+import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } from './access-log/options.ts'
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
@@ -24,9 +21,6 @@ export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 export interface PressureGuard {
   pressure(): number
 }
-
-/** Where a protected server keeps its guard (server/guard-of.ts). */
-const GUARD = Symbol.for('meltproof.guard')
 
 /** A shed took nothing but its wait. */
 const SHED = {
@@ -59,7 +53,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   let failed = false
 
   const log = (server: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
-    if ((server as { [GUARD]?: unknown })[GUARD] !== guard) return
+    if (guardOf(server) !== guard) return
     // What a subscriber throws ends the process; a log line is not worth that.
     try {
       const sampled = isAlwaysLogged(status, outcome) ? 1 : shareAt(settings.sampling, guard.pressure())
@@ -111,7 +105,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   }
 }
 
-function remoteOf(request: IncomingMessage, address: 'full' | 'masked' | 'none'): string | undefined {
+function remoteOf(request: IncomingMessage, address: AccessLogSettings['address']): string | undefined {
   const full = address === 'none' ? undefined : request.socket?.remoteAddress
   return full === undefined || address === 'full' ? full : maskedAddress(full)
 }

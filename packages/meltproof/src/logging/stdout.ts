@@ -1,16 +1,9 @@
 /**
  * meltproof/stdout: from install() on, what is written to process.stdout and process.stderr, by whatever logger, waits
- * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/:
- *
- *     patched-stream.ts, patched-fs.ts    what the app writes, to the stream or to its descriptor, goes to
- *     buffered-writer.ts                  which writes it at once, or keeps it in the
- *       line-queue.ts                     until there is room, and loses whole lines when that is full;
- *       pending-writes.ts                 which writes keep the process alive meanwhile
- *     standard-stream.ts                  where it goes:
- *       descriptor-sink.ts, stream-sink.ts  the kernel, or a stream of somebody else's
- *     notices.ts                          what tells of lost lines
- *     exit-hooks.ts, final-flush.ts       what is done when the process ends
- *     worker-writer.ts, worker-backlog.ts the same for worker threads that write to a descriptor
+ * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/: patched-stream.ts and
+ * patched-fs.ts take what the app writes; buffered-writer.ts writes it at once, to a sink that descriptor-sink.ts or
+ * standard-stream.ts makes, or keeps it in a line-queue.ts until there is room; exit-hooks.ts and final-flush.ts do the
+ * rest when the process ends; worker-writer.ts is the writer of worker threads.
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
@@ -25,8 +18,7 @@ import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './s
 import { patchFs } from './stdout/patched-fs.ts'
 import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
 import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } from './stdout/standard-stream.ts'
-import { WorkerBacklog } from './stdout/worker-backlog.ts'
-import { WorkerWriter } from './stdout/worker-writer.ts'
+import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
@@ -47,10 +39,10 @@ const INSTALLED = Symbol.for('meltproof.stdout')
  */
 export function install(options: StdoutOptions = {}): Uninstall {
   const settings = checkStdoutOptions(options)
-  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'configure'> }
+  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'settings'> }
   const before = host[INSTALLED]
   if (before !== undefined) {
-    if (Object.keys(options).length > 0) before.configure(settings)
+    if (Object.keys(options).length > 0) Object.assign(before.settings, settings)
     return before.uninstall
   }
   const installed = new BufferedStreams(settings, () => Reflect.deleteProperty(host, INSTALLED))
@@ -60,11 +52,9 @@ export function install(options: StdoutOptions = {}): Uninstall {
 
 class BufferedStreams {
   readonly uninstall: Uninstall
-  private settings: StdoutSettings
-  /** One writer for both where they are one. */
+  readonly settings: StdoutSettings
   private readonly writers = new Map<Fd, BufferedWriter>()
   private readonly patches = new Map<Fd, StreamPatch>()
-  /** In a worker thread: for what it writes to the descriptors itself. */
   private readonly workerWriters = new Map<Fd, WorkerWriter>()
   private readonly backlog = WorkerBacklog.ofProcess()
   private exitHooks: ExitHooks | undefined
@@ -84,19 +74,10 @@ class BufferedStreams {
     this.uninstall = Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
   }
 
-  configure(settings: StdoutSettings): void {
-    this.settings = { ...settings, descriptors: this.settings.descriptors }
-    for (const writers of [this.writers, this.workerWriters]) {
-      for (const writer of writers.values()) writer.configure(settings)
-    }
-  }
-
   private patch(): void {
     this.patchStream(1)
     this.patchStream(2)
-    if (this.settings.descriptors) {
-      this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
-    }
+    this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
     if (isMainThread) {
       const finalFlush = new FinalFlush()
       const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
@@ -115,13 +96,8 @@ class BufferedStreams {
     const first = this.writers.get(1)
     // One buffer keeps the order of both. A file takes everything at once and needs none.
     const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
-    const writer =
-      shared ??
-      new BufferedWriter(
-        standardSink(fd, stream, () => this.writers.get(fd)?.flush()),
-        this.settings,
-        this.hooksOf(fd),
-      )
+    const sink = (): BufferedWriter['sink'] => standardSink(fd, stream, () => this.writers.get(fd)?.flush())
+    const writer = shared ?? new BufferedWriter(sink(), this.settings, this.hooksOf(fd))
     this.writers.set(fd, writer)
     this.patches.set(fd, patchStream(stream, writer))
   }

@@ -1,7 +1,27 @@
-/**
- * Keeps label values bounded: whatever a client can choose (methods, hosts, paths) must not grow series without end.
- * Pure.
- */
+/** The labels of metrics, and what keeps their values bounded whatever a client sends (methods, hosts, paths). Pure. */
+
+/** Each label by its name in Prometheus, if it has one there, and in OpenTelemetry. */
+export const LABELS = {
+  method: { prometheus: 'http_request_method', otel: 'http.request.method' },
+  scheme: { prometheus: undefined, otel: 'url.scheme' },
+  status: { prometheus: 'http_response_status_code', otel: 'http.response.status_code' },
+  error: { prometheus: undefined, otel: 'error.type' },
+  route: { prometheus: 'http_route', otel: 'http.route' },
+  address: { prometheus: 'server_address', otel: 'server.address' },
+  port: { prometheus: 'server_port', otel: 'server.port' },
+  peer: { prometheus: 'peer', otel: 'meltproof.peer' },
+  outcome: { prometheus: 'outcome', otel: 'meltproof.outcome' },
+  part: { prometheus: 'part', otel: 'meltproof.part' },
+  verdict: { prometheus: 'verdict', otel: 'meltproof.verdict' },
+  reason: { prometheus: 'reason', otel: 'meltproof.reason' },
+  stream: { prometheus: 'stream', otel: 'log.iostream' },
+  state: { prometheus: 'nodejs_eventloop_state', otel: 'nodejs.eventloop.state' },
+} as const
+
+export type LabelName = keyof typeof LABELS
+
+/** An absent value is an empty one in Prometheus, and no attribute in OpenTelemetry. */
+export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
 /** What every value after the first so many becomes. */
 export const OTHER = 'other'
@@ -23,8 +43,9 @@ export class BoundedNames {
   }
 }
 
-/** The methods of RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
-const METHODS: ReadonlySet<string> = new Set([
+/** RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
+export const METHODS = [
+  '_OTHER',
   'GET',
   'HEAD',
   'POST',
@@ -34,16 +55,20 @@ const METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
   'TRACE',
   'PATCH',
-])
+] as const
 
-export function methodLabel(method: string): string {
-  return METHODS.has(method) ? method : '_OTHER'
+const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
+
+/** In METHODS. */
+export function methodIndex(method: string): number {
+  return METHOD_INDEX.get(method) ?? 0
 }
 
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 }
+
 /** Address and port of a peer such as `https://api.example:8443` or `db.example:5432/shop`. */
-export function addressOf(peer: string): { readonly address: string; readonly port: string } {
+export function addressOf(peer: string): { readonly address: string; readonly port: number | undefined } {
   const match = /^(?:([a-z]+):\/\/)?(\[[^\]]*\]|[^:/]*)(?::(\d{1,5}))?(?:\/|$)/.exec(peer)
-  if (match === null) return { address: peer, port: '' }
-  const [, scheme, address = peer, port] = match
-  return { address, port: port ?? (scheme === 'https' ? '443' : scheme === 'http' ? '80' : '') }
+  const [, scheme = '', address = peer, port] = match ?? []
+  return { address, port: port === undefined ? DEFAULT_PORTS[scheme] : Number(port) }
 }

@@ -1,9 +1,9 @@
-/** What metrics() and instrument() have in common: their options, and how a request gets the name of its route. */
+/** The options that metrics() and instrument() share, and how a request gets the name of its route. */
 import type { IncomingMessage } from 'node:http'
 import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
 import { BoundedNames } from './labels.ts'
-import type { GuardLike } from './watch.ts'
+import type { GuardLike } from './metrics.ts'
 
 export interface ObserveOptions {
   /**
@@ -31,7 +31,6 @@ export interface CheckedObserveOptions {
   peerOf(peer: string): string
 }
 
-/** Fills in defaults; throws a MeltproofError for what is unknown or out of range. */
 export function checkObserveOptions(
   what: string,
   guard: GuardLike,
@@ -56,7 +55,6 @@ export function checkObserveOptions(
   }
 }
 
-/** The app's hook must not take down the server it only names routes for. */
 function named(route: ObserveOptions['route'], request: IncomingMessage): string | undefined {
   try {
     return route?.(request)

@@ -1,5 +1,5 @@
 /** Writes families in Prometheus' text format 0.0.4. Pure. */
-import type { Family, Labels } from './instruments.ts'
+import type { Family, SampleLabels } from './instruments.ts'
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -8,13 +8,12 @@ export function prometheusText(families: readonly Family[]): string {
   for (const family of families) {
     const { name, help, type } = family
     text += `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}\n# TYPE ${name} ${type}\n`
-    for (const { suffix, labels, value } of family.samples())
-      text += `${name}${suffix}${braces(labels)} ${number(value)}\n`
+    for (const { suffix, labels, value } of family.samples()) text += `${name}${suffix}${braces(labels)} ${value}\n`
   }
   return text
 }
 
-function braces(labels: Labels): string {
+function braces(labels: SampleLabels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
@@ -22,10 +21,4 @@ function braces(labels: Labels): string {
 /** A value can not end its quotes or its line. */
 function escaped(value: string): string {
   return value.replace(/[\\"\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))
-}
-
-function number(value: number): string {
-  if (value === Number.POSITIVE_INFINITY) return '+Inf'
-  if (value === Number.NEGATIVE_INFINITY) return '-Inf'
-  return String(value)
 }

@@ -1,15 +1,15 @@
 /**
- * meltproof/prometheus: what meltproof knows, in Prometheus' text format. Needs no other package; hands its figures to
- * a prom-client registry where there is one.
+ * meltproof/prometheus: the metrics in Prometheus' text format. Needs no other package; gives them to a prom-client
+ * registry where there is one.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidOption } from '../options.ts'
-import { EventLoop } from './event-loop.ts'
-import { Figures } from './figures.ts'
-import type { Family } from './instruments.ts'
+import { DURATION_BOUNDARIES_S, type Family, type SampleLabels, SampledSeries } from './instruments.ts'
+import { LABELS, type LabelName, type Labels } from './labels.ts'
+import { measure } from './measuring.ts'
+import { type GuardLike, METRICS } from './metrics.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
 import { CONTENT_TYPE, prometheusText } from './prometheus-text.ts'
-import { type GuardLike, watch } from './watch.ts'
 
 export type { GuardLike, ObserveOptions }
 
@@ -51,11 +51,26 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
   if (register !== undefined && typeof register?.registerMetric !== 'function') {
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
   }
-  const loop = new EventLoop()
-  const figures = new Figures(checked, guard, loop)
-  const families = figures.families()
-  const unwatch = watch(guard, figures)
-  if (register !== undefined) for (const family of families) register.registerMetric(asPromClientMetric(family))
+  const series = new Map(METRICS.map(metric => [metric, [] as SampledSeries[]]))
+  const { loop, close: stop } = measure(guard, checked, {
+    world: 'prometheus',
+    metrics: METRICS,
+    seriesOf(metric, labels) {
+      const boundaries = metric.kind === 'histogram' ? DURATION_BOUNDARIES_S : undefined
+      const made = new SampledSeries(sampleLabels(labels), boundaries)
+      series.get(metric)!.push(made)
+      return made
+    },
+  })
+  const families = METRICS.map((metric): Family => {
+    const { prometheus: name, help, kind: type, read } = metric
+    const samples =
+      read === undefined
+        ? () => series.get(metric)!.flatMap(each => each.samples())
+        : () => read(guard, loop).map(([labels, value]) => ({ suffix: '', labels: sampleLabels(labels), value }))
+    return { name, help, type, samples }
+  })
+  for (const family of families) register?.registerMetric(asPromClientMetric(family))
   const text = (): string => prometheusText(families)
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -65,28 +80,25 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
     response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text())
   }
   const close = (): void => {
-    unwatch()
-    loop.close()
-    if (register !== undefined) for (const { name } of families) register.removeSingleMetric(name)
+    stop()
+    for (const { name } of families) register?.removeSingleMetric(name)
   }
   return Object.assign(handler, { text, close })
 }
 
-/** prom-client asks a metric for its values when it is scraped; it needs nothing else of it. */
-function asPromClientMetric(family: Family): object {
-  const { name, help, type } = family
-  return {
-    name,
-    help,
-    type,
-    aggregator: 'sum',
-    get: async () => ({
-      name,
-      help,
-      type,
-      aggregator: 'sum',
-      values: family.samples().map(({ suffix, labels, value }) => ({ metricName: name + suffix, labels, value })),
-    }),
-    reset: () => undefined,
+function sampleLabels(labels: Labels): SampleLabels {
+  const named: Record<string, string> = {}
+  for (const [label, value] of Object.entries(labels)) {
+    const { prometheus } = LABELS[label as LabelName]
+    if (prometheus !== undefined) named[prometheus] = String(value ?? '')
   }
+  return named
+}
+
+/** prom-client asks a metric for its values when it is scraped; it needs nothing else of it. */
+function asPromClientMetric({ name, help, type, samples }: Family): object {
+  const metric = { name, help, type, aggregator: 'sum' }
+  const values = (): object[] =>
+    samples().map(({ suffix, labels, value }) => ({ metricName: name + suffix, labels, value }))
+  return { ...metric, get: async () => ({ ...metric, values: values() }), reset: () => undefined }
 }

@@ -1,13 +1,12 @@
 /**
- * Tells `meltlab watch` how this process feels: one line of JSON four times a second into a unix socket that the lab
- * listens on. No inspector, nothing in the process's own output. Keeps nothing alive, gives up for good when the lab is
- * gone, and never throws into the app.
+ * Tells `meltlab watch` how this process is: a line of JSON four times a second into a unix socket of the lab. Keeps
+ * nothing alive, gives up for good when the lab is gone, and never throws into the app.
  */
 import net from 'node:net'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { now } from '../clock.ts'
 
-/** What a guard tells of itself, as far as it is shown. */
+/** What of a guard's figures is shown. */
 export interface ReportedGuard {
   readonly inflight: number
   readonly queued: number
@@ -33,9 +32,12 @@ export function reportTo(socketPath: string, guards: () => readonly ReportedGuar
     const current = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(current, before)
     before = current
-    const line = JSON.stringify({ ...reading(guards()), utilization, loopDelay: delayOf(delay) })
+    // What the timer itself asked for is no delay.
+    const beyondMs = (nanoseconds: number): number =>
+      delay.count === 0 ? 0 : Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
+    const loopDelay = { p99Ms: beyondMs(delay.percentile(99)), maxMs: beyondMs(delay.max) }
     delay.reset()
-    socket.write(`${line}\n`)
+    socket.write(`${JSON.stringify({ ...reading(guards()), utilization, loopDelay })}\n`)
   }, EVERY_MS).unref()
   const stop = (): void => {
     clearInterval(timer)
@@ -49,8 +51,7 @@ export function reportTo(socketPath: string, guards: () => readonly ReportedGuar
 }
 
 function reading(guards: readonly ReportedGuard[]): object {
-  const sum = (read: (guard: ReportedGuard) => number): number =>
-    guards.reduce((total, guard) => total + read(guard), 0)
+  const sum = (read: (guard: ReportedGuard) => number): number => guards.reduce((all, guard) => all + read(guard), 0)
   const { heapUsed, heapTotal } = process.memoryUsage()
   return {
     pid: process.pid,
@@ -58,17 +59,10 @@ function reading(guards: readonly ReportedGuard[]): object {
     heapUsed,
     heapTotal,
     guards: guards.length,
-    inflight: sum(guard => guard.inflight),
-    queued: sum(guard => guard.queued),
-    limit: sum(guard => guard.limit),
-    admitted: sum(guard => guard.admitted),
-    shed: sum(guard => Object.values(guard.shed).reduce((total, count) => total + count, 0)),
+    inflight: sum(({ inflight }) => inflight),
+    queued: sum(({ queued }) => queued),
+    limit: sum(({ limit }) => limit),
+    admitted: sum(({ admitted }) => admitted),
+    shed: sum(({ shed }) => Object.values(shed).reduce((all, count) => all + count, 0)),
   }
-}
-
-/** Milliseconds beyond what the timer asked for. */
-function delayOf(delay: ReturnType<typeof monitorEventLoopDelay>): { p99Ms: number; maxMs: number } {
-  if (delay.count === 0) return { p99Ms: 0, maxMs: 0 }
-  const beyond = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
-  return { p99Ms: beyond(delay.percentile(99)), maxMs: beyond(delay.max) }
 }

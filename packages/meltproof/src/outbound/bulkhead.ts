@@ -1,9 +1,8 @@
 /**
  * How many calls are in flight to each origin, and whether one more may start. Pure. A call counts until its body has
- * ended or it failed: a dependency that answers with a head and then nothing still fills its compartment, and no other.
+ * ended or it failed: a dependency that answers with a head and then nothing still fills its compartment.
  */
 export class Bulkhead {
-  /** Origins with calls in flight; one without is forgotten. */
   readonly #inFlight: Map<string, number> = new Map()
 
   /** Whether a call to `origin` may start. One that may must `leave` exactly once. */

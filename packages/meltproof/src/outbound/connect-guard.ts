@@ -1,23 +1,19 @@
 /**
- * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node gives each attempt 250 ms
- * (`autoSelectFamilyAttemptTimeout`) and then closes it. A loop that is blocked just after the SYN wakes up with that
- * timer due, and closes a connection that the kernel has established meanwhile.
- *
- * So an attempt gets two more turns of the loop, each of which polls. Node emits 'connectionAttemptTimeout' while it
- * gives up; within that listener we make its steps void, and two turns later we take them ourselves unless the
- * connection has come. Where Node is not as we know it, it gives up as before.
+ * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node gives each attempt 250 ms and then closes
+ * it. A loop that is blocked just after the SYN wakes up with that timer due, and closes a connection that the kernel
+ * has established meanwhile. So an attempt gets two more turns of the loop, each of which polls: while Node gives up we
+ * make its steps void, and take them ourselves two turns later. Where Node is not as we know it, it gives up as before.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
 import { nextTick } from 'node:process'
 import { setImmediate } from 'node:timers'
-import type { Bounds } from './call.ts'
+import type { Bounds } from './bounds.ts'
 
 /** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
 const CLIENT_SOCKET = 'net.client.socket'
 
-/** libuv's error numbers are the system's, negated. */
 const UV_ETIMEDOUT = -constants.errno.ETIMEDOUT
 
 /** Node's pending connect: it calls `oncomplete(status, handle, request, readable, writable)` once. */
@@ -37,7 +33,6 @@ interface Handle {
 
 type Connecting = Socket & { connecting: boolean; _handle: Handle | null }
 
-/** Guards every connection that is opened until the returned function is called. */
 export function guardConnects(bounds: Bounds): () => void {
   const onSocket = (message: unknown): void => {
     bounds.guarded(() => guard((message as { socket: Connecting }).socket, bounds))

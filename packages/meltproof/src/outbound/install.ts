@@ -1,49 +1,43 @@
 /** Bounds the whole process, or one dispatcher. */
 import { emitWarning } from 'node:process'
-import { markBound, unknownClient } from '../bound-client.ts'
-import { Bounds } from './call.ts'
+import { markBound, unknownClient } from './bound-client.ts'
+import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
-import { aroundGlobalDispatchers, originOfDispatcher } from './global-dispatcher.ts'
-import { dispatchBounded } from './interceptor.ts'
-import { LimitTable, type OutboundOptions } from './limits.ts'
-import { boundNodeHttp } from './node-http.ts'
-import { boundOtherCopies } from './other-copies.ts'
+import { LimitTable, type OutboundLimits } from './limits.ts'
+import { nodeHttp } from './node-http.ts'
+import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
-/** Takes the bounds off again. Calls in flight go on without them. Any number of times. */
+/** Takes the bounds off. Calls in flight go on without them. Any number of times. */
 export type Uninstall = () => void
 
 /**
- * Bounds everything the process sends: `fetch` and undici, `node:http` and `node:https` with all that is built on
- * them. Each limit is counted in time our own event loop could turn, so none of them is ever our own stall.
+ * Bounds everything the process sends: `fetch` and undici, `node:http` and `node:https` with all that is built on them.
+ * No limit passes because of a stall of our own event loop. Installing again replaces the limits; any uninstall of the
+ * latest takes everything off.
  *
- * ```js
- * install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
- * ```
- *
- * Installing again replaces the limits; the latest `install` counts, and its uninstall takes everything off.
- *
+ * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
  */
-export function install(limits: OutboundOptions = {}): Uninstall {
+export function install(limits: OutboundLimits = {}): Uninstall {
   return installLimits(new LimitTable(limits))
 }
 
 /**
- * Bounds one dispatcher of undici, in place, and returns it, where you do not want the whole process bounded, or this
- * one otherwise: `bound(new Agent(), { totalMs: 2000 })`. It counts its calls in flight by itself.
+ * Bounds one dispatcher of undici, in place, and returns it. It counts its calls in flight by itself.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits as install() does.
+ * @example bound(new Agent(), { totalMs: 2000 })
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
  */
-export function bound<T extends object>(dispatcher: T, limits: OutboundOptions = {}): T {
+export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {
   const bounds = new Bounds(new LimitTable(limits), warn)
   const patched = dispatcher as { dispatch?: Dispatch }
   const original = patched?.dispatch
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
-  const dispatch: Dispatch = (options, handler) => original.call(dispatcher, options, handler)
-  const ownOrigin = (): string | undefined => originOfDispatcher(dispatcher)
   if (markBound(dispatcher)) {
-    patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatch, options, handler, ownOrigin)
+    patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
+    // Fields of header are added where requests are made.
+    if (bounds.limits.tells) undiciRequests.use()
   }
   return dispatcher
 }
@@ -52,12 +46,12 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundOptions =
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
-/** `onFirst` is called at the first call that is bounded. */
 export function installLimits(limits: LimitTable, onFirst?: () => void): Uninstall {
   shared[CURRENT]?.()
   let parts: Uninstall[] = []
   const uninstall = (): void => {
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
+    if (installedBounds() === bounds) setInstalledBounds(undefined)
     bounds.active = false
     for (const part of parts) part()
     parts = []
@@ -67,14 +61,8 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
     warn(error)
   }
   const bounds = new Bounds(limits, failed, onFirst)
-  parts.push(
-    aroundGlobalDispatchers((dispatch, options, handler, ownOrigin) =>
-      dispatchBounded(bounds, dispatch, options, handler, ownOrigin),
-    ),
-    boundOtherCopies(bounds),
-    boundNodeHttp(bounds),
-    guardConnects(bounds),
-  )
+  setInstalledBounds(bounds)
+  parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
   shared[CURRENT] = uninstall
   return uninstall
 }

@@ -1,68 +1,64 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import type { Fields } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
 export interface CallLimits {
-  /** From the call to a usable connection: waiting for a free one, DNS, TCP and TLS. Milliseconds. @default 3000 */
+  /** To make a connection: DNS, TCP and TLS. Waiting for a free one in the client's own pool does not count. Milliseconds. @default 3000 */
   readonly connectMs: number | false
   /** From the request sent to the head of the answer. Milliseconds. @default 10000 */
   readonly firstByteMs: number | false
   /** Between two chunks of the response's body, while we are ready to read. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default 64 */
+  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default false */
   readonly minBytesPerSecond: number | false
   /** The whole call, to the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
-  /** The same for `text/event-stream`, and once it has begun its only limit. Milliseconds. @default 120000 */
-  readonly eventStreamIdleMs: number | false
+  /** Once the head of a stream (event stream, NDJSON, ...) is here, this silence is its only limit. Milliseconds. @default 900000 */
+  readonly streamIdleMs: number | false
   /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
   readonly maxInFlight: number | false
 }
 
-/** What `install()` takes: limits for every origin, and others for some. */
-export interface OutboundOptions extends Partial<CallLimits> {
+export interface OutboundLimits extends Partial<CallLimits> {
   /**
-   * Overrides by origin: `{ 'https://search.internal': { totalMs: 30_000 }, 'https://*.amazonaws.com': {...} }`.
-   * `false` leaves an origin alone. An exact origin beats a wildcard, the longest wildcard beats a shorter one.
+   * Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false` leaves one alone. The most exact wins.
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told, in a header field, how many milliseconds we wait for them: `['http://prices:8080',
-   * 'http://*.svc.cluster.local']`, `['*']` for all. It tells them about the inside of your system. @default none
+   * Origins that are told how long we wait: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. It
+   * shows them the inside of your system. @default none
    */
   readonly tellDeadlineTo?: readonly string[]
   /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** Names and values of header fields. */
-export type Fields = readonly (readonly [name: string, value: string])[]
-
-/**
- * The published timeouts experiment asks for 10 to 20 s in total between systems. connectMs leaves room for two lost
- * SYNs, which are sent again after 1 s and 2 s more.
- */
+/** 10 s in total, as between systems. connectMs leaves room for two lost SYNs, sent again after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
   idleMs: 5_000,
-  minBytesPerSecond: 64,
+  minBytesPerSecond: false,
   totalMs: 10_000,
-  eventStreamIdleMs: 120_000,
+  streamIdleMs: 900_000,
   maxInFlight: 1_000,
 }
 
-/** For apps that did not ask: no call hangs for ever, and hardly any honest one is cut. */
-export const GENEROUS_LIMITS: CallLimits = {
+/**
+ * For apps that did not ask: only what is surely dead is cut. Long polls answer after ten minutes, watches are silent for
+ * hours, and a download takes as long as it takes.
+ */
+export const ZERO_CODE_LIMITS: CallLimits = {
   connectMs: 10_000,
-  firstByteMs: 60_000,
-  idleMs: 60_000,
-  minBytesPerSecond: 1,
-  totalMs: 300_000,
-  eventStreamIdleMs: 300_000,
-  maxInFlight: 10_000,
+  firstByteMs: 900_000,
+  idleMs: false,
+  minBytesPerSecond: false,
+  totalMs: false,
+  streamIdleMs: false,
+  maxInFlight: false,
 }
 
 /** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
@@ -71,20 +67,19 @@ export const RATE_WINDOW_MS = 5_000
 /** Node's timers take at most 2^31 - 1 ms, 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1
 
-const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'eventStreamIdleMs'] as const
+const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
 const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight']
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
-/** Finds the limits of an origin. */
 export class LimitTable {
   readonly everywhere: CallLimits
+  readonly tells: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
-  /** Throws for an unknown option, a value out of range or a malformed origin. */
-  constructor(options: OutboundOptions, defaults: CallLimits = DEFAULT_LIMITS) {
+  constructor(options: OutboundLimits, defaults: CallLimits = DEFAULT_LIMITS) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
@@ -97,15 +92,14 @@ export class LimitTable {
     }
     if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
     for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
+    this.tells = tellDeadlineTo.length > 0
     this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
-  /** The limits of a normalised origin (origin.ts); false when it is left alone. */
   of(origin: string): CallLimits | false {
     return this.#limits.of(origin) ?? this.everywhere
   }
 
-  /** What an origin is told of the time it has; nothing unless the operator said so. */
   deadlineFields(origin: string, leftMs: number): Fields {
     if (this.#told.of(origin) !== true) return []
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
@@ -131,7 +125,11 @@ function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallL
       limits[name] = checkNumber(prefix + name, value, { min: 1, max: 1_000_000, whole: true })
     } else if (name === 'minBytesPerSecond') {
       limits[name] = checkNumber(prefix + name, value, { min: 0.001, max: 1e12, unit: 'bytes' })
-    } else limits[name] = checkNumber(prefix + name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
+    } else limits[name] = checkDuration(prefix + name, value)
   }
   return limits as unknown as CallLimits
+}
+
+export function checkDuration(name: string, value: unknown): number | false {
+  return value === false ? false : checkNumber(name, value, { min: 1, max: LONGEST_MS, unit: 'milliseconds' })
 }

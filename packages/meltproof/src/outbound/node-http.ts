@@ -1,24 +1,19 @@
 /**
- * Bounds every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
- * on them. Node publishes each request and each response on diagnostics channels, however early `http.request` was
- * imported.
- *
- * It adds no listener whose presence changes what Node does: 'response', 'error', 'upgrade', 'connect', 'information'.
+ * Sees every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
+ * on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
+ * 'response', 'error', 'upgrade', 'connect', 'information'.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
-import { originOf } from '../origin.ts'
-import { missing } from './add-fields.ts'
-import type { Bounds, Carrier, BoundedCall } from './call.ts'
-import type { CallProgress } from './call-phases.ts'
-
-const CREATED = 'http.client.request.created'
-const RESPONSE = 'http.client.response.finish'
-/** Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between. */
-const FAILED = 'http.client.request.error'
+import { installedBounds } from './bounds.ts'
+import { Call } from './call.ts'
+import { missing } from './headers.ts'
+import type { Carrier } from './limiter.ts'
+import { SharedListeners } from './listeners.ts'
+import { originOf } from './origin.ts'
+import type { CallProgress } from './phases.ts'
 
 /** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
@@ -26,35 +21,18 @@ const CARRIER: unique symbol = Symbol('meltproof.carrier')
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
-/** Bounds requests until the returned function is called; those in flight by then go on without bounds. */
-export function boundNodeHttp(bounds: Bounds): () => void {
-  const onCreated = (message: unknown): void => {
-    bounds.guarded(() => {
-      const { request } = message as { request: Request }
-      const carrier = new RequestCarrier(request, bounds)
-      const begun = bounds.begin(originOf(request), carrier)
-      if (begun instanceof Error) carrier.refuse(begun)
-      else if (begun !== undefined) carrier.follow(begun)
-    })
-  }
-  const onResponse = (message: unknown): void => {
-    bounds.guarded(() => {
-      const { request, response } = message as { request: Request; response: Response }
-      request[CARRIER]?.responded(response)
-    })
-  }
-  const onFailed = (message: unknown): void => {
-    ;(message as { request: Request }).request[CARRIER]?.call?.end()
-  }
-  subscribe(CREATED, onCreated)
-  subscribe(RESPONSE, onResponse)
-  subscribe(FAILED, onFailed)
-  return () => {
-    unsubscribe(FAILED, onFailed)
-    unsubscribe(CREATED, onCreated)
-    unsubscribe(RESPONSE, onResponse)
-  }
-}
+export const nodeHttp: SharedListeners = new SharedListeners({
+  'http.client.request.created': ({ request }: { readonly request: Request }) => {
+    const carrier = new RequestCarrier(request)
+    const call = Call.http(originOf(request), request.method, installedBounds(), carrier)
+    if (call !== undefined) carrier.follow(call)
+  },
+  'http.client.response.finish': ({ request, response }: { readonly request: Request; readonly response: Response }) =>
+    request[CARRIER]?.responded(response),
+  // Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between.
+  'http.client.request.error': ({ request, error }: { readonly request: Request; readonly error: unknown }) =>
+    request[CARRIER]?.call?.end(error ?? new Error('failed')),
+})
 
 // One listener for all requests rather than a closure each.
 function onSocket(this: Request, socket: Socket): void {
@@ -66,7 +44,7 @@ function onFinish(this: Request): void {
 }
 
 function onClose(this: Request): void {
-  this[CARRIER]?.call?.end()
+  this[CARRIER]?.closed()
 }
 
 const { push: originalPush } = Readable.prototype
@@ -85,19 +63,21 @@ const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: tr
 
 class RequestCarrier implements Carrier {
   readonly #request: Request
-  readonly #bounds: Bounds
-  call: BoundedCall | undefined
+  call: Call | undefined
   #response: IncomingMessage | undefined
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
 
-  constructor(request: Request, bounds: Bounds) {
+  constructor(request: Request) {
     this.#request = request
-    this.#bounds = bounds
   }
 
-  follow(call: BoundedCall): void {
+  follow(call: Call): void {
     this.call = call
+    if (call.refusal !== undefined) {
+      this.#refuse(call.refusal)
+      return
+    }
     const request = this.#request
     request[CARRIER] = this
     const fields = call.deadlineFields()
@@ -120,16 +100,21 @@ class RequestCarrier implements Carrier {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
     }
-    call.head(response.rawHeaders)
+    call.answered(response.statusCode, response.rawHeaders)
   }
 
-  /** Ends a request that must not start, while its connection is not taken yet. */
-  refuse(error: Error): void {
+  closed(): void {
+    this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
+  }
+
+  #refuse(error: Error): void {
+    this.call?.end(error)
     this.#request.destroy(error)
-    nextTick(() => this.#bounds.guarded(() => tellQueued(this.#request, error)))
+    nextTick(() => tellQueued(this.#request, error))
   }
 
   fail(error: Error): void {
+    this.call?.end(error)
     const request = this.#request
     const response = this.#response
     if (response !== undefined) {
@@ -151,9 +136,11 @@ class RequestCarrier implements Carrier {
   progress(): CallProgress {
     const request = this.#request
     const { socket } = request
-    if (socket == null) return { paused: false, awaitingCaller: false, sentBytes: 0 }
+    if (socket == null)
+      return { queued: placeInQueue(request) !== undefined, paused: false, awaitingCaller: false, sentBytes: 0 }
     const unsent = socket.writableLength
     return {
+      queued: false,
       paused: socket.isPaused(),
       awaitingCaller: !request.writableEnded && unsent === 0,
       sentBytes: socket.bytesWritten - unsent - this.#sentBefore,
@@ -161,41 +148,47 @@ class RequestCarrier implements Carrier {
   }
 
   gotSocket(socket: Socket): void {
-    this.#bounds.guarded(() => {
-      if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
-        this.#connected(socket)
-        return
-      }
-      // A TLSSocket that connects says 'secureConnect' once it can be used.
-      const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
-      const ready = (): void => this.#bounds.guarded(() => this.#connected(socket))
-      socket.once(event, ready)
-      this.#request.once('close', () => socket.removeListener(event, ready))
-    })
+    if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
+      this.#connected(socket, false)
+      return
+    }
+    this.call?.connecting()
+    // A TLSSocket that connects says 'secureConnect' once it can be used.
+    const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
+    const ready = (): void => this.#connected(socket, true)
+    socket.once(event, ready)
+    this.#request.once('close', () => socket.removeListener(event, ready))
   }
 
-  #connected(socket: Socket): void {
+  #connected(socket: Socket, made: boolean): void {
     this.#sentBefore = socket.bytesWritten - socket.writableLength
-    this.call?.connected()
+    this.call?.connected(made, this.#request.writableEnded)
   }
 }
 
-/**
- * Node tells a destroyed request that waits in its agent's queue only once it gets a connection, which may be never.
- * It leaves the queue and is told now.
- */
+/** Node tells a destroyed request that waits in its agent's queue once it gets a connection, which may be never. */
 function tellQueued(request: ClientRequest, error: Error): void {
+  const place = request.closed ? undefined : placeInQueue(request)
+  if (place === undefined) return
+  const { queues, name, index } = place
+  queues[name]!.splice(index, 1)
+  if (queues[name]!.length === 0) delete queues[name]
+  nextTick(() => {
+    request.emit('error', error)
+    request.emit('close')
+  })
+}
+
+type Queues = Record<string, ClientRequest[]>
+
+/** Where a request waits for a free connection of its agent; undefined when it does not. */
+function placeInQueue(request: ClientRequest): { queues: Queues; name: string; index: number } | undefined {
   const { agent } = request as { agent?: Agent }
-  if (request.socket != null || request.closed || agent?.requests === undefined) return
-  for (const [name, queue] of Object.entries(agent.requests as Record<string, ClientRequest[]>)) {
-    const place = queue.indexOf(request)
-    if (place < 0) continue
-    queue.splice(place, 1)
-    if (queue.length === 0) delete (agent.requests as Record<string, unknown>)[name]
-    nextTick(() => {
-      request.emit('error', error)
-      request.emit('close')
-    })
-    return
+  if (request.socket != null || agent?.requests === undefined) return undefined
+  const queues = agent.requests as Queues
+  for (const [name, queue] of Object.entries(queues)) {
+    const index = queue.indexOf(request)
+    if (index >= 0) return { queues, name, index }
   }
+  return undefined
 }

@@ -1,6 +1,6 @@
 /**
  * Values by origin: `https://api.example:8443`, `unix:/path`, `https://*.example` for all hosts below one, `*` for
- * every origin. An exact origin beats a wildcard, a longer wildcard beats a shorter one. Pure.
+ * every origin. An exact origin beats a wildcard, a longer wildcard a shorter one. Pure.
  */
 import { invalidOption } from '../options.ts'
 
@@ -47,7 +47,6 @@ export class OriginTable<T> {
   }
 }
 
-/** An http origin and nothing else: no path, no user, no query. */
 function parse(text: string): URL | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.host.includes('*')) return undefined

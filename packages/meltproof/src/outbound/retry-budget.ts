@@ -1,6 +1,6 @@
 /**
- * How much a process may retry, as a share of its first attempts. Pure. When a dependency is down, retrying every call
- * would double its load; with a shared budget retries stay a tenth of the calls, however many callers there are.
+ * How much a process may retry, as a share of its first attempts: when a dependency is down, retrying every call would
+ * double its load. Pure.
  */
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 
@@ -13,7 +13,6 @@ export interface RetryBudgetOptions {
   readonly burst?: number
 }
 
-/** Ten times 0.1 is 0.9999999999999999. */
 const ROUNDING = 1e-9
 
 export class RetryBudget {
@@ -23,7 +22,6 @@ export class RetryBudget {
   #tokens: number
   #atMs: number | undefined
 
-  /** Starts full. Throws for an unknown option or a value out of range. */
   constructor(options: RetryBudgetOptions = {}) {
     if (typeof options !== 'object' || options === null) {
       invalidOption('the options of RetryBudget', 'an object such as { ratio: 0.1 }', options)
@@ -35,17 +33,14 @@ export class RetryBudget {
     this.#tokens = this.#burst
   }
 
-  /** Retries that could start now. */
   get available(): number {
     return Math.floor(this.#tokens + ROUNDING)
   }
 
-  /** A first attempt was made: it earns its share of a retry. */
   attempted(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
   }
 
-  /** One retry, if the budget has it. */
   take(nowMs: number): boolean {
     if (this.#atMs !== undefined && nowMs > this.#atMs) {
       this.#tokens = Math.min(this.#burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * this.#minPerSecond)

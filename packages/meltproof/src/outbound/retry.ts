@@ -1,4 +1,4 @@
-/** Tries again within a shared budget, after random waits, and without blaming a dependency for our own stalls. */
+/** Tries again within a shared budget, after random waits. */
 import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
@@ -10,34 +10,31 @@ import { RetryBudget } from './retry-budget.ts'
 export interface RetryOptions {
   /** Attempts in all, the first included. @default 3 */
   readonly attempts?: number
-  /** The wait before the second attempt is random up to this, and up to twice as much each time. Milliseconds. @default 50 */
+  /** The wait before the second attempt is random up to this; twice as much each time. Milliseconds. @default 50 */
   readonly baseMs?: number
   /** No wait is longer. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
   /**
-   * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call, and a
-   * programmer's mistake (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
+   * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call and a mistake
+   * in the code (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
    */
   readonly retryIf?: (error: unknown) => boolean
 }
 
-/** An attempt failed by our fault when our own loop was stalled for this share of it. */
+/** An attempt failed by our fault when our loop was stalled for this share of it. */
 const OUR_SHARE = 0.5
 
-/** A failure that came sooner than this has nothing to do with a stall, ms. */
+/** A shorter stall explains no failure, ms. */
 const LEAST_STALL_MS = 10
 
 /**
- * Calls `fn` until it succeeds, at most `attempts` times, and only while `budget` has a retry left; then throws what
- * `fn` threw last. One budget is shared by all calls to one dependency:
+ * Calls `fn` until it succeeds, while `budget` has a retry left; then throws what `fn` threw last. An attempt during
+ * which our own loop was stalled for half of the time is tried again once without charge. No attempt starts past a
+ * deadline.
  *
- * ```js
- * const budget = new RetryBudget() // a tenth of the calls, and one a second
+ * @example
+ * const budget = new RetryBudget() // one for all calls to a dependency: a tenth of them, and one a second
  * const user = await retry(() => fetchUser(id), budget)
- * ```
- *
- * An attempt during which our own loop was stalled for half of the time or more says nothing about the dependency: it
- * is tried again once without charge. Within a deadline no attempt starts that its wait would carry past it.
  */
 export async function retry<R>(
   fn: (attempt: number) => Promise<R> | R,

@@ -1,40 +1,40 @@
 /** The part of undici's dispatcher interface that we use. There are two generations of handlers. */
 
-/** What a dispatcher is asked to send. */
 export interface DispatchOptions {
   readonly origin?: string | URL | undefined
+  readonly method?: unknown
   readonly body?: unknown
   readonly [other: string | symbol]: unknown
 }
 
-export type Dispatch = (options: DispatchOptions, handler: Handler) => boolean
+export type Dispatch = (this: object, options: DispatchOptions, handler: Handler) => boolean
 
 export type Handler = CallbackHandler & ControllerHandler
 
+interface SendingHandler {
+  onBodySent?(chunk: unknown): void
+  onRequestSent?(): void
+  onResponseStarted?(): void
+}
+
 /** undici 5 to 7: `abort` and `resume` are handed over as functions, headers are raw pairs. */
-export interface CallbackHandler {
+export interface CallbackHandler extends SendingHandler {
   onConnect?(abort: (reason?: Error) => void, context?: unknown): void
   onHeaders?(status: number, headers: readonly unknown[], resume: () => void, statusText?: string): boolean | undefined
   onData?(chunk: Uint8Array): boolean | undefined
   onComplete?(trailers: unknown): void
   onError?(error: Error): void
   onUpgrade?(status: number, headers: unknown, socket: unknown): void
-  onBodySent?(chunk: unknown): void
-  onRequestSent?(): void
-  onResponseStarted?(): void
 }
 
 /** undici 7 and later: everything comes with a controller, headers are an object. */
-export interface ControllerHandler {
+export interface ControllerHandler extends SendingHandler {
   onRequestStart?(controller: Controller, context?: unknown): void
   onResponseStart?(controller: Controller, status: number, headers: Headers, statusText?: string): void
   onResponseData?(controller: Controller, chunk: Uint8Array): void
   onResponseEnd?(controller: Controller, trailers: unknown): void
   onResponseError?(controller: Controller | null, error: Error): void
   onRequestUpgrade?(controller: Controller, status: number, headers: Headers, socket: unknown): void
-  onBodySent?(chunk: unknown): void
-  onRequestSent?(): void
-  onResponseStarted?(): void
 }
 
 export interface Controller {

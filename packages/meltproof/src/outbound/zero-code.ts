@@ -1,24 +1,21 @@
-/** Outbound bounds for an app that did not ask for them: wide limits, and one line that says so. */
+/** Limits for an app that did not ask for any, and one line that says so. Never throws. */
 import { stderr } from 'node:process'
 import { installLimits } from './install.ts'
-import { type CallLimits, GENEROUS_LIMITS, LimitTable } from './limits.ts'
+import { type CallLimits, ZERO_CODE_LIMITS, LimitTable } from './limits.ts'
 
-/** Never throws: an app must start without our bounds rather than not at all. */
 export function boundOutbound(warn: (text: string) => void): void {
   try {
-    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(GENEROUS_LIMITS)}\n`)
-    installLimits(new LimitTable({}, GENEROUS_LIMITS), tell)
+    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(ZERO_CODE_LIMITS)}\n`)
+    installLimits(new LimitTable({}, ZERO_CODE_LIMITS), tell)
   } catch (error) {
     warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
   }
 }
 
-function describe(limits: CallLimits): string {
+function describe({ connectMs, firstByteMs }: CallLimits): string {
   return (
-    `outbound calls of this process are bounded: ${seconds(limits.connectMs)} for a connection, ` +
-    `${seconds(limits.firstByteMs)} for the first byte, ${seconds(limits.idleMs)} between two chunks, ` +
-    `${seconds(limits.totalMs)} in total (event streams excepted), ${limits.maxInFlight} in flight to one origin. ` +
-    "Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off."
+    `outbound calls of this process are bounded: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} for the head ` +
+    "of the answer. Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off."
   )
 }
 

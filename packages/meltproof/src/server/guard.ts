@@ -1,21 +1,21 @@
-/** What protect() hands back: figures about the door, and the way to take it down. */
+/** What protect() hands back: figures about the server, and the way to take meltproof off it. */
 import type { ShedReason } from '../admission/shed-reason.ts'
 
 /** Figures of one protected server at this moment. */
 export interface GuardStats {
-  /** Requests in service that hold a permit: their handler runs, and they do not merely flow at their client's pace. */
+  /** Requests in service that hold a permit. */
   readonly inflight: number
   /** Requests in service that take far longer than others of their kind, and go on without a permit. */
   readonly stragglers: number
-  /** Of those in service: whose client has left, or was told that its deadline has passed, while the handler works on. */
+  /** Of those in service: their client has left or was told `504`, and the handler works on. */
   readonly abandoned: number
   /** Requests waiting for a permit. */
   readonly queued: number
   /** How many may be in service at once, as learned so far. */
   readonly limit: number
-  /** Requests admitted since the start; those that Node itself then refuses (400, without a Host) too. */
+  /** Requests admitted since the start. */
   readonly admitted: number
-  /** Requests started without asking, because they are exempt, since the start. */
+  /** Exempt requests since the start. */
   readonly exempt: number
   /** Requests shed since the start, by reason; in a dry run those that would have been. */
   readonly shed: Readonly<Record<ShedReason, number>>
@@ -23,8 +23,6 @@ export interface GuardStats {
   readonly pressure: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
-  /** How many wait for a place in each pool named in the options. */
-  readonly pools: Readonly<Record<string, number>>
   /** drain() was called. */
   readonly draining: boolean
   /** Decisions are made and counted, and nobody is shed. */
@@ -38,9 +36,9 @@ export interface Guard {
   /** Why the last shed happened, in one sentence for a person. */
   explain(): string
   /**
-   * Not ready from now on. The server goes on accepting and serving for a while, so that balancers learn of it (the
-   * option `drainDelayMs`), and every HTTP/1 answer says `Connection: close`; then it takes no more connections, serves
-   * whoever is there, and closes. All of that within `timeoutMs`, by default 10,000.
+   * Shuts the server down without losing a request. It says that it is not ready, and goes on for a while
+   * (`drainDelayMs`) while every HTTP/1 answer says `Connection: close`; then it accepts no more, serves the requests it
+   * has, and closes. All of that within `timeoutMs`, by default 10,000.
    *
    * Resolves true when all ended in time; false when the rest was shed and connections were cut, upgraded ones
    * (WebSocket) included. Calling it again returns the same promise.
@@ -49,6 +47,6 @@ export interface Guard {
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>
-  /** Takes meltproof off the server: whoever waits is started, and the server is as it was. */
+  /** Takes meltproof off the server: requests that wait are started, and the server is as it was. */
   close(): void
 }

@@ -1,4 +1,4 @@
-/** Where the sentences go that meltproof has to say: to the operator's `onWarning`, by default `process.emitWarning`. */
+/** Warnings go to the operator's `onWarning`, by default to `process.emitWarning`. */
 import { caughtPromise } from './promise-like.ts'
 import { showThrown } from '../options.ts'
 
@@ -6,14 +6,11 @@ export type Warn = (text: string) => void
 
 export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
-/**
- * `onWarning`, whose failures must not come back to the app as exceptions or rejections of ours. A note it fails on becomes
- * a warning: it may be the only one to tell that the server runs unprotected.
- */
+/** `onWarning`, whose failures do not come back to the app. A warning that it fails on goes to `process.emitWarning`. */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
     try {
-      warn(`${text} (A warning, because onWarning ${how}.)`)
+      warn(`${text} (Said here because onWarning ${how}.)`)
     } catch {
       // Nobody is left to tell.
     }

@@ -1,21 +1,16 @@
 /**
- * Whether live objects leave too little of the heap, with hysteresis. Judged by what is left after full collections:
- * between them a heap is mostly garbage and looks full whenever the collector has had no reason to run. Pure.
+ * Whether live objects leave too little of the heap, judged by what full collections leave. Pure.
  *
  * V8 aborts the process when the old generation reaches its limit, and before that when full collections follow each
- * other and free next to nothing; Node 24, whose young generation may be large, thrashes from about 65 % on
- * (--max-old-space-size=256, measured). So a heap is short when it is nearly full, and when it is half full and the
- * collector does hardly anything else.
+ * other and free next to nothing; Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap
+ * is short when it is nearly full, and when it is half full and the collector does hardly anything else.
  */
 
-/** Live objects above this share of the limit. */
 const SHORT_ABOVE = 0.85
-/** Thrashing counts above this share: below, V8 still has somewhere to grow. */
 const THRASHING_ABOVE = 0.5
-/** So many full collections in so short a time are thrashing; a busy process has a few a second. */
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
-/** There is room again when live objects fall below this share of what they were. Apart, so that it does not flap. */
+/** There is room again below this share of what they were, so that it does not flap. */
 const ROOM_BELOW = 0.85
 
 export class HeapRoom {
@@ -26,7 +21,6 @@ export class HeapRoom {
     return this.#shortAtBytes !== undefined
   }
 
-  /** A full collection has ended at `nowMs` with so many bytes in use of the old generation's limit. */
   collected(usedBytes: number, limitBytes: number, nowMs: number): void {
     if (this.#recent.push(nowMs) > THRASHING_COLLECTIONS) this.#recent.shift()
     const thrashing = this.#recent.length === THRASHING_COLLECTIONS && nowMs - this.#recent[0]! <= THRASHING_MS

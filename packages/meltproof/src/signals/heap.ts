@@ -1,4 +1,4 @@
-/** Watches this process's heap: told of full collections by Node, no timer, nothing to do between them. */
+/** Watches the heap: Node tells of full collections, and nothing is done between them. */
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
@@ -11,7 +11,6 @@ interface CollectionEntry {
 
 let room: HeapRoom | undefined
 
-/** The process has one heap, so all guards share one observer. It keeps nothing alive. */
 export function heapRoom(): HeapRoom {
   room ??= observeHeap()
   return room

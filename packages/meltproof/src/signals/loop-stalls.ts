@@ -1,8 +1,7 @@
 /**
- * The stall ledger of this process, and the heartbeat that feeds it. The heartbeat runs only while somebody holds it, and
- * never keeps the process alive. A beat costs about a tenth of a millisecond of CPU (bench/observed.ts), nearly all of it
- * for waking up a process that rests, so while the loop rests it beats less often: a stall shorter than its period may
- * then go unseen.
+ * The stall ledger of this process, and the heartbeat that feeds it while somebody holds it. A beat costs about a tenth
+ * of a millisecond of CPU, nearly all of it for waking up a process that rests (bench/observed.ts). So a resting loop
+ * beats less often, and a stall shorter than that period may go unseen. Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
@@ -11,7 +10,7 @@ import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
 import { STALL_TUNING, type Stall, StallLedger } from './stall-ledger.ts'
 
-/** A loop that waits for more than a share of its time gets its next beat so much later, ms; the others 10. */
+/** The next beat of a loop that waits for more than this share of its time, ms. */
 const RESTING: readonly { readonly idleShare: number; readonly periodMs: number }[] = [
   { idleShare: 0.95, periodMs: 50 },
   { idleShare: 0.8, periodMs: 20 },
@@ -23,15 +22,11 @@ const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
 
-/** Told of each beat: how long it was to wait, and how much later it came; ms. */
 export type DelayWatcher = (periodMs: number, lateMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
 
-/**
- * Keeps the heartbeat going until the returned function is called; call it once, further calls do nothing. Stalls are
- * known from the moment of the first hold.
- */
+/** Keeps the heartbeat going until the returned function is called. Stalls are known from the first hold on. */
 export function hold(): () => void {
   holdCounted()
   let held = true
@@ -41,23 +36,22 @@ export function hold(): () => void {
   }
 }
 
-/** {@link hold} for a caller that counts for itself: every call is paired with one of {@link releaseCounted}. */
+/** {@link hold} without a closure: pair every call with one of {@link releaseCounted}. */
 export function holdCounted(): void {
   holders++
   if (heartbeat === undefined) start()
 }
 
-/** The heartbeat ends with its next beat rather than at once: whoever arms and clears often pays for neither. */
+/** The heartbeat ends with its next beat, so that arming and clearing at once pays for neither. */
 export function releaseCounted(): void {
   holders--
 }
 
-/** Milliseconds of stall of this process's event loop within [fromMs, toMs], on the clock of clock.ts. */
 export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-/** Since when what is read at `atMs`, now, may have lain unread because the loop was stalled; `atMs` when it was not. */
+/** Since when what is read at `atMs`, now, may have lain unread because of a stall. */
 export function lainSince(atMs: number): number {
   return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }
@@ -67,7 +61,7 @@ export function stallsBetween(fromMs: number, toMs: number): Stall[] {
   return ledger.stallsBetween(fromMs, toMs)
 }
 
-/** Tells of each beat how late the loop was. Holds. Returns what ends it. */
+/** Tells of each beat how late the loop was, and holds, until the returned function is called. */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)
   const release = hold()
@@ -77,7 +71,6 @@ export function watchDelays(watcher: DelayWatcher): () => void {
   }
 }
 
-/** Whether stalls are being watched at this moment. */
 export function isBeating(): boolean {
   return heartbeat !== undefined
 }
@@ -106,7 +99,6 @@ function beat(): void {
   ledger.stop()
 }
 
-/** How long the loop has waited for something to do since the process began. */
 function idleMs(): number {
   return performance.nodeTiming.idleTime
 }

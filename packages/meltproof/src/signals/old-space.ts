@@ -1,5 +1,5 @@
 /**
- * How much the old generation of the heap may hold: what V8 aborts at. Node tells only the sum with the young one. Pure.
+ * How much the old generation of the heap may hold: V8 aborts there. Node tells only the sum with the young one. Pure.
  */
 
 const MB = 1024 * 1024
@@ -10,10 +10,6 @@ function youngMb(nodeMajor: number): number {
   return nodeMajor < 26 ? 192 : 96
 }
 
-/**
- * @param flags the process's Node options, in order: the last `--max-old-space-size` counts
- * @param heapLimitBytes `heap_size_limit` of `v8.getHeapStatistics()`
- */
 export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, nodeMajor: number): number {
   for (const flag of flags.toReversed()) {
     const match = /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)

@@ -1,37 +1,25 @@
 /**
- * The stall ledger: in which stretches could the event loop not turn? Fed with beats, each with word of when the next
- * should come; a beat that is late is a stall. Pure: it is told the time, and knows no timer and no event loop.
- *
- * Where a stall began is known better than to a period: the loop says how long it has been idle, and while it was idle
- * it was not stalled. So a stall begins at the last beat plus the idle time since, and at the latest when the missing
- * beat was due.
+ * In which stretches could the event loop not turn? A beat that comes later than it was announced is a stall. It began
+ * at the last beat plus the time the loop has been idle since, and at the latest when the missing beat was due. Pure.
  */
 
-/** A stretch in which the loop could not turn. */
 export interface Stall {
   readonly fromMs: number
   readonly toMs: number
 }
 
 export interface StallLedgerTuning {
-  /** Beats come this often when nothing is in the way, ms, unless said otherwise with a beat. */
+  /** Beats come this often unless announced otherwise, ms. */
   readonly periodMs: number
   /** A beat late by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
-  /** Most stalls remembered; the oldest go first. */
   readonly capacity: number
 }
 
-/**
- * 4,096 stalls are at least 49 s of them, since none is shorter than a period and its slack, and 96 KiB, taken only
- * once the first stall is seen.
- */
+/** 4,096 stalls are at least 49 s, and 96 KiB, taken once the first stall is seen. */
 export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
 
-/**
- * What came up to so long after a stall was over may still have lain there: the turn that follows works through what
- * has piled up. Longer than that is a stall of its own; ms (the ledger's period and slack).
- */
+/** What comes up to so long after a stall may still have lain there: the turn that follows works through it, ms. */
 export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
 
 export class StallLedger {
@@ -52,18 +40,16 @@ export class StallLedger {
     this.#periodMs = tuning.periodMs
   }
 
-  /** Beats begin at `atMs`. Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
+  /** Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
   start(atMs: number, idleMs: number): void {
     this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }
 
-  /** A beat came, and the next is to come `nextInMs` later. */
   beat(atMs: number, idleMs: number, nextInMs: number = this.#tuning.periodMs): void {
     if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
     this.#expect(atMs, idleMs, nextInMs)
   }
 
-  /** Share of the time since the last beat in which the loop waited for something to do, 0 to 1. */
   idleSince(atMs: number, idleMs: number): number {
     return (idleMs - this.#lastIdleMs) / Math.max(atMs - this.#lastBeatMs, 1e-9)
   }
@@ -74,17 +60,15 @@ export class StallLedger {
     this.#periodMs = nextInMs
   }
 
-  /** Beats end; what comes is not watched. */
   stop(): void {
     this.#lastBeatMs = Number.NaN
   }
 
-  /** True when a beat should have come by `atMs`: a stall that is still on. False while nothing is watched. */
+  /** A stall is still on. False while nothing is watched. */
   overdue(atMs: number): boolean {
     return this.lateMs(atMs) > this.#tuning.slackMs
   }
 
-  /** How long after the last beat the next was to come. */
   get periodMs(): number {
     return this.#periodMs
   }
@@ -94,13 +78,9 @@ export class StallLedger {
     return atMs - this.#lastBeatMs - this.#periodMs
   }
 
-  /**
-   * Milliseconds of stall within [fromMs, toMs]. `idleMs` is the loop's idle time now; it counts only when a stall is
-   * still on, and Infinity is right where nobody knows.
-   */
+  /** `idleMs` is the loop's idle time now, for a stall that is still on; Infinity is right when unknown. */
   stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (!(toMs > fromMs)) return 0
-    // Asked for every request that is observed, and hardly ever was there one of late.
     let stalled = this.#lastEndMs <= fromMs ? 0 : this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
     if (this.overdue(toMs)) stalled += toMs - Math.max(fromMs, this.#stallStart(idleMs))
     return stalled
@@ -117,10 +97,7 @@ export class StallLedger {
     return found.reverse()
   }
 
-  /**
-   * Since when what is read at `atMs`, now, may have lain unread: since the stall began that is still on, or in whose
-   * aftermath that is; `atMs` itself when there was none. Before that stall the loop had looked. `idleMs` as above.
-   */
+  /** Since when what is read at `atMs`, now, may have lain unread: a stall that is on or just over. */
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
@@ -150,7 +127,6 @@ export class StallLedger {
     this.#lastEndMs = toMs
   }
 
-  /** All that was stalled before `atMs`, as far back as the ring remembers. */
   #stalledBefore(atMs: number): number {
     const { capacity } = this.#tuning
     // The last stall that began before atMs: they are in order and do not overlap.

@@ -10,7 +10,6 @@ export type Intervals = readonly Interval[]
 
 export const NEVER: Intervals = []
 
-/** Brings intervals in any order, overlapping or empty, into order. */
 export function union(intervals: readonly Interval[]): Intervals {
   const sorted = intervals.filter(({ fromMs, toMs }) => toMs > fromMs).sort((a, b) => a.fromMs - b.fromMs)
   const merged: Interval[] = []
@@ -39,7 +38,6 @@ export function subtract(from: Intervals, taken: Intervals): Intervals {
   return left
 }
 
-/** What of `intervals` lies within [fromMs, toMs]. */
 export function within(intervals: Intervals, fromMs: number, toMs: number): Intervals {
   const clipped: Interval[] = []
   for (const interval of intervals) {

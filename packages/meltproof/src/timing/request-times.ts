@@ -1,17 +1,17 @@
 /**
- * What is noted of a request while it is under way and somebody observes: a few points in time, and its calls. Small,
- * for every request has one; what becomes of it is written at the end (request-timeline.ts). It is also what the calls of
- * the request know it by, possibly long after it is over. Pure.
+ * What is noted of a request while it is under way and somebody observes. request-timeline.ts makes its record of it.
+ * Pure.
  */
 import type { Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import { RequestTimeline } from './request-timeline.ts'
+import type { Interval } from './intervals.ts'
+
+/** Of one request; the time of later ones is the handler's. */
+const MOST_CALLS = 256
 
 export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
-  /** When it left the gate. */
   readonly startedAtMs: number
-  /** How long it may have lain in its socket before it arrived. */
   readonly lateMs: number
   /** When the handler first gave the loop back; NaN before. */
   returnedAtMs: number = Number.NaN
@@ -20,28 +20,34 @@ export class RequestTimes implements Scope {
   /** When the handler had given its whole answer to Node; NaN before. */
   answeredAtMs: number = Number.NaN
   openCalls = 0
-  /** Since its first call. */
-  #timeline: RequestTimeline | undefined = undefined
-  #ended = false
+  calls: CallTimes | undefined = undefined
+  ended = false
 
-  constructor(arrivedAtMs: number, startedAtMs: number, lateMs: number) {
+  constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
     this.arrivedAtMs = arrivedAtMs
     this.startedAtMs = startedAtMs
     this.lateMs = lateMs
   }
 
-  /** A call of this request's is over. One that outlives its request is not part of it any more. */
+  /** One that outlives its request is not part of it. */
   addCall(call: CallTimeline): void {
-    if (this.#ended) return
-    this.#timeline ??= new RequestTimeline(this.arrivedAtMs)
-    this.#timeline.addCall(call)
+    if (this.ended) return
+    this.calls ??= new CallTimes()
+    this.calls.add(call)
   }
+}
 
-  /** It is over: what was noted goes into the timeline of its calls, or into `otherwise()` where it made none. */
-  end(otherwise: () => RequestTimeline): RequestTimeline {
-    this.#ended = true
-    const timeline = this.#timeline ?? otherwise()
-    timeline.take(this)
-    return timeline
+class CallTimes {
+  count = 0
+  readonly dependency: Interval[] = []
+  readonly network: Interval[] = []
+
+  add({ sentAtMs, dependencyMs, connectMs, shares: { networkMs } }: CallTimeline): void {
+    if (++this.count > MOST_CALLS) return
+    const hadItUntilMs = sentAtMs + dependencyMs.best
+    this.dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
+    if (networkMs === 0) return
+    this.network.push({ fromMs: sentAtMs - connectMs, toMs: sentAtMs })
+    this.network.push({ fromMs: hadItUntilMs, toMs: hadItUntilMs + networkMs - connectMs })
   }
 }

@@ -1,19 +1,12 @@
-/**
- * Reads what a peer claims about its own time (W3C Server Timing) out of a header that may be malformed, enormous or
- * a lie. Pure, linear in the header's length, and never throws. Whether a claim can be true is decided where it is
- * used: it is clamped to the time the call really took (call-timeline.ts).
- */
+/** Reads a peer's W3C Server Timing: malformed, enormous or a lie. Pure, linear in its length, never throws. */
 
-/** Longer headers are not read: nobody's honest summary needs more, characters. */
 export const MOST_HEADER = 4096
-/** Entries read of one header. */
 const MOST_ENTRIES = 64
-/** A day: nothing of ours waits so long, ms. */
 const MOST_DURATION_MS = 86_400_000
 
 /**
- * How long the peer says it took, ms: the entry called `total` when there is one, otherwise the longest. Never their
- * sum: entries nest and run at the same time. Undefined when it says nothing usable.
+ * How long the peer says it took, ms: the entry `total` when there is one, otherwise the longest. Never their sum:
+ * entries nest and run at the same time.
  */
 export function claimedMs(header: string | undefined): number | undefined {
   if (header === undefined || header.length > MOST_HEADER) return undefined
@@ -44,7 +37,6 @@ function durationOf(parameters: readonly string[]): number | undefined {
   return undefined
 }
 
-/** Splits at a separator that is not within a quoted string. */
 function split(text: string, separator: string): string[] {
   const parts: string[] = []
   let start = 0
@@ -62,7 +54,7 @@ function split(text: string, separator: string): string[] {
   return parts
 }
 
-/** What we say of ourselves: `total` is what a caller waited for us, and what of it was queue and stalled loop. */
+/** What we say of ourselves. */
 export function serverTimingHeader(totalMs: number, queuedMs: number, stalledMs: number): string {
   return `total;dur=${fixed(totalMs)}, queue;dur=${fixed(queuedMs)}, loop;dur=${fixed(stalledMs)}`
 }

@@ -1,11 +1,6 @@
-/**
- * What each peer usually takes: the median of its last clean calls, where no stall of ours blurred the picture. Pure
- * and bounded. With it, a call whose answer arrived somewhere within a stall is put where such calls usually end.
- */
+/** What each peer usually takes: the median of its last calls that no stall of ours touched. Pure and bounded. */
 
-/** Peers remembered; the one unheard of for longest goes first. */
 const MOST_PEERS = 256
-/** Calls remembered of each. Odd, so that the median is one of them. */
 const WINDOW = 31
 
 class Recent {
@@ -16,7 +11,6 @@ class Recent {
     this.#values[this.#count++ % WINDOW] = ms
   }
 
-  /** Half of those within [lowMs, highMs] took less; of all, when none is. */
   median(lowMs: number, highMs: number): number {
     const sorted = this.#values.slice(0, Math.min(this.#count, WINDOW)).sort()
     const possible = sorted.filter(ms => ms >= lowMs && ms <= highMs)
@@ -26,10 +20,8 @@ class Recent {
 }
 
 export class UsualTimes {
-  /** In order of last use. */
   readonly #peers = new Map<string, Recent>()
 
-  /** A call that no stall touched took the peer `ms`. */
   note(peer: string, ms: number): void {
     const recent = this.#peers.get(peer) ?? new Recent()
     recent.add(ms)
@@ -38,10 +30,6 @@ export class UsualTimes {
     if (this.#peers.size > MOST_PEERS) this.#peers.delete(this.#peers.keys().next().value!)
   }
 
-  /**
-   * What a call that took between `lowMs` and `highMs` will have taken: the median of the known ones that did. The
-   * median of all when none did, undefined before the first clean call. Sorts 31 numbers: for calls a stall touched.
-   */
   of(peer: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
     return this.#peers.get(peer)?.median(lowMs, highMs)
   }

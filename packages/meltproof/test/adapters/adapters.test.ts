@@ -1,4 +1,4 @@
-/** One suite for every framework: routes have names, a passed deadline is a 504, other errors stay what they were. */
+/** One suite for every framework: routes have names, a passed deadline is a 504, the app's own error handler decides. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, test } from 'node:test'
@@ -7,18 +7,19 @@ import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import * as forExpress from '../../src/adapters/express.ts'
+import { meltproof as forExpress } from '../../src/adapters/express.ts'
 import { meltproof as forFastify } from '../../src/adapters/fastify.ts'
-import * as forHono from '../../src/adapters/hono.ts'
+import { meltproof as forHono } from '../../src/adapters/hono.ts'
 import { meltproof as forKoa } from '../../src/adapters/koa.ts'
 import { type RequestMessage, requests } from '../../src/channels.ts'
 import { DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
+import { onHandlerEnd } from '../../src/handler-end.ts'
 import { protect } from '../../src/server/protect.ts'
 import { eventually, listen } from '../server/harness.ts'
 
-const seen: RequestMessage['record'][] = []
-const see = ({ record }: RequestMessage): void => {
-  seen.push(record)
+const seen: RequestMessage[] = []
+const see = (message: RequestMessage): void => {
+  seen.push(message)
 }
 requests.subscribe(see)
 after(() => requests.unsubscribe(see))
@@ -30,41 +31,58 @@ const broken = (): never => {
   throw Object.assign(new Error('broken'), { expose: false })
 }
 
-/** Each app has /users/:id, /late, which runs into a deadline, and /broken, which throws something else. */
-const apps: Record<string, { server: () => Promise<http.Server>; users: string }> = {
+/** What an app's own error handler answers. */
+const OWN = 418
+
+interface App {
+  /** It has /api/users/:id, /api/late, which runs into a deadline, and /api/broken, which throws something else. */
+  server(own: boolean): Promise<http.Server>
+  /** Whether the framework shows when a handler has ended. */
+  readonly tellsEnd: boolean
+}
+
+const apps: Record<string, App> = {
   express: {
-    users: '/api/users/:id',
-    server: async () => {
+    tellsEnd: false,
+    server: async own => {
       const app = express()
-      app.use(forExpress.routeNames())
+      app.use(forExpress())
       const api = express.Router()
       api.get('/users/:id', (_, response) => void response.send('user'))
       app.use('/api', api)
       app.get('/api/late', late)
       app.get('/api/broken', broken)
-      app.use(forExpress.deadlineErrors())
       app.set('env', 'test')
+      const answer: express.ErrorRequestHandler = (_, __, response, ___) => void response.sendStatus(OWN)
+      if (own) app.use(answer)
       return http.createServer(app)
     },
   },
   fastify: {
-    users: '/api/users/:id',
-    server: async () => {
+    tellsEnd: true,
+    server: async own => {
       const app = Fastify()
       await app.register(forFastify)
       app.get('/api/users/:id', async () => 'user')
       app.get('/api/late', async () => late())
       app.get('/api/broken', async () => broken())
+      if (own) app.setErrorHandler((_, __, reply) => reply.code(OWN).send())
       await app.ready()
       return app.server
     },
   },
   koa: {
-    users: '/api/users/:id',
-    server: async () => {
+    tellsEnd: true,
+    server: async own => {
       const app = new Koa()
       app.silent = true
       app.use(forKoa())
+      app.use(async (context, next) => {
+        await next().catch(error => {
+          if (!own) throw error
+          context.status = OWN
+        })
+      })
       app.use(async context => {
         if (context.path === '/api/late') late()
         if (context.path === '/api/broken') broken()
@@ -76,35 +94,47 @@ const apps: Record<string, { server: () => Promise<http.Server>; users: string }
     },
   },
   hono: {
-    users: '/api/users/:id',
-    server: async () => {
+    tellsEnd: true,
+    server: async own => {
       const app = new Hono()
-      app.use(forHono.routeNames())
+      app.use(forHono())
       app.get('/api/users/:id', context => context.text('user'))
       app.get('/api/late', () => late())
       app.get('/api/broken', () => broken())
-      app.onError(forHono.deadlineErrors())
+      if (own) app.onError((_, context) => context.text('own', OWN))
       return http.createServer(getRequestListener(app.fetch))
     },
   },
 }
 
-for (const [name, { server: make, users }] of Object.entries(apps)) {
+for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
   test(`${name}: routes, deadlines, other errors`, async t => {
     t.mock.method(console, 'error', () => undefined)
-    const server = await make()
-    protect(server)
-    const { port } = await listen(server)
-    const status = async (path: string): Promise<number> => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-      await answer.text()
-      return answer.status
+    const asking = async (own: boolean): Promise<(path: string) => Promise<number>> => {
+      const server = await make(own)
+      protect(server)
+      const { port } = await listen(server)
+      return async path => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+        await answer.text()
+        return answer.status
+      }
     }
+    const status = await asking(false)
     seen.splice(0)
     assert.equal(await status('/api/users/42?q=1'), 200)
     await eventually('its record', () => seen.length === 1)
-    assert.equal(seen[0]?.route, users)
+    const { record, request } = seen[0]!
+    assert.equal(record.route, '/api/users/:id')
+    assert.equal(
+      onHandlerEnd(request, () => undefined),
+      tellsEnd,
+    )
     assert.equal(await status('/api/late'), 504)
     assert.equal(await status('/api/broken'), 500)
+
+    const ownStatus = await asking(true)
+    assert.equal(await ownStatus('/api/late'), OWN)
+    assert.equal(await ownStatus('/api/broken'), OWN)
   })
 }

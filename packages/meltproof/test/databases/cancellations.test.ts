@@ -1,8 +1,8 @@
 /** Bounds that need no database: cancellations under way, connections being replaced. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BoundPool } from '../../src/databases/bound-pool.ts'
 import { type CancellationOutcome, Cancellations } from '../../src/databases/cancellations.ts'
-import { Replacements } from '../../src/databases/replacements.ts'
 
 test('eight cancellations at once, the others in turn; one that is taken back in time is never made', () => {
   const cancellations = new Cancellations()
@@ -49,9 +49,16 @@ test('a quarter of a pool is replaced at once, one at least', () => {
     [100, 25],
     [Number.POSITIVE_INFINITY, 200],
   ] as const) {
-    const replacements = new Replacements(() => size)
+    const pool = new BoundPool({}, 1, {
+      database: 'none',
+      limit: () => size,
+      size: () => size,
+      waiting: () => 0,
+      connect: () => {},
+      giveBack: () => {},
+    })
     let replaced = 0
-    const takeBack = Array.from({ length: 200 }, () => replacements.ask(() => replaced++))
+    const takeBack = Array.from({ length: 200 }, () => pool.askToReplace(() => replaced++))
     assert.equal(replaced, most)
     for (const give of takeBack) give()
   }

@@ -8,6 +8,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { rejection } from '../rejection.ts'
+import { CERTIFICATE } from '../server/tls.fixture.ts'
 import { type CancelProxy, cancelProxy } from './cancel-proxy.ts'
 import { type Running, startPostgres } from './real-servers.ts'
 
@@ -36,11 +37,8 @@ async function until(what: string, check: () => boolean, withinMs = 5000): Promi
   return performance.now() - startMs
 }
 
-/** The server's own timeout would end what is to be seen to run on. */
-const ALONE = { serverTimeout: false }
-
 async function withPool(options: pg.PoolConfig, run: (pool: pg.Pool) => Promise<void>): Promise<void> {
-  const pool = bound(new pg.Pool({ ...config(), ...options }), ALONE)
+  const pool = bound(new pg.Pool({ ...config(), ...options }))
   pool.on('error', () => {})
   try {
     await run(pool)
@@ -54,7 +52,7 @@ async function withProxy(
   run: (pool: pg.Pool, proxy: CancelProxy) => Promise<void>,
 ): Promise<void> {
   const proxy = await cancelProxy(server.port)
-  const pool = bound(new pg.Pool({ ...config(proxy.port), ...options }), ALONE)
+  const pool = bound(new pg.Pool({ ...config(proxy.port), ...options }))
   pool.on('error', () => {})
   try {
     await run(pool, proxy)
@@ -248,7 +246,7 @@ test('many late at once are cancelled in turn, eight at a time, and all connecti
 test('a connection that breaks while its late query is waited for harms nobody', () =>
   withPool({ max: 1 }, async pool => {
     const proxy = await cancelProxy(server.port)
-    const behind = bound(new pg.Pool({ ...config(proxy.port), max: 1 }), ALONE)
+    const behind = bound(new pg.Pool({ ...config(proxy.port), max: 1 }))
     behind.on('error', () => {})
     proxy.treatment = 'swallow'
     await isLate(within(100, () => behind.query('select pg_sleep(30)')))
@@ -260,7 +258,7 @@ test('a connection that breaks while its late query is waited for harms nobody',
 
 test('a lone client: what comes next waits; when the server does not answer in time it is discarded', async () => {
   const proxy = await cancelProxy(server.port)
-  const client = bound(new pg.Client(config(proxy.port)), ALONE)
+  const client = bound(new pg.Client(config(proxy.port)))
   client.on('error', () => {})
   await client.connect()
   await isLate(within(60, () => client.query('select pg_sleep(30)')))
@@ -272,23 +270,40 @@ test('a lone client: what comes next waits; when the server does not answer in t
   await proxy.stop()
 })
 
-test('a cursor or stream waits for the cancel, and gets no timeout of ours', async () => {
-  const pool = bound(new pg.Pool({ ...config(), max: 1 }))
+test('over TLS a cancel is encrypted, and strikes', async () => {
+  const secure = await startPostgres(CERTIFICATE)
+  const proxy = await cancelProxy(secure.port)
+  const pool = bound(new pg.Pool({ ...config(proxy.port), max: 1, ssl: { rejectUnauthorized: false } }))
+  pool.on('error', () => {})
+  const pid = await pidOf(pool)
+  const startMs = performance.now()
+  await isLate(within(60, () => pool.query('select pg_sleep(30)')))
+  assert.equal(await pidOf(pool), pid)
+  assert.ok(performance.now() - startMs < 1500, 'the server was told at once')
+  assert.equal(proxy.cancels, 0, 'nobody on the way can read it')
+  await pool.end()
+  await proxy.stop()
+  await secure.stop()
+})
+
+test('a cursor or stream waits for the cancel, and has no deadline', async () => {
+  const pool = bound(new pg.Pool({ ...config(), max: 1 }), { queryMs: 300 })
   const client = await pool.connect()
   await isLate(within(60, () => client.query('select pg_sleep(30)')))
-  const own = new pg.Query('select pg_sleep(0.4), current_setting($1) as timeout', ['statement_timeout'])
-  const rows: { timeout: string }[] = []
+  const own = new pg.Query('select pg_sleep(0.4), 1 as n')
+  const rows: { n: number }[] = []
   const ended = new Promise((resolve, reject) => {
     own.on('row', row => rows.push(row))
     own.on('end', resolve)
     own.on('error', reject)
   })
   assert.equal(client.query(own), own)
+  await sleep(250) // Both together take longer than a query may.
   const next = within(5000, () => client.query('select 2 as n'))
   await ended
   assert.deepEqual(
-    rows.map(({ timeout }) => timeout),
-    ['0'],
+    rows.map(({ n }) => n),
+    [1],
   )
   assert.equal((await next).rows[0].n, 2)
   client.release()

@@ -85,7 +85,7 @@ test('quick queries work as without bound(): results, errors, parameters, callba
 
 test('a query past its deadline rejects on time, and is cancelled at the server', () =>
   withPool({ max: 2 }, async pool => {
-    bound(pool, { queryMs: 800, serverTimeout: false })
+    bound(pool, { queryMs: 800 })
     await pool.query('select 1')
     const startMs = performance.now()
     const error = await rejection(pool.query('select pg_sleep(30)'))
@@ -97,6 +97,14 @@ test('a query past its deadline rejects on time, and is cancelled at the server'
     await until('the connection is back', () => pool.idleCount === 1)
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
     assert.equal(pendingFairTimers(), 0)
+  }))
+
+test('without a limit of its own a query has that of its budget', () =>
+  withPool({ max: 1 }, async pool => {
+    bound(pool, { queryMs: false, acquireMs: false })
+    assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
+    assert.equal(pendingFairTimers(), 0)
+    assert.ok((await rejection(within(100, () => pool.query('select pg_sleep(30)')))) instanceof DeadlineExceededError)
   }))
 
 test('the budget around shrinks it, and ends it early', () =>
@@ -142,34 +150,6 @@ test('a query taken over by another request runs in its own budget and context',
     // Released inside of a budget that ends at once: the query that is served by it must not inherit that.
     await within(1000, async () => held.release())
     assert.equal(await seen, 'mine')
-  }))
-
-test('the server is told the deadline as a power of two, never above what was configured', () =>
-  withPool({ max: 1 }, async pool => {
-    bound(pool)
-    const timeout = async (): Promise<string> => (await pool.query('show statement_timeout')).rows[0].statement_timeout
-    assert.equal(await timeout(), '16384ms')
-    assert.equal(await within(3000, timeout), '4096ms')
-    assert.equal(await timeout(), '16384ms')
-    const client = await pool.connect()
-    await within(3000, () => client.query('select 1'))
-    await client.query('begin')
-    assert.equal((await client.query('show statement_timeout')).rows[0].statement_timeout, '16384ms')
-    await client.query('rollback')
-    client.release()
-  }))
-
-test('when our loop is stalled and the server comes first, it is the same deadline', () =>
-  withPool({ max: 1 }, async pool => {
-    bound(pool, { queryMs: 500 })
-    await pool.query('select 1')
-    const late = rejection(pool.query('select pg_sleep(5)'))
-    await sleep(250)
-    block(500) // the server's limit is 512 ms, and ours is now later
-    const error = await late
-    assert.ok(error instanceof DeadlineExceededError, String(error))
-    assert.match(String(error.cause), /statement timeout/)
-    assert.equal((await pool.query('select 2 as n')).rows[0].n, 2)
   }))
 
 test('a configured statement_timeout is kept', () =>
@@ -231,6 +211,6 @@ test('anything but a known client is refused, and the error says what was expect
   for (const other of [{}, { query() {} }, [], new Map()]) {
     assert.throws(() => bound(other), /needs a Pool or Client of the package pg \(version 8, not pg-native\); got/)
   }
-  assert.throws(() => bound(new pg.Client(), { queryMs: 0 }), /queryMs must be a number of ms from 1/)
+  assert.throws(() => bound(new pg.Client(), { queryMs: 0 }), /queryMs must be a number of milliseconds from 1/)
   assert.throws(() => bound(new pg.Client(), { timeout: 5 } as object), /does not know 'timeout'/)
 })

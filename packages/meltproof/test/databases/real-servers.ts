@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,8 @@ export function skipWithout(binary: string, debianPackage: string): string | fal
   return why
 }
 
-export async function startPostgres(): Promise<Running> {
+/** With a certificate it answers over TLS as well. */
+export async function startPostgres(tls?: { readonly cert: string; readonly key: string }): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-pg-'))
   chmodSync(folder, 0o755)
   const port = await freePort()
@@ -39,11 +40,19 @@ export async function startPostgres(): Promise<Running> {
     password: 'secret',
     persistent: false,
     createPostgresUser: root,
-    postgresFlags: ['-c', 'max_connections=30', '-c', 'fsync=off'],
+    postgresFlags: ['-c', 'max_connections=30', '-c', 'fsync=off', ...(tls === undefined ? [] : ['-c', 'ssl=on'])],
     onLog: () => {},
     onError: () => {},
   })
   await inTime('initdb', postgres.initialise())
+  for (const [name, text] of tls === undefined
+    ? []
+    : [['server.crt', tls.cert] as const, ['server.key', tls.key] as const]) {
+    const file = join(folder, 'data', name)
+    writeFileSync(file, text, { mode: 0o600 })
+    const { uid, gid } = statSync(join(folder, 'data'))
+    chownSync(file, uid, gid)
+  }
   await inTime('the start of PostgreSQL', postgres.start())
   return {
     port,

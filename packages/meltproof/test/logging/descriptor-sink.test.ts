@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import { describe, it } from 'node:test'
-import { descriptorSink } from '../../src/logging/stdout/descriptor-sink.ts'
-import type { Handle } from '../../src/logging/stdout/nonblocking-flag.ts'
+import { descriptorSink, type Handle } from '../../src/logging/stdout/descriptor-sink.ts'
 import { newFile, Pipe } from './child.ts'
 
 describe('the sink of a descriptor', () => {
@@ -25,7 +24,9 @@ describe('the sink of a descriptor', () => {
   })
 
   const skip = fs.existsSync('/proc/self/fdinfo') ? false : 'needs /proc'
-  it('leaves a socket as it found it after each write, and as Node wants it at its end', { skip }, async () => {
+  it('leaves a socket as it found it after each write, and as Node wants it at its end', {
+    skip,
+  }, async () => {
     const server = net.createServer(socket => socket.pause()).listen(newFile())
     await once(server, 'listening')
     const socket = net.connect(server.address() as string)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { describe, it } from 'node:test'
-import { fatalSignal } from '../../src/logging/stdout/fatal-signals.ts'
+import { fatalSignal } from '../../src/logging/stdout/exit-signals.ts'
 import { onExit } from '../../src/logging/stdout/exit-hooks.ts'
 
 /** With process.kill() and process.reallyExit() that only note that they were called. */

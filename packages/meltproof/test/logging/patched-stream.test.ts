@@ -34,7 +34,7 @@ function make({ room = 0, bufferBytes = 1_000_000 } = {}) {
       },
       close: () => undefined,
     },
-    { bufferBytes, drop: 'newest', notices: 'auto' },
+    { bufferBytes },
     {
       waits: () => undefined,
       trouble: () => undefined,

@@ -26,7 +26,7 @@ function ofConsole(): unknown {
 describe('a process is kept alive', () => {
   it('by a write with a callback, until that is settled', () => {
     const writes = new PendingWrites()
-    assert.equal(writes.add(callback), true)
+    writes.add(callback)
     assert.equal(writes.keepAlive(nobody), true)
     writes.settle(callback)
     assert.equal(writes.keepAlive(nobody), false)
@@ -35,46 +35,20 @@ describe('a process is kept alive', () => {
   it('not by console.log and writes to the descriptor, whoever listens', () => {
     const writes = new PendingWrites()
     assert.equal(typeof ofConsole(), 'function')
-    for (const done of [ofConsole(), undefined]) {
-      assert.equal(writes.add(done), false)
-      assert.equal(writes.tellToWait(done), false)
-    }
+    for (const done of [ofConsole(), undefined]) writes.add(done)
     assert.equal(writes.keepAlive(somebody), false)
+    writes.heed()
+    assert.equal(writes.keepAlive(nobody), false)
   })
 
-  it('by a writer that was told to wait, while it listens for drain', () => {
+  it('by a writer that waits for drain, and by its last writes', () => {
     const writes = new PendingWrites()
     writes.add(NO_CALLBACK)
-    assert.equal(writes.keepAlive(somebody), false, 'nobody was told to wait')
-    assert.equal(writes.tellToWait(NO_CALLBACK), true)
-    assert.equal(writes.keepAlive(nobody), false)
-    assert.equal(writes.keepAlive(somebody), true)
+    assert.equal(writes.keepAlive(somebody), false, 'nobody heeds')
+    writes.heed()
+    assert.equal(writes.keepAlive(nobody), true)
     writes.settle(NO_CALLBACK)
     assert.equal(writes.keepAlive(somebody), true)
     assert.equal(writes.keepAlive(nobody), false)
-    writes.drained()
-    assert.equal(writes.keepAlive(somebody), false)
-  })
-
-  it('by the last writes of a writer that has waited before, or that pipes', () => {
-    for (const begin of ['drainAwaited', 'piped'] as const) {
-      const writes = new PendingWrites()
-      writes[begin]()
-      writes.drained()
-      assert.equal(writes.add(NO_CALLBACK), true)
-      assert.equal(writes.keepAlive(nobody), true)
-      writes.settle(NO_CALLBACK)
-      assert.equal(writes.keepAlive(nobody), false)
-    }
-  })
-
-  it('not by the last writes of a writer that goes on when told to wait', () => {
-    const writes = new PendingWrites()
-    writes.piped()
-    writes.add(NO_CALLBACK)
-    writes.tellToWait(NO_CALLBACK)
-    writes.tellToWait(NO_CALLBACK)
-    assert.equal(writes.keepAlive(nobody), false)
-    assert.equal(writes.keepAlive(somebody), true)
   })
 })

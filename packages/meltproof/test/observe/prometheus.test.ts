@@ -76,6 +76,22 @@ test('calls by peer and verdict, log lines lost', async () => {
   assert.equal(slow('dependency'), 1, 'closed: counts no more')
 })
 
+test('no series is there twice, whatever labels OpenTelemetry has besides', async () => {
+  const { handler } = await measured((_, response) => response.end())
+  for (const errorCode of ['ECONNREFUSED', 'ETIMEDOUT', 'ECONNRESET']) {
+    await publishCall(4, { status: undefined, outcome: 'failed', errorCode, firstByteAtMs: undefined })
+  }
+  const names = handler
+    .text()
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+    .map(line => line.slice(0, line.lastIndexOf(' ')))
+  assert.equal(new Set(names).size, names.length)
+  const failed = 'http_client_request_duration_seconds_count{http_request_method="GET",server_address="peer.example",'
+  assert.equal(value(handler, failed), 3)
+  handler.close()
+})
+
 test('whatever clients ask for, series stay bounded', async () => {
   const { handler, url } = await measured((_, response) => response.end(), {
     route: request => request.url,

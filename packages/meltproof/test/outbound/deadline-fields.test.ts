@@ -6,9 +6,8 @@ import { Agent } from 'undici'
 import { Budget } from '../../src/deadline/budget.ts'
 import { runWithBudget } from '../../src/deadline/context.ts'
 import { isMeltproofError } from '../../src/errors.ts'
-import { addFields } from '../../src/outbound/add-fields.ts'
-import { install } from '../../src/outbound/install.ts'
-import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { bound, install } from '../../src/outbound/install.ts'
+import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 import { CLIENTS } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
@@ -74,37 +73,11 @@ test('a field the app sets itself stays as it is', async () => {
   await agent.close()
 })
 
-describe('addFields', () => {
-  const fields = [['a', '1']] as const
-  for (const [what, headers, expected] of [
-    ['none', undefined, { a: '1' }],
-    ['null', null, { a: '1' }],
-    ['an object', { b: '2' }, { b: '2', a: '1' }],
-    ['an object that has it', { A: '2' }, { A: '2' }],
-    ['a flat list', ['b', '2'], ['b', '2', 'a', '1']],
-    ['a flat list that has it', ['A', '2'], ['A', '2']],
-    ['a flat list with it as a value', ['b', 'a'], ['b', 'a', 'a', '1']],
-  ] as const) {
-    test(what, () => assert.deepEqual(addFields(headers, fields), expected))
-  }
-
-  test('an iterable, which can be read again', () => {
-    const added = addFields(new Map([['b', '2']]), fields) as Iterable<unknown>
-    for (let i = 0; i < 2; i++)
-      assert.deepEqual(
-        [...added],
-        [
-          ['b', '2'],
-          ['a', '1'],
-        ],
-      )
-    assert.deepEqual([...(addFields(new Headers({ A: '2' }), fields) as Iterable<unknown>)], [['a', '2']])
-  })
-
-  test('nothing to add changes nothing', () => {
-    const headers = { b: '2' }
-    assert.equal(addFields(headers, []), headers)
-  })
+test('bound() tells it too', async () => {
+  const agent = bound(new Agent(), { totalMs: 3_000, tellDeadlineTo: [dependency.url] })
+  const { body } = await agent.request({ origin: dependency.url, path: '/headers', method: 'GET' })
+  assert.equal((await fieldsOf(body.text()))[FIELD], '3000')
+  await agent.close()
 })
 
 test('what is no list of origins or headers is refused', () => {
@@ -114,6 +87,6 @@ test('what is no list of origins or headers is refused', () => {
     { deadlineHeaders: [{ name: 'host', format: 'milliseconds' }] },
     { deadlineHeaders: [{ name: 'x', format: 'seconds' }] },
   ]) {
-    assert.throws(() => new LimitTable(options as OutboundOptions), isMeltproofError)
+    assert.throws(() => new LimitTable(options as OutboundLimits), isMeltproofError)
   }
 })

@@ -14,13 +14,13 @@ import { runWithBudget } from '../../src/deadline/context.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
 import { install } from '../../src/outbound/install.ts'
-import { LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
 const dependency = await startDependency()
 let uninstall: (() => void) | undefined
-const withLimits = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
 }
 afterEach(async () => {
@@ -84,18 +84,23 @@ describe('upgrades', () => {
 })
 
 describe('agents of node:http', () => {
-  test('a request that waits for a connection is told in time, and leaves the queue', async () => {
-    withLimits({ connectMs: 100, firstByteMs: 400 })
+  test('the wait for a free connection is no time to connect, and counts in total', async () => {
+    withLimits({ connectMs: 50, totalMs: 600 })
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    const held = sent({ agent, path: '/hello?ms=300' })
+    const queued = sent({ agent, path: '/hello' })
+    ;(await held).response!.resume()
+    const { response: late } = await queued
+    assert.equal(late?.statusCode, 200)
+    late?.resume()
+    withLimits({ firstByteMs: 900 })
     const holder = sent({ agent, path: '/silent' })
+    withLimits({ connectMs: 50, totalMs: 300 })
     const { error } = await sent({ agent, path: '/hello' })
-    assert.equal(deadlineIn(error)?.phase, 'connect')
+    assert.equal(deadlineIn(error)?.phase, 'total')
     assert.deepEqual(Object.keys(agent.requests), [])
-    assert.equal(deadlineIn((await holder).error)?.phase, 'first-byte')
-    const { response } = await sent({ agent, path: '/hello' })
-    assert.equal(response?.statusCode, 200)
-    response?.resume()
     agent.destroy()
+    await holder
   })
 
   test('a refused call costs no connection of the pool', async () => {
@@ -188,7 +193,7 @@ describe('bodies', () => {
   })
 
   test('an event stream lives on, until it is silent for too long', async () => {
-    withLimits({ totalMs: 100, idleMs: 20, eventStreamIdleMs: 250 })
+    withLimits({ totalMs: 100, idleMs: 20, streamIdleMs: 250 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!, CLIENTS['undici 8']!]) {
       const abort = new AbortController()
       const alive = client(`${dependency.url}/drip?ms=50&type=text/event-stream`, { signal: abort.signal })
@@ -335,7 +340,6 @@ describe('install and uninstall', () => {
     'http.client.response.finish',
     'net.client.socket',
     'undici:request:create',
-    'undici:client:beforeConnect',
   ]
 
   test('taking it off puts everything back', async () => {

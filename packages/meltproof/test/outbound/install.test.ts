@@ -6,7 +6,7 @@ import { blackhole } from '../../../lab/test/load/blackhole.ts'
 import { now } from '../../src/clock.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { install } from '../../src/outbound/install.ts'
-import type { OutboundOptions } from '../../src/outbound/limits.ts'
+import type { OutboundLimits } from '../../src/outbound/limits.ts'
 import { block } from '../block.ts'
 import { CLIENTS, codesOf, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
@@ -20,7 +20,7 @@ const FOLLOWS_REDIRECTS = new Set(['fetch', 'axios', 'got', 'ky', 'node-fetch'])
 const HIDES_THE_CAUSE = 'node-fetch'
 
 let uninstall: (() => void) | undefined
-const withLimits = (limits: OutboundOptions): void => {
+const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
 }
 /** Nothing may be left of a call that has ended: no timer, nothing open. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isMeltproofError } from '../../src/errors.ts'
-import { DEFAULT_LIMITS, LimitTable, type OutboundOptions } from '../../src/outbound/limits.ts'
+import { DEFAULT_LIMITS, LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 
 describe('limits', () => {
   test('defaults, overridden everywhere, overridden by origin', () => {
@@ -60,7 +60,7 @@ describe('limits', () => {
   for (const [what, options, code, message] of refused) {
     test(`refuses ${what}`, () => {
       assert.throws(
-        () => new LimitTable(options as OutboundOptions),
+        () => new LimitTable(options as OutboundLimits),
         error => isMeltproofError(error) && error.code === code && message.test(error.message),
       )
     })

@@ -28,10 +28,9 @@ describe('variables of stdout that are right', () => {
   for (const [variables, options] of [
     [{}, {}],
     [{ MELTPROOF_STDOUT: 'on' }, {}],
-    [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_DROP: 'oldest' }, undefined],
+    [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_FLUSH: '2s' }, undefined],
     [{ MELTPROOF_STDOUT_BUFFER: '64KB' }, { bufferBytes: 65_536 }],
     [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { bufferBytes: 1_073_741_824 }],
-    [{ MELTPROOF_STDOUT_DROP: 'oldest' }, { drop: 'oldest' }],
     [{ MELTPROOF_STDOUT_FLUSH: '0ms' }, { flushMs: 0 }],
     [{ MELTPROOF_STDOUT_FLUSH: '60s' }, { flushMs: 60_000 }],
     [{ MELTPROOF_STDOUT_LOSS_FILE: '/var/log/lost' }, { lossFile: '/var/log/lost' }],
@@ -49,7 +48,6 @@ describe('variables of stdout that are wrong', () => {
     ['MELTPROOF_STDOUT_BUFFER', '8', /MELTPROOF_STDOUT_BUFFER must be a size with its unit.*got '8'/],
     ['MELTPROOF_STDOUT_BUFFER', '63KB', /got '63KB'/],
     ['MELTPROOF_STDOUT_BUFFER', '1025MB', /got '1025MB'/],
-    ['MELTPROOF_STDOUT_DROP', 'all', /must be `newest` or `oldest`; got 'all'/],
     ['MELTPROOF_STDOUT_FLUSH', '500', /must be a time with its unit.*got '500'/],
     ['MELTPROOF_STDOUT_FLUSH', '61s', /got '61s'/],
   ] as const) {

@@ -80,11 +80,11 @@ describe('a client by a function', () => {
       [() => 7, /answered 7/],
       [async () => Promise.reject(new Error('late')), /answered a promise/],
     ] as const) {
-      const notes: string[] = []
-      const { of } = clientsBy(key as never, note => notes.push(note), 1)
+      const warnings: string[] = []
+      const { of } = clientsBy(key as never, warning => warnings.push(warning), 1)
       assert.deepEqual([of(request), of(request)], [none, none])
-      assert.equal(notes.length, 1)
-      assert.match(notes[0]!, what)
+      assert.equal(warnings.length, 1)
+      assert.match(warnings[0]!, what)
     }
   })
 })

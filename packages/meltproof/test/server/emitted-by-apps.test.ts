@@ -87,7 +87,7 @@ describe('a request that an app emits itself', () => {
         assert.equal(emit(event), true)
       }
       await turn()
-      assert.deepEqual([door.inflight, door.queued, door.counts.admitted], [0, 0, 0])
+      assert.deepEqual([door.stats().inflight, door.stats().queued, door.stats().admitted], [0, 0, 0])
     })
   }
 
@@ -104,19 +104,19 @@ describe('a request that an app emits itself', () => {
     const { emit, door, seen } = emitting({ limit: 1 })
     const [request, response] = onADuplex()
     emit('request', request, response)
-    assert.equal(door.inflight, 1)
+    assert.equal(door.stats().inflight, 1)
     const [second, answer] = onADuplex()
     emit('request', second, answer)
-    assert.deepEqual([seen.length, door.queued], [1, 1])
+    assert.deepEqual([seen.length, door.stats().queued], [1, 1])
     // The stream goes on, so neither it nor the response closes.
     response.end('done')
     await turn()
     await turn()
-    assert.deepEqual([seen.length, door.inflight, door.queued], [2, 1, 0])
+    assert.deepEqual([seen.length, door.stats().inflight, door.stats().queued], [2, 1, 0])
     answer.end()
     await turn()
     await turn()
-    assert.equal(door.inflight, 0)
+    assert.equal(door.stats().inflight, 0)
   })
 
   it('does not cost those from the network their door', async () => {
@@ -126,7 +126,7 @@ describe('a request that an app emits itself', () => {
       const [request, response] = onADuplex()
       emit('request', request, response)
     }
-    assert.deepEqual([door.inflight, door.queued], [1, 1])
+    assert.deepEqual([door.stats().inflight, door.stats().queued], [1, 1])
   })
 })
 
@@ -210,5 +210,5 @@ it('ten thousand odd objects, emitted as anything, all arrive, and the door stay
     const [request, response] = onADuplex()
     emit('request', request, response)
   }
-  assert.deepEqual([door.inflight, door.queued], [1, 1])
+  assert.deepEqual([door.stats().inflight, door.stats().queued], [1, 1])
 })

@@ -37,7 +37,7 @@ for (const part of PARTS) {
     const inService = await holding.take()
     second!.get('/').get('/behind').get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
     others[0]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
-    await eventually('somebody waits', () => house.door.queued > 0 || failures.length > 0)
+    await eventually('somebody waits', () => house.door.stats().queued > 0 || failures.length > 0)
     armed = true
     for (const client of others.slice(1)) client.get('/').get('/behind')
     inService.response.end()
@@ -67,7 +67,7 @@ describe('a door that fails', () => {
     ;(await house.connect()).get('/first')
     const first = await holding.take('/first')
     const client = (await house.connect()).get('/a').get('/b').get('/c').get('/d')
-    await eventually('a waits', () => house.door.queued === 1)
+    await eventually('a waits', () => house.door.stats().queued === 1)
     armed = true
     first.response.end()
     for (const path of ['/a', '/b', '/c', '/d']) {

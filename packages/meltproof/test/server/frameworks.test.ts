@@ -125,8 +125,8 @@ for (const [name, make] of Object.entries(MAKES)) {
         assert.equal(answer.body, text)
       }
       assert.equal((await client.get('/broken').answer()).status, 500)
-      assert.equal(house.door.counts.admitted, 4)
-      await eventually('nothing is held', () => house.door.inflight === 0)
+      assert.equal(house.door.stats().admitted, 4)
+      await eventually('nothing is held', () => house.door.stats().inflight === 0)
     })
 
     it('sheds and queues below the framework', async () => {
@@ -135,14 +135,14 @@ for (const [name, make] of Object.entries(MAKES)) {
       first.get('/hold')
       await eventually('one is in service', () => house.holds.length === 1)
       second.get('/hold')
-      await eventually('one waits', () => house.door.queued === 1)
+      await eventually('one waits', () => house.door.stats().queued === 1)
       assert.equal((await third.get('/hold').answer()).status, 503)
       house.holds[0]!('first')
       assert.equal((await first.answer()).body, 'first')
       await eventually('the next is in service', () => house.holds.length === 2)
       house.holds[1]!('second')
       assert.equal((await second.answer()).body, 'second')
-      await eventually('nothing is held', () => house.door.inflight === 0)
+      await eventually('nothing is held', () => house.door.stats().inflight === 0)
     })
   })
 }

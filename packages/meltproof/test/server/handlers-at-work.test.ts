@@ -287,9 +287,9 @@ describe('a permit lasts as long as its handler works', () => {
     })
     for (const path of ['/socket', '/response']) {
       assert.equal(await (await house.connect()).get(path).rest(), '')
-      await eventually('nothing is held', () => house.door.inflight === 0)
+      await eventually('nothing is held', () => house.door.stats().inflight === 0)
     }
-    assert.equal(house.door.abandoned, 0)
+    assert.equal(house.door.stats().abandoned, 0)
   })
 
   it('however the client leaves: by closing, by half-closing, by a reset', async () => {
@@ -305,11 +305,11 @@ describe('a permit lasts as long as its handler works', () => {
       held.push(await holding.take(path))
       client.socket[leave]()
     }
-    await eventually('all have left', () => house.door.abandoned === 3)
-    assert.equal(house.door.inflight, 3)
+    await eventually('all have left', () => house.door.stats().abandoned === 3)
+    assert.equal(house.door.stats().inflight, 3)
     for (const { response } of held) response.end()
-    await eventually('nothing is held', () => house.door.inflight === 0)
-    assert.equal(house.door.abandoned, 0)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0)
+    assert.equal(house.door.stats().abandoned, 0)
   })
 
   it('when Node closes a connection on which nothing moves', async () => {
@@ -319,9 +319,9 @@ describe('a permit lasts as long as its handler works', () => {
     const client = (await house.connect()).get('/idle')
     const { response } = await holding.take('/idle')
     await client.rest()
-    assert.equal(house.door.inflight, 1)
+    assert.equal(house.door.stats().inflight, 1)
     response.end()
-    await eventually('nothing is held', () => house.door.inflight === 0)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0)
   })
 })
 
@@ -331,14 +331,14 @@ describe('a permit does not stay with what only served a client that has gone', 
     const house = await openDoor(handler, { limit: 4 })
     for (let i = 0; i < 16; i++) {
       const client = (await house.connect()).send(send)
-      await eventually('it is in service', () => house.door.counts.admitted === i + 1)
+      await eventually('it is in service', () => house.door.stats().admitted === i + 1)
       if (leave === 'wait') await client.rest()
       else {
         await sleep(5)
         client.destroy()
       }
     }
-    await eventually('nothing is held', () => house.door.inflight === 0 && house.door.abandoned === 0)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().abandoned === 0)
   }
   const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
 
@@ -470,7 +470,7 @@ describe('a permit comes back though nobody tells', () => {
       const { response } = await holding.take('/other')
       response.end('served')
       assert.equal((await other.answer()).body, 'served')
-      await eventually('nothing is held', () => house.door.inflight === 0)
+      await eventually('nothing is held', () => house.door.stats().inflight === 0)
       client.destroy()
     })
   }
@@ -501,15 +501,15 @@ describe('uploads', () => {
       slow.push(client)
       await sleep(12)
     }
-    await eventually('all upload', () => house.door.counts.admitted === 40)
+    await eventually('all upload', () => house.door.stats().admitted === 40)
     for (const client of slow) client.send('2')
     const statuses = []
     for (const client of slow) statuses.push((await client.answer()).status)
     assert.equal(most, 2)
     assert.ok(statuses.includes(200) && statuses.includes(503), String(statuses))
     assert.ok(statuses.every(status => status === 200 || status === 503))
-    await eventually('those without room are told so', () => aborted.length === house.door.counts.shed.late)
-    await eventually('nothing is held', () => house.door.inflight === 0)
+    await eventually('those without room are told so', () => aborted.length === house.door.stats().shed.late)
+    await eventually('nothing is held', () => house.door.stats().inflight === 0)
   })
 
   it('whose bodies never come keep nobody out', async () => {

@@ -9,7 +9,7 @@ import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
-import { HTML_PAGE, PROBLEM_JSON, type ShedAnswerOptions, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, OwnAnswers, PROBLEM_JSON, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
@@ -74,7 +74,7 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
 
 /** Puts a door with a known limit on a server that does not listen yet. */
 export function doorOn(server: http.Server, options: DoorOptions = {}): RequestInterceptor {
-  const answers = new ShedAnswers({
+  const answers = new OwnAnswers({
     retryAfterS: [1, 5],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
@@ -86,14 +86,8 @@ export function doorOn(server: http.Server, options: DoorOptions = {}): RequestI
     ((error: unknown) => {
       throw error
     })
-  return new RequestInterceptor(
-    server,
-    limiter,
-    answers,
-    { onFailure },
-    { ...PATIENT, ...options.tuning },
-    options.policy,
-  )
+  const tuning = { ...PATIENT, ...options.tuning }
+  return new RequestInterceptor(server, { limiter, answers, onFailure, tuning, policy: options.policy ?? {} })
 }
 
 export interface Held {
@@ -140,14 +134,14 @@ export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse
   const inService = (await house.connect()).get('/in-service')
   const { response } = await holding.take('/in-service')
   const waiting = (await house.connect()).get('/waiting')
-  await eventually('somebody waits', () => house.door.queued === 1)
+  await eventually('somebody waits', () => house.door.stats().queued === 1)
   const make: Room = async () => {
     response.end()
     await inService.answer()
     const next = await holding.take('/waiting')
     next.response.end()
     await waiting.answer()
-    await eventually('the door is empty', () => house.door.inflight === 0)
+    await eventually('the door is empty', () => house.door.stats().inflight === 0)
   }
   return { ...house, holding, make }
 }

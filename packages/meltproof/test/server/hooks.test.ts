@@ -13,15 +13,15 @@ import { Holding, eventually, type House, listen } from './harness.ts'
 interface Protected extends House {
   readonly guard: Guard
   readonly holding: Holding
-  readonly notes: string[]
+  readonly warnings: string[]
 }
 
 async function openProtected(options: ProtectOptions): Promise<Protected> {
   const holding = new Holding()
   const server = http.createServer(holding.handler)
-  const notes: string[] = []
-  const guard = protect(server, { lanes: 1, limit: 1, onWarning: note => notes.push(note), ...options })
-  return { ...(await listen(server)), guard, holding, notes }
+  const warnings: string[] = []
+  const guard = protect(server, { lanes: 1, limit: 1, onWarning: warning => warnings.push(warning), ...options })
+  return { ...(await listen(server)), guard, holding, warnings }
 }
 
 /** One is served while one waits, who is served then. */
@@ -45,38 +45,18 @@ const withGetter = (name: string): object => Object.defineProperty({}, name, { g
 /** Everything that is done to it throws. */
 const hostile = new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }) as never
 
-describe('a gauge of pools', () => {
-  for (const [what, gauge, told] of [
-    ['is async and rejects', later, 'told a promise'],
-    ['is async', async () => 7, 'told a promise'],
-    ['throws', boom, 'threw Error: boom'],
-    ['tells no number', () => Number.NaN, 'told NaN'],
-    ['tells what throws', () => hostile, 'told an object'],
-  ] as const) {
-    it(`that ${what} is shown as 0, which is said once`, async () => {
-      const house = await openProtected({ pools: { db: gauge, fine: () => 3 } })
-      for (let i = 0; i < 3; i++) assert.deepEqual(house.guard.stats().pools, { db: 0, fine: 3 })
-      await nextTurn()
-      assert.deepEqual(house.notes, [
-        `pools.db must tell at once how many wait, a number of at least 0; it ${told}, and 0 is shown`,
-      ])
-    })
-  }
-})
-
 describe('onWarning', () => {
   for (const [what, onWarning, how] of [
     ['rejects', later, 'rejected with Error: boom'],
     ['throws', boom, 'threw Error: boom'],
   ] as const) {
-    it(`that ${what}: its notes become warnings`, async test => {
+    it(`that ${what}: its warnings go to process.emitWarning`, async test => {
       const emitWarning = test.mock.method(process, 'emitWarning', () => undefined)
-      const house = await openProtected({ onWarning, pools: { db: boom } })
-      house.guard.stats()
-      await nextTurn()
+      const house = await openProtected({ onWarning, exempt: boom })
+      await serveTwo(house)
       const texts = emitWarning.mock.calls.map(call => String(call.arguments[0]))
       assert.equal(texts.length, 1)
-      assert.match(texts[0]!, /^pools\.db must tell/)
+      assert.match(texts[0]!, /^the exempt function threw Error: boom/)
       assert.ok(texts[0]!.includes(`because onWarning ${how}`), texts[0])
     })
   }
@@ -107,8 +87,8 @@ describe('criticality that answers what throws when it is looked at', () => {
       const criticality = (): never => (typeof answer === 'function' ? answer() : answer) as never
       const house = await openProtected({ criticality })
       await serveTwo(house)
-      assert.equal(house.notes.length, 1)
-      assert.match(house.notes[0]!, /^the criticality function .*such requests count as 'critical'$/)
+      assert.equal(house.warnings.length, 1)
+      assert.match(house.warnings[0]!, /^the criticality function .*such requests count as 'critical'$/)
       // The guard still stands.
       await serveTwo(house)
       assert.equal(house.guard.stats().admitted, 4)

@@ -72,7 +72,7 @@ describe('over HTTP/2', () => {
       const door = doorOn(server as unknown as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
       const session = await sessionWith(server)
       session.request({ ':path': '/held' }).on('error', () => {})
-      await eventually('one is in service', () => door.inflight === 1)
+      await eventually('one is in service', () => door.stats().inflight === 1)
       const answer = await ask(session, headers, body)
       assert.equal(answer.status, 503)
       assert.equal(answer.body.length > 0, what !== 'a HEAD')

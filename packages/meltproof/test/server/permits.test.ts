@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import { type DoorHouse, eventually, type Held, Holding, openDoor } from './harness.ts'
 import type { RawConnection } from './raw.ts'
 
-const empty = (house: { door: { inflight: number; queued: number } }): Promise<void> =>
-  eventually('nothing is held', () => house.door.inflight === 0 && house.door.queued === 0)
+const empty = (house: Pick<DoorHouse, 'door'>): Promise<void> =>
+  eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
 
 const total = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
@@ -17,13 +17,13 @@ describe('a permit comes back', () => {
     const client = await house.connect()
     for (const path of ['/1', '/2', '/3', '/4']) client.get(path)
     const held = [await holding.take(), await holding.take(), await holding.take(), await holding.take()]
-    assert.equal(house.door.inflight, 4)
+    assert.equal(house.door.stats().inflight, 4)
     client.destroy()
-    await eventually('it has gone', () => house.door.abandoned === 4)
-    assert.equal(house.door.inflight, 4)
+    await eventually('it has gone', () => house.door.stats().abandoned === 4)
+    assert.equal(house.door.stats().inflight, 4)
     for (const { response } of held) response.end('too late')
     await empty(house)
-    assert.equal(house.door.abandoned, 0)
+    assert.equal(house.door.stats().abandoned, 0)
   })
 
   it('when Node answers by itself', async () => {
@@ -63,8 +63,8 @@ describe('a permit comes back', () => {
     const client = await house.connect()
     client.send('POST /expects HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n')
     const { response } = await holding.take('/expects')
-    assert.equal(house.door.inflight, 1)
-    assert.equal(house.door.counts.admitted, 1)
+    assert.equal(house.door.stats().inflight, 1)
+    assert.equal(house.door.stats().admitted, 1)
     response.end('ok')
     assert.equal((await client.answer('POST')).status, 100)
     assert.equal((await client.answer('POST')).body, 'ok')
@@ -96,7 +96,7 @@ describe('a permit comes back', () => {
 async function uploading(house: DoorHouse): Promise<RawConnection> {
   const slow = await house.connect()
   slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-  await eventually('it uploads', () => house.door.counts.admitted === 1)
+  await eventually('it uploads', () => house.door.stats().admitted === 1)
   return slow
 }
 
@@ -106,7 +106,7 @@ async function uploadWhoseEndWaits(house: DoorHouse, holding: Holding): Promise<
   ;(await house.connect()).get('/other')
   const held = await holding.take('/other')
   slow.send('2')
-  await eventually('its end waits', () => house.door.queued === 1)
+  await eventually('its end waits', () => house.door.stats().queued === 1)
   return { slow, ...held }
 }
 
@@ -121,9 +121,9 @@ describe('a permit is given back early', () => {
       { limit: 2 },
     )
     for (let i = 0; i < 2; i++) (await house.connect()).get('/events')
-    await eventually('both stream', () => house.door.counts.admitted === 2)
+    await eventually('both stream', () => house.door.stats().admitted === 2)
     assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
-    assert.equal(total(house.door.counts.shed), 0)
+    assert.equal(total(house.door.stats().shed), 0)
   })
 
   it('by downloads that their clients do not read', async () => {
@@ -134,7 +134,7 @@ describe('a permit is given back early', () => {
     const slow = await house.connect()
     slow.socket.pause()
     slow.get('/big')
-    await eventually('it downloads', () => house.door.counts.admitted === 1)
+    await eventually('it downloads', () => house.door.stats().admitted === 1)
     assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
     slow.destroy()
     await empty(house)
@@ -173,7 +173,7 @@ describe('a permit is given back early', () => {
       streams.push(stream)
     }
     assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
-    await eventually('open streams are not in service', () => house.door.inflight === 0)
+    await eventually('open streams are not in service', () => house.door.stats().inflight === 0)
     for (const stream of streams) stream.destroy()
     await empty(house)
   })
@@ -198,11 +198,11 @@ describe('a permit is given back early', () => {
       client.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
       slow.push(client)
     }
-    await eventually('all upload', () => house.door.counts.admitted === 8)
+    await eventually('all upload', () => house.door.stats().admitted === 8)
     for (const client of slow) client.send('2')
     for (const client of slow) assert.equal((await client.answer()).body, 'thanks')
     assert.equal(most, 2)
-    assert.equal(house.door.counts.admitted, 8)
+    assert.equal(house.door.stats().admitted, 8)
     await empty(house)
   })
 
@@ -217,7 +217,7 @@ describe('a permit is given back early', () => {
     )
     const { slow, response } = await uploadWhoseEndWaits(house, holding)
     slow.destroy()
-    await eventually('it waits no more', () => house.door.queued === 0)
+    await eventually('it waits no more', () => house.door.stats().queued === 0)
     response.end()
     await empty(house)
   })
@@ -292,7 +292,7 @@ describe('a permit is given back early', () => {
     )
     const busy = await house.connect()
     busy.send(`POST /import HTTP/1.1\r\nHost: test\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`)
-    await eventually('it runs', () => house.door.counts.admitted === 1)
+    await eventually('it runs', () => house.door.stats().admitted === 1)
     assert.equal((await (await house.connect()).get('/').answer()).status, 503)
     assert.equal((await busy.answer()).body, 'served')
     await empty(house)
@@ -335,7 +335,7 @@ describe('after thousands of requests', () => {
       }
     }
     await empty(house)
-    const { admitted, shed } = house.door.counts
+    const { admitted, shed } = house.door.stats()
     assert.ok(admitted > 100, `${admitted} admitted`)
     assert.ok(total(shed) > 100, JSON.stringify(shed))
     // Four milliseconds are soon waited on a busy machine; what must not be is that nobody is served any more.

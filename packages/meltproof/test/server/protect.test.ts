@@ -6,7 +6,8 @@ import https from 'node:https'
 import net from 'node:net'
 import { describe, it } from 'node:test'
 import { isMeltproofError } from '../../src/errors.ts'
-import { isProtected, protect } from '../../src/server/protect.ts'
+import { guardOf } from '../../src/guard-of.ts'
+import { protect } from '../../src/server/protect.ts'
 import type { ProtectOptions } from '../../src/server/protect-options.ts'
 import { eventually, Holding, listen } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
@@ -40,7 +41,7 @@ describe('protect() refuses', () => {
     const { code, message } = thrown(() => protect(server))
     assert.equal(code, 'MELTPROOF_SERVER_LISTENING')
     assert.match(message, /before listen\(\)/)
-    assert.equal(isProtected(server), false)
+    assert.equal(guardOf(server), undefined)
   })
 
   it('options a second time', () => {
@@ -84,7 +85,7 @@ describe('protect() refuses', () => {
       const { code, message } = thrown(() => protect(server, given as ProtectOptions))
       assert.equal(code, 'MELTPROOF_OPTION_INVALID')
       for (const part of [name, range, shown]) assert.ok(message.includes(part), `${message} should say ${part}`)
-      assert.equal(isProtected(server), false)
+      assert.equal(guardOf(server), undefined)
       assert.equal(Object.hasOwn(server, 'emit'), false, 'the server is untouched')
     })
   }
@@ -104,7 +105,7 @@ describe('the guard', () => {
     const server = http.createServer()
     const guard = protect(server, { lanes: 2 })
     assert.equal(protect(server), guard)
-    assert.equal(isProtected(server), true)
+    assert.ok(guardOf(server))
   })
 
   it('is found by another installed copy of meltproof, which does not gate a second time', async () => {
@@ -147,13 +148,13 @@ describe('the guard', () => {
       guard.close()
       guard.close()
       assert.deepEqual(Reflect.ownKeys(server), before)
-      assert.equal(isProtected(server), false)
+      assert.equal(guardOf(server), undefined)
     }
     const first = protect(server)
     first.close()
     const second = protect(server)
     first.close()
-    assert.equal(isProtected(server), true, 'closing an old guard again takes nothing from the new one')
+    assert.ok(guardOf(server), 'closing an old guard again takes nothing from the new one')
     const house = await listen(server)
     assert.equal((await (await house.connect()).get('/').answer()).body, 'ok')
     assert.equal(second.stats().admitted, 1)

@@ -7,7 +7,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
-import { HTML_PAGE, PROBLEM_JSON, ShedAnswers } from '../../src/server/shed/shed-answer.ts'
+import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 
 const [arm, kind, survival] = process.argv.slice(2)
 const say = (what: object): boolean => process.stdout.write(`${JSON.stringify(what)}\n`)
@@ -32,17 +32,19 @@ const server = http.createServer((request, response) => {
   else void Promise.resolve().then(fail)
 })
 if (arm !== 'bare') {
-  const answers = new ShedAnswers({
+  const answers = new OwnAnswers({
     retryAfterS: [1, 1],
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
   })
-  const door = new RequestInterceptor(server, fixedLimit(1), answers, {
+  const door = new RequestInterceptor(server, {
+    limiter: fixedLimit(1),
+    answers,
     onFailure: error => say({ failed: String(error) }),
   })
   if (arm === 'queued') {
     const waiting = setInterval(() => {
-      if (door.queued === 0) return
+      if (door.stats().queued === 0) return
       clearInterval(waiting)
       releaseFirst()
     }, 1)

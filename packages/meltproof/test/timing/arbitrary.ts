@@ -25,7 +25,6 @@ export const facts: fc.Arbitrary<CallFacts> = fc.record({
   failedToConnect: fc.boolean(),
   stalls,
   claimedMs: fc.option(fc.oneof(ms(500), ms(1e9)), { nil: undefined }),
-  answerLay: fc.option(fc.boolean(), { nil: undefined }),
   usualMs: fc.option(fc.func(ms(1000)), { nil: undefined }),
 })
 
@@ -54,7 +53,6 @@ export const histories: fc.Arbitrary<{ tookMs: number; wayMs: number; facts: Cal
         failedToConnect: false,
         stalls: around.filter(stall => stall.fromMs < seenAtMs),
         claimedMs: claims ? tookMs : undefined,
-        answerLay: during !== undefined,
         usualMs: undefined,
       },
     }

@@ -16,7 +16,6 @@ const call = (more: Partial<CallFacts> = {}): CallFacts => ({
   failedToConnect: false,
   stalls: [],
   claimedMs: undefined,
-  answerLay: undefined,
   usualMs: undefined,
   ...more,
 })
@@ -66,28 +65,26 @@ test('an honest Server-Timing gives the exact figure, and the network never more
       histories.filter(history => history.facts.claimedMs !== undefined),
       ({ tookMs, wayMs, facts: seen }) => {
         const timeline = callTimeline(seen)
-        assert.equal(timeline.narrowedByPeer, true)
         assert.ok(near(timeline.dependencyMs.best, tookMs))
-        assert.ok(timeline.networkMs <= wayMs + 1e-6)
+        assert.ok(timeline.shares.networkMs <= wayMs + 1e-6)
       },
     ),
   )
 })
 
 test('a stall that was over before the answer came is not held against us', () => {
-  const { verdict, dependencyMs, ownStallMs } = callTimeline(call({ stalls: [{ fromMs: 1050, toMs: 1250 }] }))
+  const { verdict, dependencyMs, shares } = callTimeline(call({ stalls: [{ fromMs: 1050, toMs: 1250 }] }))
   assert.equal(verdict, 'dependency')
-  assert.deepEqual([dependencyMs.low, dependencyMs.high, ownStallMs], [300, 300, 0])
+  assert.deepEqual([dependencyMs.low, dependencyMs.high, shares.loopMs], [300, 300, 0])
 })
 
 test('an answer seen as a stall ends may have come any time in it; what the peer usually takes decides', () => {
   const stalls = [{ fromMs: 1020, toMs: 1300 }]
   const blind = callTimeline(call({ stalls }))
   assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high, blind.dependencyMs.best], [20, 300, 160])
-  assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).ownStallMs, 250)
+  assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).shares.loopMs, 250)
   assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).verdict, 'loop')
   assert.equal(callTimeline(call({ stalls, usualMs: () => 5 })).dependencyMs.best, 20, 'never below what is certain')
-  assert.equal(callTimeline(call({ stalls, answerLay: false })).ownStallMs, 0, 'the loop was not late for this one')
 })
 
 test('stalls that follow one another are one', () => {
@@ -101,13 +98,13 @@ test('stalls that follow one another are one', () => {
 test('a lying peer can not claim more than the call took, nor make a stall of ours its network', () => {
   assert.equal(callTimeline(call({ claimedMs: 1e9 })).dependencyMs.best, 300)
   const modest = callTimeline(call({ claimedMs: 0, stalls: [{ fromMs: 1100, toMs: 1300 }] }))
-  assert.equal(modest.networkMs, 100)
-  assert.equal(modest.ownStallMs, 200)
+  assert.equal(modest.shares.networkMs, 100)
+  assert.equal(modest.shares.loopMs, 200)
 })
 
 test('what the peer did not take and what did not lie here was on the way', () => {
-  const { networkMs, verdict } = callTimeline(call({ claimedMs: 20 }))
-  assert.equal(networkMs, 280)
+  const { shares, verdict } = callTimeline(call({ claimedMs: 20 }))
+  assert.equal(shares.networkMs, 280)
   assert.equal(verdict, 'network')
 })
 
@@ -123,10 +120,8 @@ test('making a connection is the network, the queue for one is ours', () => {
 })
 
 test('a stall that held up the sending is ours', () => {
-  const { ownStallMs, dependencyMs } = callTimeline(
-    call({ sentAtMs: undefined, stalls: [{ fromMs: 995, toMs: 1200 }] }),
-  )
-  assert.equal(ownStallMs, 200)
+  const { shares, dependencyMs } = callTimeline(call({ sentAtMs: undefined, stalls: [{ fromMs: 995, toMs: 1200 }] }))
+  assert.equal(shares.loopMs, 200)
   assert.equal(dependencyMs.high, 100)
 })
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { callTimeline } from '../../src/timing/call-timeline.ts'
+import { callTimeline, stallBefore } from '../../src/timing/call-timeline.ts'
 import { type Interval, lengthMs, subtract, union, within } from '../../src/timing/intervals.ts'
-import { latenessMs, RequestTimeline } from '../../src/timing/request-timeline.ts'
+import { RequestTimeline } from '../../src/timing/request-timeline.ts'
+import { RequestTimes } from '../../src/timing/request-times.ts'
 import { facts, stalls } from './arbitrary.ts'
 
 const intervals: fc.Arbitrary<Interval[]> = fc.array(
@@ -39,12 +40,13 @@ test('every moment of a request belongs to exactly one', () => {
       stalls,
       fc.double({ min: 0, max: 300, noNaN: true }),
       ({ started, returned, received, answered, ended }, calls, around, lateMs) => {
-        const f = new RequestTimeline(1000, started, lateMs)
-        f.returned(returned)
-        f.received(received)
-        f.answered(answered)
-        for (const call of calls) f.addCall(callTimeline(call))
-        f.end(ended, around)
+        const times = new RequestTimes(1000, started, lateMs)
+        times.returnedAtMs = returned
+        times.receivedAtMs = received
+        times.answeredAtMs = answered
+        for (const call of calls) times.addCall(callTimeline(call))
+        const f = new RequestTimeline()
+        f.write(times, ended, around)
         const parts = [f.queuedMs, f.stalledMs, f.dependencyMs, f.networkMs, f.ownMs]
         for (const part of parts) assert.ok(part >= -1e-9)
         assert.ok(Math.abs(parts.reduce((sum, part) => sum + part, 0) - f.totalMs) < 1e-6)
@@ -63,15 +65,14 @@ test('the short way for requests without calls and stalls comes to the same as t
     fc.property(
       fc.record({ started: at, returned: sometimes, received: sometimes, answered: sometimes, ended: at }),
       ({ started, returned, received, answered, ended }) => {
-        const [short, general] = [new RequestTimeline(1000, started), new RequestTimeline(1000, started)]
-        for (const timeline of [short, general]) {
-          timeline.returned(returned)
-          timeline.received(received)
-          timeline.answered(answered)
-        }
-        short.end(ended, [])
-        general.endGeneral(ended, [])
-        for (const part of ['totalMs', 'queuedMs', 'networkMs', 'ownMs'] as const) {
+        const times = new RequestTimes(1000, started)
+        times.returnedAtMs = returned
+        times.receivedAtMs = received
+        times.answeredAtMs = answered
+        const [short, general] = [new RequestTimeline(), new RequestTimeline()]
+        short.write(times, ended, [])
+        general.takeApart(times, ended, [])
+        for (const part of ['queuedMs', 'stalledMs', 'dependencyMs', 'networkMs'] as const) {
           assert.ok(Math.abs(short[part] - general[part]) < 1e-6, `${part}: ${short[part]}, ${general[part]}`)
         }
       },
@@ -81,13 +82,14 @@ test('the short way for requests without calls and stalls comes to the same as t
 })
 
 function request(
-  more: (timeline: RequestTimeline) => void,
+  note: (times: RequestTimes) => void,
   endedAtMs: number,
   around: Interval[] = [],
-  timeline: RequestTimeline = new RequestTimeline(1000),
+  times: RequestTimes = new RequestTimes(1000),
 ): RequestTimeline {
-  more(timeline)
-  timeline.end(endedAtMs, around)
+  note(times)
+  const timeline = new RequestTimeline()
+  timeline.write(times, endedAtMs, around)
   return timeline
 }
 
@@ -102,14 +104,13 @@ const slowCall = (startedAtMs: number, endedAtMs: number): ReturnType<typeof cal
     failedToConnect: false,
     stalls: [],
     claimedMs: undefined,
-    answerLay: false,
     usualMs: undefined,
   })
 
 test('calls at the same time count once', () => {
-  const { dependencyMs, ownMs, verdict } = request(timeline => {
-    timeline.addCall(slowCall(1010, 1210))
-    timeline.addCall(slowCall(1010, 1310))
+  const { dependencyMs, ownMs, verdict } = request(times => {
+    times.addCall(slowCall(1010, 1210))
+    times.addCall(slowCall(1010, 1310))
   }, 1320)
   assert.equal(dependencyMs, 300)
   assert.equal(ownMs, 20)
@@ -118,11 +119,11 @@ test('calls at the same time count once', () => {
 
 test('a stall beside a slow dependency is the dependency, alone it is the loop, in the own handler it is the work', () => {
   const stall = [{ fromMs: 1020, toMs: 1300 }]
-  assert.equal(request(timeline => timeline.addCall(slowCall(1010, 1310)), 1320, stall).verdict, 'dependency')
+  assert.equal(request(times => times.addCall(slowCall(1010, 1310)), 1320, stall).verdict, 'dependency')
   assert.equal(request(() => undefined, 1320, stall).verdict, 'loop')
   const own = request(
-    timeline => {
-      timeline.returned(1310)
+    times => {
+      times.returnedAtMs = 1310
     },
     1320,
     stall,
@@ -133,43 +134,43 @@ test('a stall beside a slow dependency is the dependency, alone it is the loop, 
 
 test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
   const waited = (around: Interval[]): RequestTimeline =>
-    request(() => undefined, 1410, around, new RequestTimeline(1000, 1400))
+    request(() => undefined, 1410, around, new RequestTimes(1000, 1400))
   assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])
   const stalled = waited([{ fromMs: 1010, toMs: 1390 }])
   assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
 })
 
 test('a slow client is the network, coming and going', () => {
-  const upload = request(timeline => {
-    timeline.received(1500)
+  const upload = request(times => {
+    times.receivedAtMs = 1500
   }, 1510)
   assert.deepEqual([upload.networkMs, upload.verdict], [500, 'network'])
-  const download = request(timeline => {
-    timeline.answered(1010)
+  const download = request(times => {
+    times.answeredAtMs = 1010
   }, 1510)
   assert.deepEqual([download.networkMs, download.verdict], [500, 'network'])
 })
 
 test('what a request waited before it could even be read is the loop', () => {
-  const { shares, totalMs, verdict } = request(() => undefined, 1010, [], new RequestTimeline(1000, 1000, 250))
+  const { shares, totalMs, verdict } = request(() => undefined, 1010, [], new RequestTimes(1000, 1000, 250))
   assert.deepEqual([shares.loopMs, totalMs, verdict], [250, 10, 'loop'])
-  assert.equal(latenessMs([{ fromMs: 700, toMs: 995 }], 1000), 300)
-  assert.equal(latenessMs([{ fromMs: 700, toMs: 900 }], 1000), 0)
+  assert.equal(stallBefore([{ fromMs: 700, toMs: 995 }], 1000), 700)
+  assert.equal(stallBefore([{ fromMs: 700, toMs: 900 }], 1000), 1000)
 })
 
 test('a request with thousands of calls holds no more than a few hundred of them', () => {
-  const timeline = new RequestTimeline(1000)
-  for (let i = 0; i < 5000; i++) timeline.addCall(slowCall(1000 + i, 1000.5 + i))
-  timeline.end(7000, [])
-  const { calls, dependencyMs } = timeline
+  const note = (times: RequestTimes): void => {
+    for (let i = 0; i < 5000; i++) times.addCall(slowCall(1000 + i, 1000.5 + i))
+  }
+  const { calls, dependencyMs } = request(note, 7000)
   assert.equal(calls, 5000)
   assert.equal(dependencyMs, 128)
 })
 
 test('a record that is finished does not change when a call outlives its request', () => {
-  const timeline = new RequestTimeline(1000)
-  timeline.addCall(slowCall(1010, 1110))
-  timeline.end(1200, [])
-  timeline.addCall(slowCall(1020, 1900))
+  const times = new RequestTimes(1000)
+  const timeline = request(() => times.addCall(slowCall(1010, 1110)), 1200, [], times)
+  times.addCall(slowCall(1020, 1900))
   assert.deepEqual([timeline.calls, timeline.dependencyMs, timeline.totalMs], [1, 100, 200])
+  assert.equal(times.calls?.count, 1)
 })

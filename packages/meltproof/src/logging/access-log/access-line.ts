@@ -67,13 +67,11 @@ function quoted(text: string | undefined, most: number): string {
   return safeText(text.replace(/["\\]/g, '\\$&'), most)
 }
 
-/** `10/Oct/2000:20:55:36 +0000`. */
 function apacheTime(date: Date): string {
   const [, day, month, year, clock] = date.toUTCString().split(' ')
   return `${day}/${month}/${year}:${clock} +0000`
 }
 
-/** To a hundredth of a millisecond. */
 function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }

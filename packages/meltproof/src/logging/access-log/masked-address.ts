@@ -4,13 +4,9 @@
 export function maskedAddress(full: string): string {
   const four = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(full)
   if (four !== null) return `${four[1]}.0`
-  const [head = '', tail] = full.split('%')[0]!.split('::')
-  const groups = head === '' ? [] : head.split(':')
   // `::` stands for the zeros that are missing to eight groups.
-  if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':')
-    while (groups.length + rest.length < 8) groups.push('0')
-    groups.push(...rest)
-  }
-  return `${groups.slice(0, 3).join(':')}::`
+  const [head = '', tail = ''] = full.split('%')[0]!.split('::')
+  const [first, last] = [head, tail].map(groups => groups.split(':').filter(group => group !== ''))
+  const zeros = Array.from({ length: 8 - first!.length - last!.length }, () => '0')
+  return `${[...first!, ...zeros, ...last!].slice(0, 3).join(':')}::`
 }

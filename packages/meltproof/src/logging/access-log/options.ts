@@ -17,8 +17,7 @@ export interface AccessLogOptions {
    */
   readonly format?: 'json' | 'combined'
   /**
-   * A pino instance to log to instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Not together with `format`
-   * or `write`.
+   * A pino instance to log to instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Without `format` and `write`.
    * @default undefined
    */
   readonly logger?: FieldLogger
@@ -28,8 +27,7 @@ export interface AccessLogOptions {
    */
   readonly write?: (line: string) => void
   /**
-   * Share of ordinary requests that get a line while there is no pressure, 0 to 1. Errors (400 and up), sheds and
-   * aborted requests always do.
+   * Share of ordinary requests that get a line without pressure, 0 to 1. Errors, sheds and aborted ones always do.
    * @default 1
    */
   readonly sample?: number
@@ -65,7 +63,6 @@ export interface AccessLogSettings {
 
 const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address', 'sheds']
 
-/** Throws a MeltproofError for an option that does not exist or is out of range. */
 export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
   const what = 'accessLog(guard, options)'
   if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)

@@ -1,7 +1,4 @@
-/**
- * Takes the secrets out of a request target or a referer: what parameters of secret names carry, and user names and
- * passwords before a host. Pure, and linear in the length of the text, whatever the client sent.
- */
+/** Takes secrets out of a request target or a referer: values of secret names, and users before a host. Pure, linear. */
 import { percentDecoded } from './percent-decoded.ts'
 
 const REDACTED = '[redacted]'
@@ -12,7 +9,6 @@ const QUESTION = 0x3f
 const HASH = 0x23
 const SEMICOLON = 0x3b
 
-/** A URL in a URL in a URL in a URL. */
 const MOST_DECODINGS = 3
 
 /** What must be in a value for something secret to be encoded in it: `=` or `@`, plain or however often encoded. */
@@ -21,7 +17,6 @@ const ENCODED_EQUALS = /%(?:25)*3d/i
 
 /** `//user:password@host` at the beginning, after a scheme, and as a value. A password may hold an `@`. */
 const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
-/** The same where an `&` begins a parameter. */
 const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
 
 /** Whether a parameter of this name, as it stands in the URL, carries a secret (secret-names.ts). */
@@ -42,10 +37,7 @@ function withoutUsers(text: string): string {
   return path.replace(USER_IN_PATH, `$1${REDACTED}@`) + query.replace(USER_IN_QUERY, `$1${REDACTED}@`)
 }
 
-/**
- * The parameters from `from` on, each without its secret value.
- * @param decode whether values are looked into for what is encoded in them
- */
+/** The parameters from `from` on without secret values. `decode`: looks for what is encoded in values, too. */
 function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: boolean): string {
   let shown = ''
   let copied = 0
@@ -60,10 +52,7 @@ function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: 
   return copied === 0 ? text : shown + text.slice(copied)
 }
 
-/**
- * Where a secret begins in the parameter from `start` to `end`. A name may begin wherever somebody may see one begin:
- * after `;`, which few split at, and after `?`, `#` and `=`, for a URL or a query as a value.
- */
+/** Where a secret begins from `start` to `end`. A name may begin after `;`, `?`, `#` and `=`: a value may be a URL. */
 function findSecret(text: string, start: number, end: number, isSecret: IsSecret, decode: boolean): number | undefined {
   let nameFrom = start
   let valueFrom: number | undefined

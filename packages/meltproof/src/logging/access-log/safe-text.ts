@@ -1,12 +1,6 @@
-/**
- * Makes what a client sent safe to stand in a log: nothing in it ends the line, pretends to be another, moves a
- * terminal's cursor or turns its text around. Pure.
- */
+/** Makes what a client sent safe in a log: it can not end the line, move a cursor or turn text around. Pure. */
 
-/**
- * C0 controls with CR and LF, DEL and C1 (0x9B alone begins a terminal sequence), line and paragraph separators, marks
- * and overrides of writing direction, byte order mark; and halves of surrogate pairs, which have no UTF-8.
- */
+/** C0, DEL, C1, line and paragraph separators, marks of writing direction, byte order mark, half surrogate pairs. */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

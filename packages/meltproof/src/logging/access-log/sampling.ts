@@ -3,11 +3,9 @@
 export interface Sampling {
   /** Share of ordinary requests that get a line while there is no pressure. */
   readonly calm: number
-  /** The same at full pressure. */
   readonly pressed: number
 }
 
-/** The share at this pressure (0 to 1). */
 export function shareAt({ calm, pressed }: Sampling, pressure: number): number {
   return calm + (pressed - calm) * Math.min(1, Math.max(0, pressure))
 }

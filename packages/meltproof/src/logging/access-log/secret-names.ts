@@ -1,8 +1,7 @@
 /**
- * Which query parameters carry secrets, by their names. Pure; linear in a name's length.
- *
- * A name is read as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`).
- * Case, `-`, `_` and digits at the end make no difference. docs/access-log.md lists these names: keep it true.
+ * Which query parameters carry secrets, by their names. Pure; linear in a name's length. A name is read as frameworks
+ * read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`). Case, `-`, `_` and digits at the
+ * end make no difference. docs/access-log.md lists these names: keep it true.
  */
 import { percentDecoded } from './percent-decoded.ts'
 
@@ -30,16 +29,15 @@ const ENDINGS = [
 
 const WHOLE: ReadonlySet<string> = new Set([...SEGMENTS, ...WORDS])
 const ENDING = new RegExp(`(?:${ENDINGS.join('|')})$`)
-const WORD = new RegExp(`[^a-z](?:${WORDS.join('|')})$`, 'i')
-/** `userPass` and `userPASS`, not `COMPASS`. */
-const CAMEL_WORD = new RegExp(
-  `(?:${WORDS.map(word => word[0]!.toUpperCase() + word.slice(1)).join('|')}` +
-    `|[a-z0-9](?:${WORDS.map(word => word.toUpperCase()).join('|')}))$`,
-)
+const LAST_WORD: ReadonlySet<string> = new Set(WORDS)
 
 const PLAIN = /^[a-z]+$/
 const BETWEEN_SEGMENTS = /[.[\]/?;#:,{}()"'<>|\\]+/
+/** In `user_pass`, `userPass`, `userPASS` and `USERPass`. */
+const BETWEEN_WORDS = /[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
+/** It begins only where a run of digits does, so that it is linear. */
+const LAST_DIGITS = /(?<!\d)\d+$/
 
 /** Tells whether a parameter of this name, as it stands in a URL, carries a secret; one of the `added` names does. */
 export function secretNames(added: readonly string[]): (rawName: string) => boolean {
@@ -47,36 +45,24 @@ export function secretNames(added: readonly string[]): (rawName: string) => bool
   const isSecretPart = (part: string): boolean => WHOLE.has(part) || ENDING.test(part)
   const isSecret = (text: string): boolean => {
     const name = folded(text)
-    return addedNames.has(name) || isSecretPart(withoutDigits(name))
+    return addedNames.has(name) || isSecretPart(name.replace(LAST_DIGITS, ''))
   }
   return rawName => {
     const name = percentDecoded(rawName)
-    // As nearly all names are.
     if (PLAIN.test(name)) return isSecretPart(name) || addedNames.has(name)
     // As a whole too: `api.key`, and an added `user.phone`.
     if (isSecret(name)) return true
-    return name.split(BETWEEN_SEGMENTS).some(segment => isSecret(segment) || endsInWord(segment))
+    return name.split(BETWEEN_SEGMENTS).some(segment => isSecret(segment) || LAST_WORD.has(lastWord(segment)))
   }
 }
 
-function endsInWord(segment: string): boolean {
-  const bare = withoutDigits(segment.trimEnd())
-  return WORD.test(bare) || CAMEL_WORD.test(bare)
+function lastWord(segment: string): string {
+  const words = segment.trimEnd().replace(LAST_DIGITS, '').split(BETWEEN_WORDS)
+  return words.at(-1)!.toLowerCase()
 }
 
 /** `Access-Token` and `access_token` as `accesstoken`; a name without a letter is itself. */
 function folded(text: string): string {
   const lower = text.toLowerCase()
   return lower.replace(NO_LETTERS, '') || lower
-}
-
-/** `password2` as `password`. A pattern such as /\d+$/ would look at every run of digits to its end. */
-function withoutDigits(name: string): string {
-  let end = name.length
-  while (end > 0 && isDigit(name.charCodeAt(end - 1))) end--
-  return name.slice(0, end)
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
 }

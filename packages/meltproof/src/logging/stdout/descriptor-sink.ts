@@ -1,21 +1,25 @@
 /**
- * Writes to a file descriptor without ever waiting for its reader, and without libuv's thread pool: write(2) on a
- * descriptor that does not block.
+ * Writes to a file descriptor without waiting for its reader: write(2) on a descriptor that does not block.
  *
  * O_NONBLOCK belongs to the open file, which the parent shell and children that inherit the stream share. Setting it
  * there breaks them, and they unset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a pipe or a
  * terminal is opened anew through /proc, for an open file of our own. Where that is refused (a socket; a pipe of another
- * user, as in a container that does not run as root; no /proc) the shared one is used (nonblocking-flag.ts).
+ * user, as in a container that does not run as root; no /proc) the flag of the shared one is set for each write alone,
+ * and then as it was found.
  */
 import fs from 'node:fs'
-import { type Handle, NonblockingFlag } from './nonblocking-flag.ts'
-import type { Sink } from './sink.ts'
+import { BlockingState } from './blocking-state.ts'
+import type { Sink } from './buffered-writer.ts'
+
+/** The handle Node has for a stream; undefined for files. */
+export interface Handle {
+  setBlocking?(blocking: boolean): number
+}
 
 /** Pipes take up to PIPE_BUF bytes whole or not at all, so lines of several processes do not mix (pipe(7)). */
 const PIPE_BUF = 4096
 const OTHER_BATCH = 65_536
 
-/** Kept from before patched-fs.ts stands in for them. */
 const { writeSync, openSync, closeSync, fstatSync } = fs
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink {
@@ -25,12 +29,14 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
   // written from its beginning.
   const isFile = !isPipe && !stat.isSocket()
   let own = isPipe ? openAnew(fd) : undefined
-  let flag = own === undefined && !isFile ? NonblockingFlag.of(fd, handle) : undefined
+  let shared = own === undefined && !isFile && handle?.setBlocking !== undefined ? handle : undefined
+  let state = shared === undefined ? undefined : new BlockingState(fd)
   return {
     batchBytes: isPipe ? PIPE_BUF : OTHER_BATCH,
     takesAll: isFile,
     write(output) {
-      const changed = flag?.set() === true
+      const blocks = state?.blocks() === true
+      if (blocks) shared?.setBlocking?.(false)
       // A full pipe is met often, and is worth no stack trace.
       const { stackTraceLimit } = Error
       Error.stackTraceLimit = 0
@@ -43,16 +49,17 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
         throw error
       } finally {
         Error.stackTraceLimit = stackTraceLimit
-        if (changed) flag!.clear()
+        if (blocks) shared?.setBlocking?.(true)
       }
     },
     close() {
-      const [ownBefore, flagBefore] = [own, flag]
-      // The number may be somebody else's file at once.
-      own = flag = undefined
+      const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
+      // The numbers may be somebody else's files at once.
+      own = shared = state = undefined
       if (ownBefore !== undefined) closeSync(ownBefore)
+      stateBefore?.close()
       // Node writes to terminals in the call, and to pipes and sockets when its loop says there is room.
-      flagBefore?.close(isTerminal ? 'blocking' : 'nonblocking')
+      sharedBefore?.setBlocking?.(isTerminal)
     },
   }
 }

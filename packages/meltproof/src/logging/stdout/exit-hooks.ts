@@ -1,14 +1,9 @@
-/**
- * Tells that the process is about to end, in time to write what waits: process.exit(), the natural end, an uncaught
- * exception, and signals, from others or by process.kill(). The exit code stays, and a process that a signal would have
- * ended is ended by that signal.
- */
-import { ExitSignals } from './exit-signals.ts'
-import { fatalSignal } from './fatal-signals.ts'
+/** Calls back when the process is about to end, in whatever way. Exit codes and signals stay as they are. */
+import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from './replace-method.ts'
 
 export interface ExitHooks {
-  /** Something waits from now on: see to signals too. */
+  /** Something waits from now on: listen to signals too. */
   watchSignals(): void
   undo(): void
 }
@@ -17,8 +12,7 @@ export interface ExitHooks {
 export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHooks {
   const signals = new ExitSignals(beforeExit, isWaiting)
   const undos = [
-    // After every 'exit' listener, because they log: pino's gives what its transport holds to its worker. No listener can
-    // be sure to be the last, but Node calls emit() in all of these cases.
+    // After every 'exit' listener, because they log. No listener can be sure to be the last.
     replaceMethod(process, 'emit', (original, isOn) => (...args) => {
       try {
         return original(...args)
@@ -31,8 +25,7 @@ export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHo
       if (isOn()) beforeExit()
       return original(...args)
     }),
-    // A signal that a process sends to itself ends it within kill(), and handlers end by sending theirs again. A listener
-    // would wait for a loop that may have nothing left to do.
+    // A process that sends itself a signal ends within kill(). A listener would wait for the next turn of the loop.
     replaceMethod(process, 'kill', (original, isOn) => (...args) => {
       const [pid, given] = args
       const own = isOn() && (Number(pid) === process.pid || pid === 0) // 0 is the group that we are in

@@ -1,35 +1,46 @@
 /**
- * Listens to signals that end a process, to write first what waits; only while something does, because a process that
- * listens does not end while its event loop is stalled.
- *
- * Our listener removes itself before the others run: libraries such as signal-exit count the listeners to find out
- * whether the process is to end. If nobody else listens, the signal is sent again, and now it ends the process.
+ * Listens to signals that end a process, to write first what waits; only while something waits, because a process that
+ * listens does not end while its event loop is stalled. Our listener removes itself before the others run, because
+ * libraries count listeners to find out whether the process ends. If nobody else listens, the signal is sent again.
  */
 import type { EventEmitter } from 'node:events'
+import { constants } from 'node:os'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
-/** nodemon restarts with SIGUSR2. */
+/** Those that others send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
+
+/** All that end a process by default (signal(7)), without those that Node handles: USR1, PROF, PIPE and XFSZ. */
+const FATAL: readonly string[] = [
+  ...[...SIGNALS, 'SIGKILL', 'SIGABRT', 'SIGALRM', 'SIGVTALRM', 'SIGXCPU'],
+  ...['SIGILL', 'SIGTRAP', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGSYS'],
+]
+
+const NUMBERS: Readonly<Record<string, number>> = constants.signals
+
+/** The name of a signal, given as process.kill() takes it, if it ends a process by default. */
+export function fatalSignal(signal: unknown): string | undefined {
+  return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
+}
 
 /** To begin to listen takes about 0.1 ms, and what waited once soon waits again. */
 const LINGER_MS = 1000
 
 export class ExitSignals {
   private isWaiting: () => boolean
-  private readonly listeners = new Map<string, () => void>()
+  private readonly listeners: ReadonlyMap<string, () => void>
   private watching = false
   private waited = false
   private nextLook: NodeJS.Timeout | undefined
 
   constructor(beforeExit: () => void, isWaiting: () => boolean) {
     this.isWaiting = isWaiting
-    for (const signal of SIGNALS) {
-      this.listeners.set(signal, () => {
-        if (!this.letThrough(signal)) return
-        beforeExit()
-        process.kill(process.pid, signal)
-      })
+    const end = (signal: string): void => {
+      if (!this.letThrough(signal)) return
+      beforeExit()
+      process.kill(process.pid, signal)
     }
+    this.listeners = new Map(SIGNALS.map(signal => [signal, () => end(signal)]))
     process.on('worker', this.onWorker)
   }
 
@@ -44,7 +55,7 @@ export class ExitSignals {
     this.lookLater()
   }
 
-  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it does what it does by default. */
+  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it ends the process. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {

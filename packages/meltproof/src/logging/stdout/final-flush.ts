@@ -5,7 +5,7 @@ import type { BufferedWriter } from './buffered-writer.ts'
 import { lastNotice } from './notices.ts'
 import type { StdoutSettings } from './options.ts'
 import { type Fd, STREAM_NAMES } from './standard-stream.ts'
-import type { WorkerBacklog } from './worker-backlog.ts'
+import type { WorkerBacklog } from './worker-writer.ts'
 
 /** One end calls this several times, with one limit; a later end, after a signal that the app survived, has its own. */
 const SAME_END_MS = 100

@@ -1,10 +1,9 @@
 /**
- * A bounded queue of log output that loses whole lines only and knows exactly how many. It knows neither a clock nor
- * where the bytes go.
+ * A bounded queue of log output that loses whole lines only, the newest, and knows exactly how many. Pure.
  *
  * It holds a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar); the parts of
- * a line are kept or lost together. Where lines were lost stands a gap: a piece that becomes a notice, with its final
- * count, when it is written. At any time `written + waiting + lost` is the number of lines logged.
+ * a line are kept or lost together. A notice follows where lines were lost. At any time `written + waiting + lost` is
+ * the number of lines logged.
  */
 import { byteLength, endsLine, linesIn, NEWLINE, type Output } from './line-ends.ts'
 import { CUT_NOTICE } from './notices.ts'
@@ -12,21 +11,17 @@ import { CUT_NOTICE } from './notices.ts'
 /** Bytes that a queued piece costs besides its own: the objects that hold it (measured 150 to 180 on Node 24). */
 export const PIECE_OVERHEAD = 160
 
-/** A queue that had to lose lines goes on until it is this empty, so that there is one gap and not one a line. */
+/** A queue that had to lose lines loses them until it is this empty, so that there is one gap and not one a line. */
 const RESUME_AT = 0.5
 
 export interface LineQueueHooks<D> {
-  /** The notice that stands where `lines` lines were lost. */
   gapNotice(lines: number): string
   /** What came with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
 }
 
 export interface LineQueueLimits {
-  /** What all pieces may cost together. */
   readonly bufferBytes: number
-  /** Which lines to lose when there is no room. */
-  readonly drop: 'newest' | 'oldest'
 }
 
 export interface StreamStats {
@@ -44,34 +39,32 @@ export interface StreamStats {
 export const NO_STATS: StreamStats = { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 }
 
 interface Piece<D> {
-  /** Undefined for a gap whose notice is not made yet. */
-  bytes: Uint8Array | undefined
-  /** Lines that end in it. */
+  readonly bytes: Uint8Array
   readonly lines: number
   /** Ends within a line, which the next piece goes on with. */
   readonly open: boolean
   /** Lost lines that this notice tells of; 0 for other pieces. */
-  gap: number
+  readonly gap: number
   readonly done: D | undefined
 }
 
 export class LineQueue<D> {
-  limits: LineQueueLimits
+  private readonly limits: LineQueueLimits
   private readonly hooks: LineQueueHooks<D>
   private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
-  private readonly pieces: Piece<D>[] = []
+  private pieces: Piece<D>[] = []
   /** Index of the first piece that is not written, and how many of its bytes are. */
   private head = 0
   private offset = 0
-  /** What was last accepted ends within a line. */
+  private gap = 0
+  private reported = 0
+  /** Whether what was accepted last, and what was written last, ends within a line. */
   private open = false
-  /** What was last written ends within a line. */
   private writtenOpen = false
   /** The line being logged is lost already, with the parts of it that are still to come. */
   private skipping = false
   /** Lines are lost until there is enough room again. */
   private losing = false
-  private reported = 0
 
   constructor(limits: LineQueueLimits, hooks: LineQueueHooks<D>) {
     this.limits = limits
@@ -82,13 +75,12 @@ export class LineQueue<D> {
     return this.counts
   }
 
-  /** Lost lines that no notice has told of yet. */
   get unreported(): number {
     return this.counts.lost - this.reported
   }
 
   get empty(): boolean {
-    return this.head === this.pieces.length
+    return this.head === this.pieces.length && this.gap === 0
   }
 
   /** Nothing waits and no line is half lost: output need not go through the queue. */
@@ -96,7 +88,6 @@ export class LineQueue<D> {
     return this.empty && !this.skipping
   }
 
-  /** Counts output that did not go through the queue. */
   bypassed(output: Output): void {
     if (output.length === 0) return
     this.counts.written += linesIn(output)
@@ -112,41 +103,53 @@ export class LineQueue<D> {
       return
     }
     const bytes = typeof output === 'string' ? Buffer.from(output) : new Uint8Array(output)
-    const { length } = bytes
-    if (length === 0) {
-      // Its callback waits for what came before it, where there is room to remember that.
-      if (done !== undefined && !this.empty && this.fits(0)) this.append(bytes, 0, this.open, done)
-      else this.settle(done, false)
+    if (bytes.length === 0) this.pushEmpty(bytes, done)
+    else if (!this.pushParts(bytes, done)) this.settle(done, true)
+  }
+
+  /** The callback of an empty write waits for what came before it, where there is room to remember that. */
+  private pushEmpty(bytes: Uint8Array, done: D | undefined): void {
+    if (done === undefined || this.empty || !this.fits(0)) {
+      this.settle(done, false)
       return
     }
+    this.endGap()
+    this.append({ bytes, open: this.open, done })
+  }
+
+  /** The end of the line begun before, whole lines, the beginning of a line. False if the last of these is lost. */
+  private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
     let kept = false
     let at = 0
-    if (this.open || this.skipping) {
-      at = bytes.indexOf(NEWLINE) + 1 || length
-      if (this.open) kept = this.keep(part(bytes, 0, at), true, at === length ? done : undefined)
-      else {
-        this.counts.lostBytes += at
-        this.skipping = bytes[at - 1] !== NEWLINE
-      }
+    const keepTo = (end: number, continues = false): void => {
+      if (end <= at) return
+      // A copy, unless it is the whole: a small part must not keep a large chunk in memory.
+      const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
+      kept = this.keep(part, continues, end === bytes.length ? done : undefined)
+      at = end
     }
-    const linesEnd = bytes.lastIndexOf(NEWLINE) + 1
-    if (at < linesEnd) {
-      kept = this.keep(part(bytes, at, linesEnd), false, linesEnd === length ? done : undefined)
-      at = linesEnd
+    const lineEnd = bytes.indexOf(NEWLINE) + 1 || bytes.length
+    if (this.open) keepTo(lineEnd, true)
+    else if (this.skipping) {
+      at = lineEnd
+      this.counts.lostBytes += at
+      this.skipping = bytes[at - 1] !== NEWLINE
     }
-    if (at < length) kept = this.keep(part(bytes, at, length), false, done)
-    if (!kept) this.settle(done, true)
+    keepTo(bytes.lastIndexOf(NEWLINE) + 1)
+    keepTo(bytes.length)
+    return kept
   }
 
   /** The next bytes to write: whole pieces up to `maxBytes`, or one that is longer. Undefined when there are none. */
   peek(maxBytes: number): Uint8Array | undefined {
+    if (this.head === this.pieces.length) this.endGap()
     const first = this.pieces[this.head]
     if (first === undefined) return undefined
-    const start = this.bytesOf(first).subarray(this.offset)
+    const start = first.bytes.subarray(this.offset)
     const batch = [start]
     let total = start.length
     for (let i = this.head + 1; i < this.pieces.length; i++) {
-      const bytes = this.bytesOf(this.pieces[i]!)
+      const { bytes } = this.pieces[i]!
       total += bytes.length
       if (total > maxBytes) break
       batch.push(bytes)
@@ -159,7 +162,7 @@ export class LineQueue<D> {
     this.offset += bytes
     for (;;) {
       const piece = this.pieces[this.head]
-      if (piece?.bytes === undefined || this.offset < piece.bytes.length) break
+      if (piece === undefined || this.offset < piece.bytes.length) break
       this.offset -= piece.bytes.length
       this.head++
       this.removed(piece)
@@ -168,15 +171,18 @@ export class LineQueue<D> {
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
     }
-    this.compact()
+    // Not for each, so that a write costs the same however long the queue is.
+    if (this.head * 2 < this.pieces.length) return
+    this.pieces.splice(0, this.head)
+    this.head = 0
   }
 
   /** Gives up all that waits. Returns how many lost lines no notice in the stream tells of; they count as told then. */
   abandon(): number {
     if (this.empty) return 0
-    const first = this.pieces[this.head]!
-    if (this.offset > 0) {
-      const out = first.bytes!.subarray(0, this.offset)
+    const first = this.pieces[this.head]
+    if (first !== undefined && this.offset > 0) {
+      const out = first.bytes.subarray(0, this.offset)
       this.writtenOpen = !endsLine(out)
       if (first.gap === 0) {
         const lines = linesIn(out)
@@ -185,29 +191,31 @@ export class LineQueue<D> {
         this.counts.lostBytes -= this.offset
       }
     }
-    for (const piece of this.pieces.splice(this.head)) this.giveUp(piece)
-    this.pieces.length = this.head = this.offset = 0
+    this.giveUpFrom(this.head)
+    this.pieces = []
+    this.head = this.offset = this.gap = 0
     // Its newline has not come, so that none of its parts counted it.
     if (this.open) this.counts.lost++
     this.skipping ||= this.open
     this.open = false
-    if (this.writtenOpen) this.append(Buffer.from(CUT_NOTICE))
+    if (this.writtenOpen) this.append({ bytes: Buffer.from(CUT_NOTICE) })
     const untold = this.unreported
     this.reported = this.counts.lost
     return untold
   }
 
   /** Adds a line of our own. It is not counted, and left out when there is no room. */
-  addNotice(text: Uint8Array): void {
-    if (this.fits(text.length)) this.append(text, 0, this.open)
+  addNotice(text: string): void {
+    const bytes = Buffer.from(text)
+    if (this.fits(bytes.length)) this.append({ bytes, open: this.open })
   }
 
-  /** Takes whole lines, or a part of one, which may continue a line. False when they are lost. */
   private keep(bytes: Uint8Array, continues: boolean, done: D | undefined): boolean {
     const lines = linesIn(bytes)
     const open = !endsLine(bytes)
-    if ((continues && this.fits(bytes.length)) || this.makeRoom(bytes.length)) {
-      this.append(bytes, lines, open, done)
+    if (continues ? this.fits(bytes.length) : this.hasRoom(bytes.length)) {
+      if (!continues) this.endGap()
+      this.append({ bytes, lines, open, done })
       this.open = open
       return true
     }
@@ -223,8 +231,8 @@ export class LineQueue<D> {
     let start = this.pieces.length
     while (start > this.head && this.pieces[start - 1]!.open) start--
     const begun = start === this.head && (this.offset > 0 || this.writtenOpen)
-    if (begun) this.append(Buffer.from(CUT_NOTICE))
-    else for (const piece of this.pieces.splice(start)) this.giveUp(piece)
+    if (begun) this.append({ bytes: Buffer.from(CUT_NOTICE) })
+    else this.giveUpFrom(start)
   }
 
   private fits(bytes: number): boolean {
@@ -235,110 +243,48 @@ export class LineQueue<D> {
     return this.counts.bufferedBytes > this.limits.bufferBytes * RESUME_AT
   }
 
-  /** Whether a piece of so many bytes may be added, after losing older ones where that is asked for. */
-  private makeRoom(bytes: number): boolean {
-    const { bufferBytes, drop } = this.limits
-    const cost = bytes + PIECE_OVERHEAD
-    if (cost > bufferBytes || (this.losing && this.overResumption)) return false
-    this.losing = false
-    if (this.fits(bytes)) return true
-    if (drop === 'oldest') this.evict(Math.max(cost, bufferBytes * (1 - RESUME_AT)))
-    if (this.fits(bytes)) return true
-    this.losing = drop === 'newest'
-    return false
+  /** Whether a new line of so many bytes may be added. One that never fits is no reason to lose others. */
+  private hasRoom(bytes: number): boolean {
+    if (this.losing && this.overResumption) return false
+    const fits = this.fits(bytes)
+    this.losing = !fits && bytes + PIECE_OVERHEAD <= this.limits.bufferBytes
+    return fits
   }
 
-  /** Loses the lines that have waited longest until `room` is free, and leaves a gap in their place. */
-  private evict(room: number): void {
-    const { pieces } = this
-    let from = this.head
-    // The rest of what is written in part stays with it.
-    if (this.offset > 0) from++
-    while (from < pieces.length && (from === this.head ? this.writtenOpen : pieces[from - 1]!.open)) from++
-    const limit = this.limits.bufferBytes - room
-    let cost = this.counts.bufferedBytes
-    let to = from
-    while (cost > limit) {
-      let end = to
-      while (pieces[end]?.open) end++
-      if (end >= pieces.length) break
-      for (; to <= end; to++) cost -= costOf(pieces[to]!)
-    }
-    let lines = 0
-    for (const piece of pieces.splice(from, to - from)) {
-      lines += piece.lines + piece.gap
-      this.giveUp(piece)
-    }
-    if (lines === 0) return
-    pieces.splice(from, 0, gapOf(lines))
-    this.counts.bufferedBytes += PIECE_OVERHEAD
-  }
-
-  /** Tells of lost lines in the gap at the end of the queue, or in a new one. */
   private lose(lines: number, bytes: number): void {
     this.counts.lost += lines
     this.counts.lostBytes += bytes
-    const last = this.empty ? undefined : this.pieces.at(-1)
-    const begun = this.offset > 0 && last === this.pieces[this.head]
-    if (last === undefined || last.gap === 0 || begun) {
-      this.pieces.push(gapOf(lines))
-      this.counts.bufferedBytes += PIECE_OVERHEAD
-      return
-    }
-    this.counts.bufferedBytes -= last.bytes?.length ?? 0
-    last.bytes = undefined
-    last.gap += lines
+    this.gap += lines
   }
 
-  private append(bytes: Uint8Array, lines = 0, open = false, done?: D): void {
-    this.pieces.push({ bytes, lines, open, gap: 0, done })
+  private endGap(): void {
+    const { gap } = this
+    this.gap = 0
+    if (gap > 0) this.append({ bytes: Buffer.from(this.hooks.gapNotice(gap)), gap })
+  }
+
+  private append({ bytes, lines = 0, open = false, gap = 0, done }: Partial<Piece<D>> & Pick<Piece<D>, 'bytes'>): void {
+    this.pieces.push({ bytes, lines, open, gap, done })
     this.counts.bufferedBytes += PIECE_OVERHEAD + bytes.length
     this.counts.waiting += lines
   }
 
-  private removed(piece: Piece<D>): void {
-    this.counts.bufferedBytes -= costOf(piece)
-    this.counts.waiting -= piece.lines
+  private removed({ bytes, lines }: Piece<D>): void {
+    this.counts.bufferedBytes -= PIECE_OVERHEAD + bytes.length
+    this.counts.waiting -= lines
   }
 
-  /** A piece that was taken out of the queue is not written. The lines of a gap are counted already. */
-  private giveUp(piece: Piece<D>): void {
-    this.removed(piece)
-    this.counts.lost += piece.lines
-    if (piece.gap === 0) this.counts.lostBytes += piece.bytes!.length
-    this.settle(piece.done, true)
-  }
-
-  private bytesOf(piece: Piece<D>): Uint8Array {
-    if (piece.bytes === undefined) {
-      piece.bytes = Buffer.from(this.hooks.gapNotice(piece.gap))
-      this.counts.bufferedBytes += piece.bytes.length
+  /** The lines of a gap are counted already. */
+  private giveUpFrom(index: number): void {
+    for (const piece of this.pieces.splice(index)) {
+      this.removed(piece)
+      this.counts.lost += piece.lines
+      if (piece.gap === 0) this.counts.lostBytes += piece.bytes.length
+      this.settle(piece.done, true)
     }
-    return piece.bytes
   }
 
   private settle(done: D | undefined, lost: boolean): void {
     if (done !== undefined) this.hooks.settled(done, lost)
   }
-
-  /** Frees what is written now and then, so that a write costs the same however long the queue is. */
-  private compact(): void {
-    if (this.empty) this.pieces.length = 0
-    else if (this.head > 1024 && this.head * 2 > this.pieces.length) this.pieces.splice(0, this.head)
-    else return
-    this.head = 0
-  }
-}
-
-function gapOf<D>(lines: number): Piece<D> {
-  return { bytes: undefined, lines: 0, open: false, gap: lines, done: undefined }
-}
-
-function costOf({ bytes }: { readonly bytes: Uint8Array | undefined }): number {
-  return PIECE_OVERHEAD + (bytes?.length ?? 0)
-}
-
-/** A copy, unless it is the whole: a small part must not keep a large chunk in memory. */
-function part(bytes: Uint8Array, from: number, to: number): Uint8Array {
-  return from === 0 && to === bytes.length ? bytes : new Uint8Array(bytes.subarray(from, to))
 }

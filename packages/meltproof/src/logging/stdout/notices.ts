@@ -1,12 +1,10 @@
 /** What meltproof itself writes into a log stream. Pure; every notice is one line and ends in a newline. */
 
-export type NoticeForm = 'text' | 'json'
-
-/** Stands where lines were lost. */
-export function gapNotice(lines: number, form: NoticeForm, timeMs: number): string {
+/** Stands where lines were lost; as JSON among JSON. */
+export function gapNotice(lines: number, asJson: boolean, timeMs: number): string {
   const text = `meltproof: ${counted(lines)} lost here, logged faster than read`
   // The fields of pino and its relatives; 40 is their `warn`.
-  return form === 'text' ? `${text}\n` : `${JSON.stringify({ level: 40, time: timeMs, msg: text, lost: lines })}\n`
+  return asJson ? `${JSON.stringify({ level: 40, time: timeMs, msg: text, lost: lines })}\n` : `${text}\n`
 }
 
 /** Ends a line whose first part was written. The line counts as lost in the gap that follows. */

@@ -1,9 +1,7 @@
 /**
- * Leads fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() to descriptors 1 and 2 into a writer.
- *
- * Loggers that want to be fast write to the descriptor and not to process.stdout: pino.destination(), and every pino
- * transport in its worker. On a full pipe they sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer
- * without bound. Other descriptors and unusual arguments are left to Node.
+ * Leads fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() to descriptors 1 and 2 into a writer. Fast loggers
+ * write there and not to process.stdout: pino.destination(), and every pino transport in its worker. On a full pipe they
+ * sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer without bound.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -38,10 +36,7 @@ export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): ()
   }
 }
 
-/**
- * What (string, position?, encoding?), (buffer, offset?, length?, position?) or (buffer, options?) writes. Undefined for
- * what is better left to Node: a position, bad arguments, other encodings.
- */
+/** Of (string, position?, encoding?) or (buffer, offset?, length?, position?). Undefined for what is left to Node. */
 function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (typeof data === 'string') {
     const atPosition = typeof a === 'number' || typeof a === 'bigint'
@@ -50,13 +45,12 @@ function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (!ArrayBuffer.isView(data)) return undefined
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
   if (isAbsent(a)) return isAbsent(b) ? bytes : undefined
-  if (typeof a === 'object' || !(isAbsent(c) || c === -1)) return undefined
   const length = b ?? bytes.length - Number(a)
-  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length) return undefined
+  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length || !(isAbsent(c) || c === -1)) return undefined
   return bytes.subarray(a, a + length)
 }
 
-/** The same for (buffers, position?). */
+/** Of (buffers, position?). */
 function outputOfMany([views, position]: readonly unknown[]): Output | undefined {
   const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && isAbsent(position)
   return usable ? Buffer.concat(views) : undefined

@@ -1,8 +1,4 @@
-/**
- * Leads what is written to a stream into a writer. process.stdout and process.stderr stay the objects that others hold,
- * with their colours, columns and cursor. What callers see of a Writable stays too: the value of write(), 'drain',
- * callbacks, encodings, the errors for bad arguments.
- */
+/** Leads what is written to a stream into a writer. For its callers it stays the same object and the same Writable. */
 import type { Writable } from 'node:stream'
 import type { BufferedWriter, Done } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
@@ -10,9 +6,7 @@ import { NO_CALLBACK } from './pending-writes.ts'
 import { type Method, replaceMethod } from './replace-method.ts'
 
 export interface StreamPatch {
-  /** The stream's own write(). */
   readonly writeOriginal: Method
-  /** Gives the stream its own methods back. */
   undo(): void
 }
 
@@ -49,9 +43,9 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
   })
 
   const onNewListener = (name: unknown): void => {
-    if (name === 'drain') writer.drainListener()
+    if (name === 'drain') writer.heeded()
   }
-  const onPipe = (): void => writer.piped()
+  const onPipe = (): void => writer.heeded()
   writer.streams.push(stream)
   stream.on('newListener', onNewListener).on('pipe', onPipe)
   Object.defineProperties(stream, {

@@ -4,7 +4,7 @@ export type Method = (...args: unknown[]) => unknown
 
 /**
  * Puts `make(original, isOn)` in the place of `host[name]`. Returns the undo: the method is what it was, unless somebody
- * has replaced ours since. Ours may still be called then, through a wrapper or a copy: while not on it must pass on.
+ * has replaced ours since. Ours may still be called then, through a wrapper or a copy: when off it must pass on.
  */
 export function replaceMethod(
   host: object,
@@ -16,18 +16,12 @@ export function replaceMethod(
   const method = methods[name]
   if (typeof method !== 'function') return () => undefined
   let on = true
-  const ours = make(
-    (...args) => Reflect.apply(method, host, args),
-    () => on,
-  )
+  const original: Method = (...args) => Reflect.apply(method, host, args)
+  const ours = make(original, () => on)
   // With what hangs on it, such as the form that util.promisify() looks for.
   Object.defineProperties(ours, Object.getOwnPropertyDescriptors(method))
-  Object.defineProperty(host, name, {
-    value: ours,
-    configurable: true,
-    enumerable: own?.enumerable ?? false,
-    writable: true,
-  })
+  const enumerable = own?.enumerable ?? false
+  Object.defineProperty(host, name, { value: ours, configurable: true, enumerable, writable: true })
   return () => {
     on = false
     if (methods[name] !== ours) return

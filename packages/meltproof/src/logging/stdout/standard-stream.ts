@@ -1,10 +1,8 @@
 /** The standard streams: their names, and where their bytes go. */
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
-import { descriptorSink, identityOf } from './descriptor-sink.ts'
-import type { Handle } from './nonblocking-flag.ts'
-import type { Sink } from './sink.ts'
-import { streamSink } from './stream-sink.ts'
+import type { Sink } from './buffered-writer.ts'
+import { descriptorSink, type Handle, identityOf } from './descriptor-sink.ts'
 
 export type Fd = 1 | 2
 export const STREAM_NAMES = { 1: 'stdout', 2: 'stderr' } as const
@@ -25,7 +23,6 @@ export function streamsAreOne(): boolean {
   return isMainThread && identity !== undefined && identity === identityOf(2)
 }
 
-/** `ready` is called when a sink that was full may have room. */
 export function standardSink(fd: Fd, stream: Writable, ready: () => void): Sink {
   const { fd: streamFd, isTTY, _handle: handle } = stream as { fd?: number; isTTY?: boolean; _handle?: Handle }
   if (!isMainThread || streamFd !== fd) return streamSink(stream, ready)
@@ -40,4 +37,29 @@ function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
   if (early.size === 0) return sink
   for (const stream of early) stream.write('', () => early.delete(stream))
   return { ...sink, write: output => (early.size > 0 ? 0 : sink.write(output)) }
+}
+
+/**
+ * Writes one batch after the other to a stream: for the standard streams of a worker thread, which are messages to the
+ * main thread, and for streams without a descriptor.
+ */
+function streamSink(stream: Writable, ready: () => void): Sink {
+  const { write } = stream
+  let busy = false
+  const done = (): void => {
+    busy = false
+    ready()
+  }
+  return {
+    batchBytes: 65_536,
+    takesAll: false,
+    write(output) {
+      if (busy) return 0
+      busy = true
+      const bytes = Buffer.from(output as string)
+      Reflect.apply(write, stream, [bytes, done])
+      return bytes.length
+    },
+    close: () => undefined,
+  }
 }

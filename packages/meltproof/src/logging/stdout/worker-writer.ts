@@ -1,17 +1,73 @@
-/** The writer of a worker thread to a descriptor of the process. It counts what it has not written in the backlog. */
-import { BufferedWriter, type Done, type WriterHooks, type WriterSettings } from './buffered-writer.ts'
+/**
+ * The writer of a worker thread to a descriptor of the process. Threads are stopped without notice when the process ends,
+ * so they count the lines that they have not written in memory that the main thread can read.
+ */
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { BufferedWriter, type Done, type Sink, type WriterHooks } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
-import type { Sink } from './sink.ts'
-import type { WorkerBacklog } from './worker-backlog.ts'
+import type { LineQueueLimits } from './line-queue.ts'
+
+const KEY = 'meltproof.stdout'
+const LOCK = 0
+/** The lock, and a count for each of descriptors 1 and 2. */
+const SLOTS = 3
+
+const FREE = 0
+const TAKEN = 1
+const CLOSED = 2
+
+/** A thread writes only while it holds the lock; once that is closed the count is exact. */
+export class WorkerBacklog {
+  private readonly slots: Int32Array
+
+  static ofProcess(): WorkerBacklog | undefined {
+    const known = getEnvironmentData(KEY)
+    if (known instanceof SharedArrayBuffer) return new WorkerBacklog(known)
+    if (!isMainThread) return undefined
+    const made = new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT)
+    setEnvironmentData(KEY, made as never)
+    return new WorkerBacklog(made)
+  }
+
+  private constructor(memory: SharedArrayBuffer) {
+    this.slots = new Int32Array(memory)
+  }
+
+  /** Runs `work`, which may write and returns by how many the lines grew, unless the process is ending. */
+  locked(fd: 1 | 2, work: () => number): void {
+    for (;;) {
+      const state = Atomics.compareExchange(this.slots, LOCK, FREE, TAKEN)
+      if (state === CLOSED) return
+      if (state === FREE) break
+    }
+    try {
+      Atomics.add(this.slots, fd, work())
+    } finally {
+      Atomics.store(this.slots, LOCK, FREE)
+    }
+  }
+
+  lines(fd: 1 | 2): number {
+    return Atomics.load(this.slots, fd)
+  }
+
+  takeLines(fd: 1 | 2): number {
+    return Atomics.exchange(this.slots, fd, 0)
+  }
+
+  /** No thread writes from now on. */
+  close(): void {
+    while (Atomics.compareExchange(this.slots, LOCK, FREE, CLOSED) === TAKEN);
+  }
+}
 
 export class WorkerWriter extends BufferedWriter {
   private readonly fd: 1 | 2
   private readonly backlog: WorkerBacklog
-  private counted = 0
   private locked = false
 
-  constructor(fd: 1 | 2, backlog: WorkerBacklog, sink: Sink, settings: WriterSettings, hooks: WriterHooks) {
-    super(sink, settings, hooks)
+  constructor(fd: 1 | 2, backlog: WorkerBacklog, sink: Sink, limits: LineQueueLimits, hooks: WriterHooks) {
+    super(sink, limits, hooks)
     this.fd = fd
     this.backlog = backlog
   }
@@ -30,15 +86,15 @@ export class WorkerWriter extends BufferedWriter {
       work()
       return
     }
-    this.backlog.locked(() => {
+    this.backlog.locked(this.fd, () => {
+      const before = this.unwrittenLines
       this.locked = true
       try {
         work()
       } finally {
         this.locked = false
-        this.backlog.add(this.fd, this.unwrittenLines - this.counted)
-        this.counted = this.unwrittenLines
       }
+      return this.unwrittenLines - before
     })
   }
 }

@@ -1,23 +1,16 @@
-/**
- * Apps emit requests at their servers themselves: adapters for serverless platforms, tools that inject requests, mocks.
- * Those are nobody's load, nothing tells when they are over, and they may be any objects at all.
- */
+/** Apps emit requests at their servers themselves (serverless adapters, mocks): any objects, and nobody's load. */
 import { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpSocket } from './connection.ts'
+import type { HttpSocket } from './http-socket.ts'
 
 /** True when the two belong to one connection, which then tells when they are over. */
 export function cameOverConnection(request: unknown, response: unknown): boolean {
   try {
     if (request instanceof IncomingMessage && response instanceof ServerResponse) return shareSocket(request, response)
-    const { stream } = request as Http2
-    return stream !== undefined && stream === (response as Http2).stream && 'session' in stream
+    const { stream } = request as { readonly stream?: object }
+    return stream !== undefined && stream === (response as { readonly stream?: object }).stream && 'session' in stream
   } catch {
     return false // null, a number, or a getter that throws
   }
-}
-
-interface Http2 {
-  readonly stream?: object
 }
 
 function shareSocket({ socket }: { socket: HttpSocket | null }, response: ServerResponse): boolean {

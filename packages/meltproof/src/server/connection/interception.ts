@@ -1,26 +1,24 @@
 /**
- * The one place where meltproof stands in a server's way: its `emit` and its `closeIdleConnections`.
- *
- * `emit` rather than a listener: frameworks replace and reorder listeners (socket.io takes all of 'request' off and calls
- * them itself), and a listener of ours would be counted, moved or skipped.
+ * The one place where meltproof stands in a server's way: its `emit` and its `closeIdleConnections`. Not as a listener:
+ * frameworks count, reorder and replace those (socket.io takes all of 'request' off and calls them itself).
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Connection, type HttpSocket, sparing } from './connection.ts'
+import { type HttpSocket, sparing } from './http-socket.ts'
 
 /** Apps emit these events themselves, with whatever they have: arguments may be anything. */
 export interface Intercepted {
-  /** Node, or the app, hands a request to the app. Answers what `emit` is to answer. */
   readonly onRequest: (event: string, args: unknown[]) => boolean
   /** After the listeners of the app. */
   readonly onConnection: (socket: HttpSocket | undefined) => void
   /** Node closes a connection on which nothing moves, though a handler may be at work. */
   readonly onTimeout: (socket: HttpSocket | undefined) => void
-  /** The connection becomes somebody else's. */
   readonly onUpgrade: (socket: Duplex | undefined) => void
-  /** Connections that look idle to Node and must not be closed: a request of theirs waits here. */
-  readonly busy: Iterable<Connection>
+  /** Connections that look idle to Node, though a request of theirs waits. */
+  readonly busy: Iterable<{ readonly socket: HttpSocket }>
 }
+
+type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
 export class Interception {
   readonly #server: Server
@@ -32,68 +30,51 @@ export class Interception {
     this.#server = server
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
-    this.#interceptEmit(own, intercepted)
-    this.#interceptIdleClosing(intercepted)
+    this.#replace('emit', (event: string, ...args: unknown[]) => this.#intercept(intercepted, event, args))
+    // close() destroys idle connections. HTTP/2 has none of this kind.
+    const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
+    if (closeIdle === undefined) return
+    this.#replace('closeIdleConnections', () => sparing(intercepted.busy, () => closeIdle.call(server)))
   }
 
-  /** What the server does without us. */
   emit(event: string, ...args: unknown[]): boolean {
     return this.#emit().call(this.#server, event, ...args)
   }
 
-  /** The server is as before. Where somebody has wrapped ours, it stays in place. */
   undo(): void {
     for (const undo of this.#undo) undo()
   }
 
-  #interceptEmit(own: Emit | undefined, intercepted: Intercepted): void {
-    const server = this.#server
-    const emit = this.#emit
-    const intercepting = (event: string, ...args: unknown[]): boolean => {
-      switch (event) {
-        case 'request':
-        case 'checkContinue':
-        case 'checkExpectation':
-          return intercepted.onRequest(event, args)
-        case 'connection':
-        case 'secureConnection': {
-          const emitted = emit().call(server, event, ...args)
-          intercepted.onConnection(args[0] as HttpSocket | undefined)
-          return emitted
-        }
-        case 'timeout':
-          intercepted.onTimeout(args[0] as HttpSocket | undefined)
-          return emit().call(server, event, ...args)
-        case 'upgrade':
-        case 'connect':
-          intercepted.onUpgrade(args[1] as Duplex | undefined)
-          return emit().call(server, event, ...args)
-        default:
-          return emit().call(server, event, ...args)
+  #intercept({ onRequest, onConnection, onTimeout, onUpgrade }: Intercepted, event: string, args: unknown[]): boolean {
+    switch (event) {
+      case 'request':
+      case 'checkContinue':
+      case 'checkExpectation':
+        return onRequest(event, args)
+      case 'connection':
+      case 'secureConnection': {
+        const emitted = this.emit(event, ...args)
+        onConnection(args[0] as HttpSocket | undefined)
+        return emitted
       }
+      case 'timeout':
+        onTimeout(args[0] as HttpSocket | undefined)
+        break
+      case 'upgrade':
+      case 'connect':
+        onUpgrade(args[1] as Duplex | undefined)
     }
-    server.emit = intercepting as Server['emit']
-    this.#undo.push(() => {
-      if (server.emit !== intercepting) return
-      if (own !== undefined) server.emit = own as Server['emit']
-      else delete (server as Partial<Server>).emit
-    })
+    return this.emit(event, ...args)
   }
 
-  /** close() destroys idle connections. */
-  #interceptIdleClosing({ busy }: Intercepted): void {
+  #replace(name: 'emit' | 'closeIdleConnections', ours: (...args: never[]) => unknown): void {
     const server = this.#server
-    const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
-    if (closeIdle === undefined) return // HTTP/2 has no idle connections of this kind
-    const hadOwn = Object.hasOwn(server, 'closeIdleConnections')
-    const intercepting = (): void => sparing(busy, () => closeIdle.call(server))
-    server.closeIdleConnections = intercepting
+    const before = Object.getOwnPropertyDescriptor(server, name)
+    Object.defineProperty(server, name, { value: ours, configurable: true, enumerable: true, writable: true })
     this.#undo.push(() => {
-      if (server.closeIdleConnections !== intercepting) return
-      if (hadOwn) server.closeIdleConnections = closeIdle
-      else delete (server as Partial<Server>).closeIdleConnections
+      if (server[name] !== ours) return
+      if (before === undefined) delete (server as Partial<Server>)[name]
+      else Object.defineProperty(server, name, before)
     })
   }
 }
-
-type Emit = (this: Server, event: string, ...args: unknown[]) => boolean

@@ -2,21 +2,16 @@
  * Accept lanes: one server listening on several SO_REUSEPORT sockets.
  *
  * Since libuv 1.45 (Node 20) a listening socket accepts one connection per turn of the event loop, so a server that
- * does 1 ms of work per turn accepts at most 1,000/s; the rest wait in the kernel, where no admission decision can
- * reach them. N sockets on one address accept N per turn. See https://github.com/libuv/libuv/pull/3696 and
- * https://github.com/nodejs/node/issues/57364; figures in bench/results/accept-lanes.txt.
+ * does 1 ms of work per turn accepts at most 1,000/s; the rest wait in the kernel, where nobody can turn them away.
+ * N sockets accept N per turn. See https://github.com/libuv/libuv/pull/3696 and docs/benchmarks.md.
  *
- * How: Node calls `server._listen2(address, port, ...)` once arguments are normalised, names resolved and the cluster
- * consulted, and keeps that name "to avoid breaking code that wraps this method" (lib/net.js). We wrap it, so every
- * form of listen(), its errors and its timing stay Node's own. The socket Node makes is the main one; what the extra
- * ones accept is handed to the main one's `onconnection`, so Node itself counts, limits (`maxConnections`), configures
- * and emits every connection. The extra sockets live and die with the main one's handle.
- *
- * It must not know HTTP, admission or options beyond its own. Nothing of ours reaches the app as an error: whatever
- * fails leaves fewer lanes, at worst the one listener Node would have had.
+ * Node calls `server._listen2()` once arguments are normalised, names resolved and the cluster consulted, and keeps that
+ * name for code that wraps it (lib/net.js). So every form of listen(), its errors and its timing stay Node's own. What
+ * the extra sockets accept is handed to the main one's `onconnection`, so Node itself counts, limits, configures and emits
+ * every connection. Whatever fails leaves fewer lanes, at worst Node's one listener.
  */
 import cluster from 'node:cluster'
-import net from 'node:net'
+import type net from 'node:net'
 import { LaneBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,
@@ -30,32 +25,22 @@ import {
 } from './listen-socket.ts'
 
 /**
- * Listening sockets per server. At k times the capacity, with S ms of work per turn and c ms to accept and shed one
- * connection, k / (1 - k c / S) must be accepted per turn. For 10 times the capacity of 5 ms handlers that is 14 to 17
- * (c = 0.15 to 0.2 ms): sixteen just hold, with twice the latency of thirty-two, and starve beyond. Sixty-four
- * gained nothing in goodput. No cost per request or when idle was measurable; see bench/results/accept-lanes.txt.
+ * At 10 times the capacity of 5 ms handlers 14 to 17 connections must be accepted per turn. Sixteen lanes just hold that,
+ * with twice the latency of thirty-two; sixty-four gained nothing. They cost nothing measurable (docs/benchmarks.md).
  */
 export const DEFAULT_LANES = 32
 
 export interface LaneOptions {
   /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 32 (DEFAULT_LANES) */
   readonly lanes: number
-  /**
-   * Called once per listen() that ends with fewer listeners than wanted although the platform could, with a sentence
-   * for a log. Where the platform cannot share a port at all, only {@link Lanes.reason} says so.
-   */
-  readonly onWarning?: (note: string) => void
+  /** Called once per listen() that ends with fewer listeners than wanted although the platform could. */
+  readonly onWarning?: (warning: string) => void
 }
 
 export interface Lanes {
   /** Sockets listening now; 0 before listen() and after close(). */
   readonly count: number
-  /** Why there are fewer listeners than wanted; undefined before listen() and when all are there. */
-  readonly reason: string | undefined
-  /**
-   * Undo: later calls of listen() are Node's own, extra lanes close now and the main listener stays. The kernel resets
-   * connections that wait unaccepted in a closing lane, as it does for any listener that closes.
-   */
+  /** Extra lanes close, the main listener stays. The kernel resets connections that wait unaccepted in a closing lane. */
   close(): void
 }
 
@@ -70,155 +55,102 @@ type Listen2 = (
   ...rest: unknown[]
 ) => void
 
-/** The parts of net.Server that Node keeps for itself. */
 interface ServerInternals {
   _handle?: ListenHandle | null
   _listen2?: Listen2
 }
 
-/** What one listen() ended with. */
-interface Outcome {
-  readonly main: ListenHandle | undefined
-  readonly extra: readonly ListenHandle[]
-  readonly reason: string | undefined
+interface Extra {
+  readonly lanes: readonly ListenHandle[]
   readonly detach: () => void
 }
 
-const NO_LANES = '(one listener accepts one connection per turn of the event loop)'
-
-/** Makes every later listen() of this server open lanes. Call before listen(). */
-export function openLanes(server: net.Server, options: LaneOptions): Lanes {
+/** Makes every later listen() of this server open lanes. */
+export function openLanes(server: net.Server, { lanes: wanted, onWarning }: LaneOptions): Lanes {
   const internals = server as unknown as ServerInternals
-  const wanted = Math.max(1, Math.floor(options.lanes) || 1)
-  let last: Outcome | undefined
+  const original = internals._listen2
+  let extra: Extra | undefined
   let closed = false
 
-  const note = (reason: string, aloud = true): void => {
-    if (!aloud || !options.onWarning) return
-    try {
-      options.onWarning(`${reason} ${NO_LANES}`)
-    } catch {
-      // A logger that throws must not cost the app its listener.
-    }
+  const warn = (reason: string): void => {
+    // A logger that throws must not cost the app its listener.
+    attempt(() => onWarning?.(`${reason} (one listener accepts one connection per turn of the event loop)`))
   }
 
-  const original = internals._listen2
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
-    if (closed || wanted === 1) {
-      last = undefined
-      return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
-    }
     const at: ListenAddress = { address, port, addressType, flags: Number(flags) || 0 }
-    const plan = attempt(() => planListen(this, at, fd)) ?? { reason: 'lanes failed to prepare' }
-    if (plan.reason !== undefined) {
-      last = { main: undefined, extra: [], reason: plan.reason, detach: () => undefined }
-      if (plan.aloud !== false) note(plan.reason)
+    extra = undefined
+    const plan = closed ? undefined : attempt(() => planListen(this, at, fd))
+    if (typeof plan !== 'function') {
+      if (plan !== undefined) warn(plan)
       return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
     }
-
     const each = backlogPerLane(backlog, wanted)
     try {
       original!.call(this, address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
-      attempt(() => plan.release())
+      attempt(plan)
     }
     const main = this._handle
-    // Node emits its own 'error' on the next tick; there is nothing to add lanes to.
-    if (!main) {
-      last = undefined
-      return
-    }
-    last = attempt(() => addLanes(server, main, at, each, wanted)) ?? {
-      main,
-      extra: [],
-      reason: 'the extra listeners failed to open',
-      detach: () => undefined,
-    }
-    if (last.reason !== undefined) note(last.reason)
+    if (!main) return
+    extra = attempt(() => addLanes(main, at, each, wanted))
+    const count = 1 + (extra?.lanes.length ?? 0)
+    if (count < wanted) warn(`only ${count} of ${wanted} listeners could be opened`)
   }
 
-  let unavailable: string | undefined
-  if (wanted === 1) unavailable = 'lanes are off (lanes: 1)'
-  else if (server.listening) unavailable = 'the server was already listening when lanes were asked for'
-  else if (typeof original !== 'function') unavailable = 'this runtime has no net.Server._listen2 to build lanes on'
-  if (unavailable !== undefined) note(unavailable, wanted !== 1)
-  if (wanted > 1 && typeof original === 'function') internals._listen2 = listen2
-
-  const current = (): Outcome | undefined => (last?.main && last.main !== internals._handle ? undefined : last)
+  if (wanted > 1) {
+    if (typeof original === 'function') internals._listen2 = listen2
+    else warn('this runtime has no net.Server._listen2 to build lanes on')
+  }
 
   return {
     get count() {
-      return server.listening ? 1 + (current()?.extra.length ?? 0) : 0
-    },
-    get reason() {
-      if (closed) return 'lanes were closed'
-      if (!server.listening) return wanted === 1 ? unavailable : undefined
-      return current() ? current()?.reason : (unavailable ?? 'this listen() did not pass through net.Server._listen2')
+      return server.listening ? 1 + (extra?.lanes.length ?? 0) : 0
     },
     close() {
-      if (closed) return
       closed = true
-      last?.detach()
-      last = undefined
-      // Somebody may have wrapped ours meanwhile; then it stays, as a plain pass-through.
-      if (internals._listen2 === listen2) {
-        if (original === Object.getPrototypeOf(server)._listen2) delete internals._listen2
-        else if (original) internals._listen2 = original
-      }
+      extra?.detach()
+      extra = undefined
+      if (internals._listen2 !== listen2) return
+      if (original === Object.getPrototypeOf(server)._listen2) delete internals._listen2
+      else internals._listen2 = original!
     },
   }
 }
 
-type Plan = { readonly reason: string; readonly aloud?: boolean } | { readonly reason?: never; release(): void }
-
-/** Decides whether this listen() may have lanes. Takes the port's mutex when it may. */
-function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): Plan {
-  if (server._handle) {
-    return cluster.isWorker
-      ? { reason: 'cluster workers share the listening socket of the primary, which does nothing but accept' }
-      : { reason: 'listening on a handle made elsewhere' }
+/** Gives the function that releases the port, where this listen() may have lanes; otherwise why not, if it is worth a word. */
+function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
+  if (server._handle && cluster.isWorker) {
+    return 'cluster workers share the listening socket of the primary, which does nothing but accept'
   }
-  if (typeof fd === 'number' && fd >= 0) return { reason: 'listening on an inherited file descriptor' }
-  if (at.port < 0) return { reason: 'listening on a Unix socket or named pipe' }
-  if (!canShareAddresses()) return { reason: `SO_REUSEPORT does not balance on ${process.platform}`, aloud: false }
+  if (server._handle) return 'listening on a handle made elsewhere'
+  if (typeof fd === 'number' && fd >= 0) return 'listening on an inherited file descriptor'
+  if (at.port < 0) return 'listening on a Unix socket or named pipe'
+  if (!canShareAddresses()) return undefined
+  // A rolling restart shares on purpose, and for port 0 the kernel picks one that nobody has.
+  if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 
-  // The operator asked for sharing (reusePort: true, e.g. a rolling restart): a taken port is what he expects. And for
-  // port 0 the kernel picks one that nobody has, shared or not.
-  if (at.flags & REUSE_PORT || at.port === 0) return { release: () => undefined }
-
-  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So the question is asked
-  // first without it; when the answer is no, Node's own listen() runs untouched and raises its own error.
+  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So we ask first without
+  // it; when the answer is no, Node's own listen() raises its own error.
   const release = claimPort(at.port)
-  // Whoever holds the claim is opening this port now. An unshared listen() makes the kernel decide between the two:
-  // one of them gets EADDRINUSE, whichever comes first.
-  if (!release) return { reason: `another process was opening port ${at.port} at this moment` }
-  if (addressIsFree(at)) return { release }
+  // Without lanes the kernel decides between the two that open this port now: one gets EADDRINUSE.
+  if (release === undefined) return `another process was opening port ${at.port} at this moment`
+  if (addressIsFree(at)) return release
   release()
-  // Not a note: the app is about to get the error.
-  return { reason: `port ${at.port} is not free`, aloud: false }
+  return undefined
 }
 
-/**
- * The backlog of one lane. At Node's default and above, every lane gets the full one: the longer queue in total is the
- * purpose (fastify passes 511 explicitly, so an explicit value does not tell a wish). Below it the operator wants a
- * short queue, and gets about the length he asked for in total.
- */
+/** Less than Node's default is a wish for a short queue, in total. The default is none, even when passed (fastify does). */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
 }
 
-/** Opens the extra lanes beside a main socket that listens, and ties them to it. */
-function addLanes(
-  server: net.Server,
-  main: ListenHandle,
-  at: ListenAddress,
-  backlog: number,
-  wanted: number,
-): Outcome | undefined {
-  if (typeof main.onconnection !== 'function') return undefined
+function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted: number): Extra | undefined {
   const bound: { address?: string; port?: number; family?: string } = {}
-  if (main.getsockname(bound) !== 0 || bound.port === undefined) return undefined
+  if (typeof main.onconnection !== 'function' || main.getsockname(bound) !== 0 || bound.port === undefined) {
+    return undefined
+  }
   const beside: ListenAddress = {
     // The literal of the caller keeps an IPv6 scope (`fe80::1%eth0`); null became `::` or `0.0.0.0`, whichever exists.
     address: at.address || (bound.address ?? null),
@@ -226,23 +158,15 @@ function addLanes(
     addressType: bound.family === 'IPv6' ? 6 : 4,
     flags: at.flags | REUSE_PORT,
   }
-
-  const extra: ListenHandle[] = []
-  const backlogs = new LaneBacklogs(main, extra, backlog)
-  const follow = (): void => backlogs.accepted()
-  const accepted = (): void => attempt(follow)
-  while (extra.length < wanted - 1) {
-    const lane = attempt(() => openLane(beside, main, backlog, accepted))
+  const lanes: ListenHandle[] = []
+  const backlogs = new LaneBacklogs(main, lanes, backlog)
+  const accepted = (): void => backlogs.accepted()
+  while (lanes.length < wanted - 1) {
+    const lane = attempt(() => openLane(beside, main, backlog, () => attempt(accepted)))
     if (!lane) break
-    extra.push(lane)
+    lanes.push(lane)
   }
-
-  return {
-    main,
-    extra,
-    reason: extra.length < wanted - 1 ? `only ${extra.length + 1} of ${wanted} listeners could be opened` : undefined,
-    detach: tie(server, main, extra),
-  }
+  return { lanes, detach: tie(main, lanes) }
 }
 
 function openLane(
@@ -266,23 +190,16 @@ function openLane(
   return lane
 }
 
-/**
- * Makes the extra lanes follow the main handle: whatever closes, refs or unrefs it (server.close(), an abort signal,
- * asyncDispose, server.unref()) goes through these methods.
- *
- * @returns the function that closes the extra lanes and takes the methods off again.
- */
-function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[]): () => void {
+/** Extra lanes follow the main handle: whatever closes, refs or unrefs it goes through its methods. Answers the undo. */
+function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
-    for (const lane of extra) attempt(() => act(lane))
+    for (const lane of lanes) attempt(() => act(lane))
   }
-  const untransfer = beforeTransfer(server, () => detach())
   function detach(): void {
     each(lane => lane.close())
-    extra.length = 0
+    lanes.length = 0
     for (const name of ['close', 'ref', 'unref'] as const) Reflect.deleteProperty(main, name)
-    untransfer()
   }
   main.close = callback => {
     detach()
@@ -299,31 +216,6 @@ function tie(server: net.Server, main: ListenHandle, extra: ListenHandle[]): () 
   return detach
 }
 
-/**
- * Newer Node can move a listening server to a worker thread (postMessage with the server in the transfer list): the
- * main socket leaves without a close(), and lanes left behind would go on feeding the old thread.
- */
-function beforeTransfer(server: net.Server, act: () => void): () => void {
-  const symbol = Object.getOwnPropertySymbols(net.Server.prototype).find(
-    ({ description }) => description === 'messaging_transfer_symbol',
-  )
-  if (!symbol) return () => undefined
-  const target = server as unknown as Record<symbol, () => unknown>
-  const transfer = target[symbol]!
-  Object.defineProperty(server, symbol, {
-    configurable: true,
-    enumerable: false,
-    value(this: unknown): unknown {
-      act()
-      return transfer.call(this)
-    },
-  })
-  return () => {
-    Reflect.deleteProperty(server, symbol)
-  }
-}
-
-/** Ours may fail; the app must not notice. */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act()

@@ -1,55 +1,42 @@
-/**
- * Keeps pipelined requests in order. HTTP/1.1 answers in the order of the requests, so what comes on a connection behind a
- * request that waits, or behind an answer that was put off, stands in line and asks at the gate only when its turn comes.
- */
+/** Pipelined requests stand in line behind one that waits, or behind an answer that is put off, and ask in their turn. */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
-import type { Connection } from './connection.ts'
-import type { Exchange } from '../request/exchange.ts'
+import type { Connection, ConnectionRequest } from './connection.ts'
 
-/**
- * With so many pipelined requests behind one that waits, no more are read. Not at the first: a socket that is not read
- * does not tell that its client has gone.
- */
+/** Behind so many no more are read. Not at the first: a socket that is not read does not tell that its client has gone. */
 const MOST_BEHIND = 16
 
-export class Lines {
-  /** Those with a request that waits, an answer that was put off, or requests behind one. */
-  readonly connections: Set<Connection> = new Set()
+export class Lines<R extends ConnectionRequest> {
+  readonly connections: Set<Connection<R>> = new Set()
   readonly #server: Server
-  readonly #ask: (connection: Connection, exchange: Exchange) => void
-  /** Those among them whose next in line may ask at the gate. */
-  #moved: Connection[] = []
+  readonly #ask: (connection: Connection<R>, request: R) => void
+  #moved: Connection<R>[] = []
 
-  /** `ask` is called with whoever is first in line now. */
-  constructor(server: Server, ask: (connection: Connection, exchange: Exchange) => void) {
+  constructor(server: Server, ask: (connection: Connection<R>, request: R) => void) {
     this.#server = server
     this.#ask = ask
   }
 
-  /** A request waits at the gate, and with it all that comes behind it on its connection. */
-  wait(connection: Connection, exchange: Exchange): void {
+  wait(connection: Connection<R>, request: R): void {
     connection.keepContext()
     connection.stopEveryIdleTimeout(this.#server)
-    connection.waiting = exchange
+    connection.waiting = request
     this.connections.add(connection)
   }
 
-  /** A request came behind one that waits. */
-  join(connection: Connection, exchange: Exchange): void {
-    if (connection.behind.push(exchange) >= MOST_BEHIND) connection.pauseReading()
+  join(connection: Connection<R>, request: R): void {
+    if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading()
   }
 
-  /** The one that waited has started or was answered, or the answer that was put off is given. */
-  move(connection: Connection): void {
+  /** The first one is through. */
+  move(connection: Connection<R>): void {
     connection.waiting = undefined
     if (connection.behind.length === 0) this.connections.delete(connection)
     // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
-  /** Takes everybody out of the line of a connection, in order; the first may wait at the gate. */
-  takeAll(connection: Connection): Exchange[] {
+  takeAll(connection: Connection<R>): R[] {
     const { waiting, behind } = connection
     connection.waiting = undefined
     connection.behind = []
@@ -62,9 +49,9 @@ export class Lines {
     this.#moved = []
     for (const connection of moved) {
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
-        const exchange = connection.behind.shift()!
-        exchange.arrivedAt = now()
-        if (!connection.closing) this.#ask(connection, exchange)
+        const next = connection.behind.shift()!
+        next.arrivedAt = now()
+        if (!connection.closing && !connection.socket.destroyed) this.#ask(connection, next)
       }
       if (!connection.hasLine) this.connections.delete(connection)
       if (connection.behind.length === 0) connection.resumeReading()

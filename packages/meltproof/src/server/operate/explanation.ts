@@ -1,37 +1,13 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
 import type { ShedReason } from '../../admission/shed-reason.ts'
+import type { LastShed } from '../shed/shedding.ts'
 
-/** What the door knew at a shed. */
-export interface LastShed {
-  readonly reason: ShedReason
-  readonly atMs: number
-  readonly inflight: number
-  /** In service without a permit, because they take far longer than others of their kind. */
-  readonly stragglers: number
-  /** Of those in service: their clients have left or were told that it is too late, and the handlers work on. */
-  readonly abandoned: number
-  readonly limit: number
-  readonly queued: number
-}
-
-/** @param pools how many wait for each pool right now */
-export function explainShed(
-  last: LastShed | undefined,
-  nowMs: number,
-  dryRun: boolean,
-  pools: Readonly<Record<string, number>> = {},
-): string {
+export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
   if (last === undefined) return 'Nothing was shed.'
-  const { reason, inflight, stragglers, abandoned, limit, queued } = last
-  const ago = seconds(nowMs - last.atMs)
+  const { reason, atMs, inflight, limit, queued } = last
   const would = dryRun ? 'would have been shed' : 'was shed'
-  const there = `${inflight} in service of ${limit} allowed, ${queued} waiting`
-  const long = stragglers === 0 ? [] : [`${stragglers} more take far longer than their like`]
-  const left = abandoned === 0 ? [] : [`${abandoned} of those in service work on for clients that do not wait any more`]
-  const full = Object.entries(pools)
-    .filter(([, waiting]) => waiting > 0)
-    .map(([name, waiting]) => `${waiting} wait for the pool ${name} now`)
-  return `The last request that ${would}, ${ago} ago: ${WHY[reason]} (${[there, ...left, ...long, ...full].join('; ')}).`
+  const facts = `${inflight} in service of ${limit} allowed, ${queued} waiting`
+  return `The last request that ${would}, ${seconds(nowMs - atMs)} ago: ${WHY[reason]} (${facts}).`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {

@@ -1,6 +1,6 @@
-/** Pressure as a handler asks for it: of the server that its own request came to. */
 import type { IncomingMessage } from 'node:http'
-import { guardOf } from '../guard-of.ts'
+import { guardOf } from '../../guard-of.ts'
+import type { Guard } from '../guard.ts'
 
 /**
  * 0 (every recent request started at once) to 1 (every one is shed) of the server this request came to; 0 when it is not
@@ -12,5 +12,5 @@ import { guardOf } from '../guard-of.ts'
  */
 export function pressureOf(request: Pick<IncomingMessage, 'socket'>): number {
   const { server } = (request.socket ?? {}) as { server?: object }
-  return (server === undefined ? undefined : guardOf(server))?.pressure() ?? 0
+  return (server === undefined ? undefined : guardOf<Guard>(server))?.pressure() ?? 0
 }

@@ -1,9 +1,9 @@
 /**
- * The readiness page: what a balancer or an orchestrator asks. It stays ready while shedding, because a fleet over its
- * capacity must not take itself out of rotation, instance by instance, until none is left; it tells the pressure, so
- * that weight can be shifted. Not ready while draining, and above `unreadyAbovePressure` for those who want that.
+ * The readiness page. It stays ready while shedding: a fleet over its capacity must not take itself out of rotation,
+ * instance by instance, until none is left. It tells the pressure, so that weight can be shifted.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { GuardStats } from '../guard.ts'
 
 export interface ReadinessOptions {
   /** Path it is served at, for example `/ready`. */
@@ -12,27 +12,16 @@ export interface ReadinessOptions {
   readonly unreadyAbovePressure?: number | undefined
 }
 
-export interface ReadinessState {
-  readonly draining: boolean
-  readonly pressure: number
-  readonly inflight: number
-  readonly queued: number
-}
-
 export function answerReadiness(
-  options: ReadinessOptions,
-  state: ReadinessState,
+  { unreadyAbovePressure = 1 }: ReadinessOptions,
+  stats: Pick<GuardStats, 'draining' | 'pressure' | 'inflight' | 'queued'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const ready = !state.draining && state.pressure <= (options.unreadyAbovePressure ?? 1)
-  const body = JSON.stringify({
-    ready,
-    draining: state.draining,
-    pressure: Math.round(state.pressure * 1000) / 1000,
-    inflight: state.inflight,
-    queued: state.queued,
-  })
+  const { draining, inflight, queued } = stats
+  const ready = !draining && stats.pressure <= unreadyAbovePressure
+  const pressure = Math.round(stats.pressure * 1000) / 1000
+  const body = JSON.stringify({ ready, draining, pressure, inflight, queued })
   response.writeHead(ready ? 200 : 503, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -1,10 +1,9 @@
 /**
  * The requests in service, in order of their start: a list through the exchanges themselves, O(1) each way.
  *
- * Not a Set: a Set that is added to and deleted from all the time is made anew again and again, each old table pointing
- * at the next. Once one of them has come into V8's old space, it drags every table after it there, and with these every
- * request, its response and what they hold, until the next full collection. In a service of short requests that took a
- * tenth to a fifth of the CPU. An exchange that leaves points at nothing.
+ * Not a Set: it rebuilds its table again and again, and each old table points at the next. Once one of them is in V8's
+ * old space it keeps all that follow alive, with their requests and responses, until the next full collection. With short
+ * requests that took a tenth to a fifth of the CPU. An exchange that leaves the list points at nothing.
  */
 import type { Exchange } from '../request/exchange.ts'
 
@@ -19,7 +18,6 @@ export class InService {
     this.#last = exchange
   }
 
-  /** It must be in it. */
   delete(exchange: Exchange): void {
     const { startedBefore: before, startedAfter: after } = exchange
     if (before === undefined) this.#first = after

@@ -1,12 +1,7 @@
 /**
- * The permits of a server: who holds one, and the one place in which a permit ends. A permit ends once, in one of two
- * ways: its request was answered, or it is dropped, and then says nothing about what the service can do.
- *
- * A permit lasts as long as the handler works. Where the client leaves before, or has been told that the deadline has
- * passed, the handler works on and the permit stays with it (admission/abandoned.ts).
- *
- * While others wait, permits are taken back early from those who do not need them: answers that are streamed at their
- * client's pace and uploads that come at it (flows.ts), and stragglers (admission/stragglers.ts).
+ * The permits of a server: the one place in which they are given and end. A permit lasts as long as the handler works,
+ * also when the client has gone (admission/abandoned.ts). While others wait, it is taken back early from requests that
+ * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../../admission/in-service/abandoned.ts'
@@ -19,26 +14,21 @@ import { onHandlerEnd } from '../../handler-end.ts'
 import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { flows, waitsForBody } from './streaming-responses.ts'
 import { InService } from './in-service.ts'
+import { flows, waitsForBody } from './streaming-responses.ts'
 
-/**
- * Permits that are not needed are looked for this often while somebody waits, ms, or less often where looking would take
- * a larger share of the time.
- */
+/** Permits that are not needed are looked for this often while somebody waits, ms. */
 export const LOOK_MS = 5
+/** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 10
-/** Those who are presumed to have ended are looked for no more often, ms. */
+/** Handlers that are presumed to have ended are looked for no more often, ms. */
 const PRESUME_MS = 10
 
 export interface PermitHooks {
-  readonly onAnswered: (exchange: Exchange, nowMs: number) => void
-  /** An upload whose client is slow is about to lose its permit: its handler must have one again for what comes after. */
+  readonly onRecorded: (exchange: Exchange, nowMs: number) => void
   readonly onUploadPaused: (exchange: Exchange) => void
-  /** A request is over, and nobody else will tell: what its closed response would have told. */
   readonly onGone: (exchange: Exchange) => void
-  /** For how long the loop has been busy, ever, ms; where it is absent stragglers keep their permits. */
   readonly loopBusyMs: (() => number) | undefined
 }
 
@@ -58,12 +48,10 @@ export class Permits {
     this.#stragglers = new Stragglers(this.#stays, tuning)
   }
 
-  /** How many handlers work on for clients that have left or were told that their deadline has passed. */
   get abandoned(): number {
     return this.#abandoned.count
   }
 
-  /** How many go on without a permit because they take far longer than others of their kind. */
   get stragglers(): number {
     return this.#stragglers.count
   }
@@ -73,69 +61,65 @@ export class Permits {
     return this.#stays.leastMs(kind)
   }
 
-  /** It holds a permit, or goes on without one (admission/stragglers.ts). */
-  has(exchange: Exchange): boolean {
-    return exchange.holdsPermit || this.#stragglers.goes(exchange)
-  }
-
-  /** The gate has let it in. */
-  take(exchange: Exchange, nowMs: number): void {
+  give(exchange: Exchange, nowMs: number): void {
     if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
-    exchange.startedAt = nowMs
-    exchange.holdsPermit = true
+    exchange.holdPermit(nowMs)
     this.#inService.add(exchange)
     this.#stays.started(exchange, exchange.kindNoted)
     if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
   }
 
-  /** It was answered. Does nothing when it holds no permit. */
-  answered(exchange: Exchange, nowMs: number): void {
-    const straggler = this.#stragglers.ended(exchange)
-    if (!straggler && !exchange.holdsPermit) return
+  /** It was answered. Does nothing when its permit has ended. */
+  record(exchange: Exchange, nowMs: number): void {
+    const was = this.#end(exchange)
+    if (was === undefined) return
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
-    if (!straggler) {
-      this.#giveBack(exchange)
+    if (was === 'held') {
       this.#stays.answered(exchange, nowMs)
       this.#gate.release(nowMs, nowMs - exchange.startedAt, exchange)
     }
-    this.#hooks.onAnswered(exchange, nowMs)
+    this.#hooks.onRecorded(exchange, nowMs)
   }
 
-  /** It is over without an answer of its handler's. Does nothing when it holds no permit. */
+  /** It is over without an answer of its handler's. Does nothing when its permit has ended. */
   drop(exchange: Exchange, nowMs: number): void {
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
-    this.#release(exchange, nowMs)
+    this.#drop(exchange, nowMs)
   }
 
-  #release(exchange: Exchange, nowMs: number): void {
-    this.#stragglers.ended(exchange)
-    if (!exchange.holdsPermit) return
-    this.#giveBack(exchange)
+  #drop(exchange: Exchange, nowMs: number): void {
+    if (this.#end(exchange) !== 'held') return
     this.#stays.gone(exchange)
     this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
+  #end(exchange: Exchange): 'held' | 'lent' | undefined {
+    const was = exchange.endPermit()
+    if (was === 'held') this.#inService.delete(exchange)
+    else if (was === 'lent') this.#stragglers.ended(exchange)
+    return was
+  }
+
   /**
    * Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. While
-   * requests are observed, a call of its handler that is under way tells that it is at work.
+   * requests are observed, a call that its handler makes shows that it is at work.
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     exchange.abandoned = true
     const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
-    if (this.has(exchange)) this.#abandoned.add(exchange, nowMs, calls)
+    if (exchange.inService) this.#abandoned.add(exchange, nowMs, calls)
     if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
-  /** Those that were in service on a connection which is somebody else's now are over, as far as we can ever know. */
-  dropAllOf(connection: Connection): void {
+  dropAllOf(connection: Connection<Exchange>): void {
     const nowMs = now()
     for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)
     for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
   }
 
-  /** Takes permits back that are not needed. To be called while somebody waits for one. */
+  /** Takes back permits that are not needed. Called while somebody waits for one. */
   makeRoom(nowMs: number): void {
     this.lookAround(nowMs)
     this.#releaseStragglers(nowMs)
@@ -145,16 +129,16 @@ export class Permits {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const { limit } = this.#gate
-    for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#release(exchange, nowMs)
+    for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#drop(exchange, nowMs)
   }
 
-  /** Sees to it that whoever merely streams, or ended unseen, is not counted as in service. */
+  /** Ends the permits of requests that merely flow, and of those that ended unseen. */
   lookAround(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     this.#endPresumed(nowMs)
     for (const exchange of this.#inService.find(each => endedUnseen(each) || flows(each, nowMs - each.startedAt))) {
       if (endedUnseen(exchange)) this.#hooks.onGone(exchange)
-      else if (exchange.response?.headersSent === true) this.answered(exchange, nowMs)
+      else if (exchange.response?.headersSent === true) this.record(exchange, nowMs)
       else {
         this.#hooks.onUploadPaused(exchange)
         this.drop(exchange, nowMs)
@@ -168,31 +152,24 @@ export class Permits {
     const { loopBusyMs } = this.#hooks
     const stragglers = this.#stragglers
     if (loopBusyMs === undefined || !stragglers.look(nowMs, loopBusyMs())) return
-    for (const exchange of this.#inService.find(isReal, each => stragglers.tooShort(each))) {
+    for (const exchange of this.#inService.find(handlerRuns, each => stragglers.tooShort(each))) {
       if (exchange.abandoned) continue
-      // What its handler does with the body is still to come (flows.ts).
+      // What its handler does with the body is still to come.
       if (waitsForBody(exchange.request)) this.#stays.again(exchange, nowMs)
       if (!stragglers.has(exchange)) continue
       if (stragglers.full) return
-      this.#giveBack(exchange)
+      this.#inService.delete(exchange)
+      exchange.lendPermit()
       stragglers.goesOn(exchange)
       this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
-
-  #giveBack(exchange: Exchange): void {
-    exchange.holdsPermit = false
-    this.#inService.delete(exchange)
-  }
 }
 
-/** Not the stand-in of one that is over. */
-const isReal = ({ tookMs }: Exchange): boolean => tookMs < 0
+/** Not the shadow of one whose handler has ended. */
+const handlerRuns = ({ shadow }: Exchange): boolean => shadow === undefined || shadow.tookMs < 0
 
-/**
- * Nobody will tell that it is over: the app has taken the connection from Node (`detachSocket`), or has removed the
- * listeners that would have told.
- */
+/** The app has taken the connection from Node (`detachSocket`), or has removed our listeners. */
 function endedUnseen(exchange: Exchange): boolean {
   const { connection, response, abandoned } = exchange
   if (connection === undefined || response === undefined || abandoned) return false

@@ -1,12 +1,11 @@
-/**
- * Whose request it is, as the operator says: the address of the connection, a field that a proxy in front of this server
- * writes, or a function. As a number: clients are only told apart, never named.
- */
+/** Whose request it is, as the operator says. As a number: clients are only told apart, never named. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'
-import { caughtPromise } from '../promise-like.ts'
-import { checkNumber, invalidOption, rejectUnknown, show, showThrown } from '../../options.ts'
+import { checkFieldName, checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
+import type { Warn } from '../warnings.ts'
+import { safely } from './operators-function.ts'
+import { addressOf } from './peers.ts'
 
 export type ClientKey =
   | 'address'
@@ -22,28 +21,32 @@ export interface Clients {
 
 const EXPECTED = "'address', { header, proxies }, or a function of the request"
 const MOST_PROXIES = 16
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 export function checkClientKey(key: unknown): ClientKey | undefined {
   if (key === undefined || key === 'address' || typeof key === 'function') return key as ClientKey | undefined
   if (typeof key !== 'object' || key === null || Array.isArray(key)) invalidOption('clientKey', EXPECTED, key)
   rejectUnknown('clientKey', key, ['header', 'proxies'])
   const { header, proxies = 1 } = key as { header?: unknown; proxies?: unknown }
-  if (typeof header !== 'string' || !FIELD_NAME.test(header)) {
-    invalidOption('clientKey.header', 'the name of a header field', header)
+  return {
+    header: checkFieldName('clientKey.header', header),
+    proxies: checkNumber('clientKey.proxies', proxies, { min: 1, max: MOST_PROXIES, whole: true }),
   }
-  return { header, proxies: checkNumber('clientKey.proxies', proxies, { min: 1, max: MOST_PROXIES, whole: true }) }
 }
 
-/** @param salt another one in each process, so that nobody can choose whom to meet */
-export function clientsBy(
-  key: ClientKey,
-  note: (text: string) => void,
-  salt: number = (Math.random() * 2 ** 32) | 0,
-): Clients {
+/** @param salt another one in each process, so that nobody can choose whose hash to share */
+export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.random() * 2 ** 32) | 0): Clients {
   const hash = (text: string | undefined): number => (text === undefined ? NOBODY : hashOf(text, salt))
   if (typeof key === 'function') {
-    const ask = asking(key, note)
+    const ask = safely(
+      {
+        name: 'clientKey',
+        call: key,
+        read: answer => (typeof answer === 'string' ? answer : undefined),
+        expected: 'a string or undefined',
+        otherwise: 'such requests count as those of one client',
+      },
+      warn,
+    )
     return { of: request => hash(ask(request)) }
   }
   const { header, proxies = 1 } = key === 'address' ? { header: undefined } : key
@@ -58,41 +61,7 @@ export function clientsBy(
 /** All requests without a key are of one client. */
 const NOBODY = 0
 
-/** The operator's function, whose exceptions are said once and are no key. */
-function asking(
-  key: (request: IncomingMessage) => string | undefined,
-  note: (text: string) => void,
-): (request: IncomingMessage) => string | undefined {
-  let said = false
-  const sayOnce = (what: string): void => {
-    if (!said) note(`the clientKey function ${what}; such requests count as those of one client`)
-    said = true
-  }
-  return request => {
-    try {
-      const answer: unknown = key(request)
-      if (typeof answer === 'string' || answer === undefined) return answer as string | undefined
-      caughtPromise(answer)
-      sayOnce(`answered ${show(answer)}, not a string or undefined`)
-    } catch (error) {
-      sayOnce(`threw ${showThrown(error)}`)
-    }
-    return undefined
-  }
-}
-
-function addressOf(request: IncomingMessage): string | undefined {
-  try {
-    return request.socket.remoteAddress
-  } catch {
-    return undefined // the session of an HTTP/2 client that has gone
-  }
-}
-
-/**
- * The entry that the outermost of so many proxies has written: each appends whom it was asked by, and what stands left of
- * that anybody may have made up.
- */
+/** The entry that the outermost of so many proxies has written: each appends its client; clients make up the rest. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {
   let left = proxies
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
@@ -104,7 +73,7 @@ function entryOf(rawHeaders: readonly string[], name: string, proxies: number): 
   return undefined
 }
 
-/** Of an IPv6 address its first 64 bits: whoever has one has 2^64 of them. Some proxies write a port behind it. */
+/** Of an IPv6 address its first 64 bits: one client has all 2^64 behind them. Some proxies write a port as well. */
 function networkOf(text: string): string {
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIP(address) !== 6) return address

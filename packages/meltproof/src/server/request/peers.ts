@@ -16,13 +16,23 @@ export function checkPeers(option: string, value: unknown): FromPeer | undefined
   if (value.length === 0) invalidOption(option, `${EXPECTED}; an empty list is nobody, which is false`, value)
   const peers = new BlockList()
   for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
-  return ({ socket: { remoteAddress } }) => {
+  return request => {
+    const remoteAddress = addressOf(request)
     if (remoteAddress === undefined) return false
     // An IPv4 client of a socket that listens on both comes as ::ffff:10.0.0.1.
     // A link-local one names its interface: fe80::1%eth0.
     const mapped = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
     const address = mapped.split('%', 1)[0]!
     return peers.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** Undefined when the client has gone: the socket of an HTTP/2 session that has ended throws. */
+export function addressOf({ socket }: IncomingMessage): string | undefined {
+  try {
+    return socket.remoteAddress
+  } catch {
+    return undefined
   }
 }
 

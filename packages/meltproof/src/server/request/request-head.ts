@@ -1,7 +1,4 @@
-/**
- * What a shed needs to know of a request's head, read in one pass over the raw header lines.
- * `request.headers` would build an object of all of them for every request turned away.
- */
+/** What a shed needs to know of a head, in one pass over its lines: `request.headers` would make an object of them all. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
@@ -20,7 +17,6 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
   let namesHost = false
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const name = lines[i]!
-    // Compare lengths first: most names differ there already.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === 'host') namesHost = true

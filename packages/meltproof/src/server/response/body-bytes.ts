@@ -1,27 +1,20 @@
 /**
- * How many bytes of an answer's body were given to its connection, for whoever observes. Nothing of the answer is
- * copied or held up for it.
- *
- * HTTP/1: what the socket took meanwhile, without the head. HTTP/2, where many answers share a socket: what was
- * written to the response. This is the one file that reads what Node's HTTP/1 response keeps of itself; where a Node
- * keeps it elsewhere, the count is not known.
+ * How many bytes of an answer's body were given to its connection. HTTP/1: what the socket took meanwhile, without the
+ * head, which Node keeps in its response. HTTP/2, where many answers share a socket: what was written to the response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from '../request/exchange.ts'
 
-/** What node:http gives a response, since before Node 20. */
 interface NodeResponse extends ServerResponse {
-  /** Head, as it is sent. */
   readonly _header?: string | null
   readonly _headerSent?: boolean
-  /** False for answers that can have none: to HEAD, and 204 and 304. */
+  /** False for answers to HEAD, and 204 and 304. */
   readonly _hasBody?: boolean
   /** As announced in the head, or as found out by an `end(body)` that wrote everything. */
   readonly _contentLength?: number | null
 }
 
-/** To be called before the handler of an observed request runs. */
 export function beginCount(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor >= 2) {
     countWrites(exchange, response)
@@ -35,26 +28,24 @@ export function beginCount(exchange: Exchange, request: IncomingMessage, respons
   else begin(response.socket)
 }
 
-/** To be called when the response has closed. Undefined when not known. */
 export function bodyBytes(exchange: Exchange, request: IncomingMessage, response: ServerResponse): number | undefined {
   if (!response.headersSent) return 0
-  return request.httpVersionMajor >= 2
-    ? writtenBytes(exchange, request, response)
-    : sentBytes(exchange, request, response)
+  if (request.httpVersionMajor < 2) return sentBytes(exchange, request, response)
+  if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
+  // Answered by the raw stream, perhaps.
+  return exchange.byteCount === 0 && !response.writableEnded ? undefined : exchange.byteCount
 }
-
-// HTTP/1 ----------------------------------------------------------------------------------------------------------
 
 function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeResponse): number | undefined {
   if (response._hasBody === false) return 0
   const given = givenBytes(exchange, request, response)
   const { _contentLength: announced } = response
-  if (!response.writableFinished || response.chunkedEncoding || !isCount(announced)) return given
-  // The socket may have taken other things (103 Early Hints), a handler may have announced more than it wrote.
+  if (!response.writableFinished || response.chunkedEncoding) return given
+  if (typeof announced !== 'number' || !(announced >= 0)) return given
+  // The socket may have taken other things (103), a handler may have announced more than it wrote.
   return given === undefined || given > announced ? announced : given
 }
 
-/** What the socket took since this response has it, apart from the head. */
 function givenBytes(
   { byteCount: before }: Exchange,
   request: IncomingMessage,
@@ -73,12 +64,6 @@ function givenBytes(
   return Number.isNaN(given) ? undefined : Math.max(0, given)
 }
 
-function isCount(value: number | null | undefined): value is number {
-  return Number.isSafeInteger(value) && value! >= 0
-}
-
-// HTTP/2 ----------------------------------------------------------------------------------------------------------
-
 /** The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. */
 function countWrites(exchange: Exchange, response: ServerResponse): void {
   const { write } = response
@@ -95,16 +80,6 @@ function sizeOf(chunk: unknown, encoding: unknown): number {
     return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
   }
   return ArrayBuffer.isView(chunk) ? chunk.byteLength : 0
-}
-
-function writtenBytes(
-  { byteCount }: Exchange,
-  { method }: IncomingMessage,
-  { statusCode, writableEnded }: ServerResponse,
-): number | undefined {
-  if (method === 'HEAD' || BODILESS.has(statusCode)) return 0
-  // Answered by the raw stream, perhaps.
-  return byteCount === 0 && !writableEnded ? undefined : byteCount
 }
 
 /** Node's HTTP/2 sends no body with these. */

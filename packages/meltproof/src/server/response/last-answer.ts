@@ -1,88 +1,73 @@
-/**
- * Has an answer say that it is the last one of its connection (RFC 9112 section 9.6), where nobody has decided otherwise
- * before its head goes out. Knows Node's response; knows nothing of doors or draining.
- */
+/** The last answer of a connection (RFC 9112 section 9.6): how it says so, and how the connection ends with it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
+import { beforeHead, type Head } from './before-head.ts'
 
-type Head = Parameters<ServerResponse['writeHead']>
-/** Node's, for `maxRequestsPerSocket`: the head says close, and who closes is the client. */
+/** Node's mark for `maxRequestsPerSocket`: the head says close, and the client closes. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
 
-/**
- * @param isLast asked when the head goes out: false while other requests of the connection still have to be answered
- * @param onSaid called when the head says so: what the client still sends on this connection is no request any more
- */
-export function makeLast(
-  request: IncomingMessage,
-  response: ServerResponse,
-  isLast: () => boolean,
-  onSaid: () => void,
-): void {
-  const { writeHead } = response
-  const sayThenWrite = function (this: ServerResponse, ...head: Head): ServerResponse {
-    let told = head
-    try {
-      if (!this.headersSent && isLast()) told = sayClose(request, this, head, onSaid)
-    } catch {
-      // Then it says what it would have said: better than no answer.
-    }
-    return writeHead.apply(this, told)
-  }
-  response.writeHead = sayThenWrite as typeof writeHead
+/** What a client still sends is read and dropped for so long, ms: closing a socket with unread data resets it. */
+const LINGER_MS = 2000
+
+/** Ends a connection whose last answer has been written. @param complete whether all of its request has come */
+export function endConnection(socket: HttpSocket, complete: boolean): void {
+  takeNoMore(socket)
+  socket.end?.()
+  if (complete) return void socket.destroySoon?.()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.on('close', () => clearTimeout(timer))
 }
 
-function sayClose(request: IncomingMessage, response: Response, head: Head, onSaid: () => void): Head {
+/** The same with an answer that Node writes, which has not begun. HTTP/1 alone. */
+export function endAfter(request: IncomingMessage, response: Response): void {
+  const { socket } = request
+  takeNoMore(socket)
+  // So that the client closes; Node would at once.
+  response.shouldKeepAlive = true
+  response.maxRequestsOnConnectionReached = true
+  response.on('finish', () => endConnection(socket, request.complete))
+}
+
+/** Has an answer of the app say that it is the last one, if `isLast` says so when its head goes out. */
+export function makeLast(request: IncomingMessage, response: ServerResponse, isLast: () => boolean): void {
+  beforeHead(response, head => (isLast() ? sayClose(request, response, head) : head))
+}
+
+function sayClose(request: IncomingMessage, response: Response, head: Head): Head {
   const uploading = !request.complete && describeHead(request.rawHeaders).bodyBytes > 0
-  // What the app says itself wins over the mark below, and saying close in its place would close at once.
-  if (uploading && namesConnection(response, head)) return head
-  // After `shouldKeepAlive = false` Node closes as soon as the answer is written. A client that still sends its body
-  // would be reset, and might lose the answer.
-  if (uploading) response.maxRequestsOnConnectionReached = true
-  else response.shouldKeepAlive = false
-  onSaid()
-  if (uploading) return head
-  // What the app says itself (proxies copy the field) wins over the above.
-  const own = response.getHeader('connection')
-  if (own !== undefined) response.setHeader('connection', withClose(own))
-  const last = head.length - 1
-  const fields: unknown = head[last]
-  if (last === 0 || typeof fields !== 'object' || fields === null) return head
-  const changed = Array.isArray(fields) ? closeInList(fields) : closeInObject(fields)
-  return [...head.slice(0, last), changed] as unknown as Head
-}
-
-function namesConnection(response: Response, head: Head): boolean {
   const fields: unknown = head.length > 1 ? head.at(-1) : undefined
-  if (response.hasHeader('connection')) return true
-  if (Array.isArray(fields))
-    return fields.some((entry, i) => isConnection(Array.isArray(entry) ? entry[0] : i % 2 === 0 && entry))
-  return typeof fields === 'object' && fields !== null && Object.keys(fields).some(isConnection)
+  const names = namesOf(fields)
+  const named = names.some(isConnection)
+  const set = response.hasHeader('connection')
+  if (uploading) {
+    // A client that still sends would be reset if Node closed. What the app says itself wins over the mark.
+    if (named || set) return head
+    response.maxRequestsOnConnectionReached = true
+  } else {
+    response.shouldKeepAlive = false
+    if (set) response.setHeader('connection', 'close')
+  }
+  takeNoMore(request.socket)
+  if (!named) return head
+  const others = Array.isArray(fields)
+    ? fields.filter((_, index) => !isConnection(names[index]))
+    : Object.fromEntries(Object.entries(fields as object).filter(([name]) => !isConnection(name)))
+  return [...head.slice(0, -1), others] as unknown as Head
 }
 
-function closeInObject(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, isConnection(name) ? withClose(value) : value]),
-  )
-}
-
-/** Name, value, name, value, ..., or pairs of them. */
-function closeInList(list: readonly unknown[]): unknown[] {
-  return list.map((entry, index) => {
-    if (Array.isArray(entry)) return isConnection(entry[0]) ? [entry[0], withClose(entry[1])] : entry
-    return index % 2 === 1 && isConnection(list[index - 1]) ? withClose(entry) : entry
-  })
+/** The name of each entry: of an object, of a list of pairs, or of name, value, name, value, ... */
+function namesOf(fields: unknown): readonly unknown[] {
+  if (Array.isArray(fields)) return fields.map((entry, i) => (Array.isArray(entry) ? entry[0] : fields[i - (i % 2)]))
+  return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
 }
 
 function isConnection(name: unknown): boolean {
   return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
-/** `keep-alive` becomes `close`; what else it names (`upgrade`) stays. */
-function withClose(value: unknown): string {
-  const named = String(value)
-    .split(',')
-    .map(option => option.trim())
-    .filter(option => option !== '' && !/^(?:keep-alive|close)$/i.test(option))
-  return [...named, 'close'].join(', ')
+/** Whatever else arrives at this socket is not a request to us. */
+function takeNoMore(socket: HttpSocket): void {
+  const connection = socket[ASKED_AT_HEAD]
+  if (connection !== undefined) connection.closing = true
 }

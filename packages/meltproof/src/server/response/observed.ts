@@ -1,7 +1,4 @@
-/**
- * What the door notes of a request while somebody observes: fills in its timeline and publishes its record. Nothing
- * here is called, and nothing is allocated, while nobody does.
- */
+/** Fills in the timeline of a request and publishes its record, while somebody observes. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../../channels.ts'
 import { now } from '../../clock.ts'
@@ -11,12 +8,13 @@ import { stalledBetween } from '../../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../../timing/tracker.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import { serverTimingHeader } from '../../timing/server-timing.ts'
+import { beforeHead } from './before-head.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 /**
- * Runs the handler of a request with a timeline, which everything the handler starts belongs to. Its exceptions pass.
- * Whoever calls sees to it that {@link publishRecord} is called when the response closes.
+ * Runs the handler with a timeline, which everything it starts belongs to. Its exceptions pass. {@link publishRecord} must
+ * follow when the response closes.
  * @param tells whether the answer says how long it took us
  */
 export function observed(
@@ -29,7 +27,7 @@ export function observed(
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(exchange, request, response)
-  // Nearly all requests without a body are of these methods, and what they lack need not be waited for.
+  // Nearly all requests without a body are of these methods.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     request.on('end', () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.
@@ -40,7 +38,7 @@ export function observed(
   try {
     return runInScope(times, handle)
   } finally {
-    // The answer of most cheap handlers has left by now: they end where the request does, and no clock is read for it.
+    // Most cheap handlers have been answered by now: no clock is read for them.
     if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
     else noteReturned(exchange, response, times, now())
   }
@@ -51,7 +49,6 @@ function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResp
   return connection !== undefined && writableEnded && socket?.writableLength === 0
 }
 
-/** The last moment of a request, whenever that is. */
 const AT_ITS_END = Number.POSITIVE_INFINITY
 
 function noteReturned(exchange: Exchange, response: ServerResponse, times: RequestTimes, atMs: number): void {
@@ -65,7 +62,6 @@ function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: numbe
   if (connection !== undefined) connection.answeredAtMs = atMs
 }
 
-/** The response of an observed request has closed, at `atMs`. */
 export function publishRecord(server: Server, exchange: Exchange, times: RequestTimes, atMs: number): void {
   exchange.times = undefined
   leaveScope(times)
@@ -85,20 +81,12 @@ export function publishRecord(server: Server, exchange: Exchange, times: Request
   if (kept) requests.publish(message)
 }
 
-/**
- * Has the answer say how long it took us (W3C Server Timing), so that a caller can tell us from the network. An entry
- * of the app's own stays beside it.
- */
-function sayServerTiming(exchange: Exchange, response: ServerResponse): void {
-  const { writeHead } = response
-  const sayThenWrite = function (this: ServerResponse, ...head: Parameters<typeof writeHead>): ServerResponse {
-    if (!this.headersSent) {
-      const { arrivedAt: arrivedAtMs, startedAt: startedAtMs } = exchange
-      const nowMs = now()
-      const stalledMs = stalledBetween(arrivedAtMs, nowMs)
-      this.appendHeader('server-timing', serverTimingHeader(nowMs - arrivedAtMs, startedAtMs - arrivedAtMs, stalledMs))
-    }
-    return writeHead.apply(this, head)
-  }
-  response.writeHead = sayThenWrite as typeof writeHead
+/** W3C Server Timing, so that a caller can tell us from the network. The app's own entries stay. */
+function sayServerTiming({ arrivedAt, startedAt }: Exchange, response: ServerResponse): void {
+  beforeHead(response, head => {
+    const nowMs = now()
+    const header = serverTimingHeader(nowMs - arrivedAt, startedAt - arrivedAt, stalledBetween(arrivedAt, nowMs))
+    response.appendHeader('server-timing', header)
+    return head
+  })
 }

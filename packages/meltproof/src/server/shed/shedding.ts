@@ -1,33 +1,29 @@
-/**
- * Turns requests away: the one place that counts them and writes their answers. On the parser's way an answer is one write
- * of ready bytes; where Node has other answers of the connection under way it goes through Node's own response. While
- * turning away takes more than its share of the loop's time, answers are put off (held-answers.ts).
- */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+/** Counts whoever is turned away, and sees to the answer: raw where nothing else is under way on the connection. */
+import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import { sheds } from '../../channels.ts'
-import { httpDate, now } from '../../clock.ts'
+import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
-import type { Connection } from '../connection/connection.ts'
-import type { Exchange } from '../request/exchange.ts'
-import type { LastShed } from '../operate/explanation.ts'
-import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
-import { endAfter, endConnection } from '../connection/last-of-connection.ts'
+import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
+import type { GuardStats } from '../guard.ts'
+import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
-import type { AnswerChoice, ShedAnswers } from './shed-answer.ts'
+import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
+import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
-/** Bodies up to this are read and dropped after a shed and the connection kept; bytes. */
-const DROPPABLE_BODY = 65_536
+/** What was known when the last request was shed. */
+export interface LastShed extends Pick<GuardStats, 'inflight' | 'limit' | 'queued'> {
+  readonly reason: ShedReason
+  readonly atMs: number
+}
 
 export interface SheddingHooks {
-  /** Has Node make a response for the request and come back with it (to {@link Shedding.throughNode}), or refuse it itself. */
+  /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
-  /** A request was turned away. */
   readonly onShed: () => void
-  /** What is known at this moment. */
-  readonly facts: Omit<LastShed, 'reason' | 'atMs'>
+  readonly facts: (reason: ShedReason, atMs: number) => LastShed
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
 }
@@ -45,17 +41,22 @@ export class Shedding {
   }
   /** Answers that begin now are the last ones of their connections. */
   leaving = false
+  last: LastShed | undefined
   readonly #server: Server
-  readonly #answers: ShedAnswers
-  readonly #lines: Lines
+  readonly #answers: OwnAnswers
+  readonly #lines: Lines<Exchange>
   readonly #time: TurningAwayTime
   readonly #held: HeldAnswers
   readonly #hooks: SheddingHooks
-  /** No answer is put off: something comes behind it that can not wait, or the server goes away. */
   #atOnce = false
-  #last: { -readonly [K in keyof LastShed]: LastShed[K] } | undefined
 
-  constructor(server: Server, answers: ShedAnswers, lines: Lines, time: TurningAwayTime, hooks: SheddingHooks) {
+  constructor(
+    server: Server,
+    answers: OwnAnswers,
+    lines: Lines<Exchange>,
+    time: TurningAwayTime,
+    hooks: SheddingHooks,
+  ) {
     this.#server = server
     this.#answers = answers
     this.#lines = lines
@@ -64,67 +65,43 @@ export class Shedding {
     this.#held = new HeldAnswers(time, connection => hooks.guarded(() => this.answerOwed(connection)))
   }
 
-  get last(): LastShed | undefined {
-    return this.#last
-  }
-
-  /** From now on every answer is given at once, and those that were put off as well. */
   putOffNothing(): void {
     this.#atOnce = true
     this.#held.end()
   }
 
-  /** The same while `act` runs. */
-  atOnce(act: () => void): void {
-    const before = this.#atOnce
-    this.#atOnce = true
-    try {
-      act()
-    } finally {
-      this.#atOnce = before
-    }
-  }
-
-  /** A request of which nothing was made yet: one write, and nothing allocated for it. */
-  shedHead(connection: Connection, reason: ShedReason, needs: HeadNeeds, keepAlive: boolean, nowMs: number): void {
+  shedHead(
+    connection: Connection<Exchange>,
+    reason: ShedReason,
+    page: boolean,
+    keepAlive: boolean,
+    nowMs: number,
+  ): void {
     this.count(reason, nowMs)
-    this.#write(
-      connection,
-      { html: needs.prefersHtml, head: false, keepAlive: keepAlive && !this.leaving },
-      nowMs,
-      true,
-    )
+    this.#write(connection, { page, head: false, keepAlive: keepAlive && !this.leaving }, nowMs, true)
   }
 
   /** Answers false when Node refuses the request itself, which is no shed. */
   shed(exchange: Exchange, reason: ShedReason): boolean {
     const needs = describeHead(exchange.request.rawHeaders)
-    const isShed = !this.refusedByNode(exchange, needs)
-    if (isShed) this.count(reason, now())
+    if (this.refusedByNode(exchange, needs)) {
+      this.#hooks.askNode(exchange)
+      return false
+    }
+    this.count(reason, now())
     const bytes = this.#answer(exchange, needs)
-    if (isShed) this.publish(exchange, reason, bytes)
-    return isShed
+    if (sheds.hasSubscribers) {
+      const { request, arrivedAt } = exchange
+      const atMs = now()
+      sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
+    }
+    return true
   }
 
-  count(reason: ShedReason, nowMs: number): void {
+  count(reason: ShedReason, atMs: number): void {
     this.counts[reason]++
     this.#hooks.onShed()
-    this.#last ??= { reason, atMs: nowMs, inflight: 0, stragglers: 0, abandoned: 0, limit: 0, queued: 0 }
-    const last = this.#last
-    const { facts } = this.#hooks
-    last.reason = reason
-    last.atMs = nowMs
-    last.inflight = facts.inflight
-    last.stragglers = facts.stragglers
-    last.abandoned = facts.abandoned
-    last.limit = facts.limit
-    last.queued = facts.queued
-  }
-
-  publish({ request, arrivedAt }: Exchange, reason: ShedReason, bytes: number): void {
-    if (!sheds.hasSubscribers) return
-    const atMs = now()
-    sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
+    this.last = this.#hooks.facts(reason, atMs)
   }
 
   /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
@@ -133,78 +110,53 @@ export class Shedding {
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
   }
 
-  /** The slower way, through Node's own response. Returns the bytes of the body. */
-  throughNode(exchange: Exchange, response: ServerResponse): number {
-    const { request } = exchange
-    const needs = describeHead(request.rawHeaders)
-    const { headers, body } = this.#answers.parts(needs.prefersHtml)
-    const keeps = response.shouldKeepAlive && keepsConnection(needs, request)
-    if (!keeps && request.httpVersionMajor < 2) endAfter(request, response)
-    response.writeHead(503, headers)
-    response.end(body)
-    return this.#answers.bodyBytes({ html: needs.prefersHtml, head: request.method === 'HEAD' })
-  }
-
-  /** Gives a connection the answer that was put off. */
-  answerOwed(connection: Connection): void {
+  answerOwed(connection: Connection<Exchange>): void {
     const { owed, socket } = connection
     if (owed === undefined) return
-    connection.owed = undefined
+    this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
     this.#lines.move(connection)
     if (socket.destroyed || !socket.writable) return
-    this.#writeNow(connection, last ? { ...owed, keepAlive: false } : owed, now(), false)
+    this.#answers.shedAtSocket(connection, last ? { ...owed, keepAlive: false } : owed, this.#server, now(), false)
   }
 
-  /** Returns the bytes of the body. */
+  forget(connection: Connection<Exchange>): void {
+    if (connection.owed === undefined) return
+    connection.owed = undefined
+    this.#held.delete(connection)
+  }
+
   #answer(exchange: Exchange, needs: HeadNeeds): number {
     const { connection, request, response } = exchange
-    if (connection === undefined) return response === undefined ? 0 : this.throughNode(exchange, response)
+    if (response !== undefined) return this.#answers.shed(request, response)
+    if (connection === undefined) return 0
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
-    const head = request.method === 'HEAD'
-    const html = needs.prefersHtml
     const last = this.leaving && connection.behind.length === 0
-    const keepAlive = exchange.keepAlive && !last && keepsConnection(needs, request)
-    // Another answer is still being written on this connection, or the client does not read: Node keeps the order.
-    // And what it refuses is no shed.
-    if (socket._httpMessage != null || socket.writableNeedDrain || this.refusedByNode(exchange, needs)) {
+    const keepAlive = exchange.keepAlive && !last && keepsConnection(request, needs)
+    const kind = { page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
+    // Another answer is still being written on this connection, or the client does not read.
+    if (socket._httpMessage != null || socket.writableNeedDrain) {
       this.#hooks.askNode(exchange)
       if (!keepAlive) connection.closing = true
-      // Node's refusal has no body, and did not come back to us.
-      return exchange.response === undefined ? 0 : this.#answers.bodyBytes({ html, head })
+    } else {
+      connection.forget(request)
+      this.#write(connection, kind, now(), request.complete || needs.bodyBytes === 0)
     }
-    connection.forget(request)
-    this.#write(connection, { html, head, keepAlive }, now(), request.complete || needs.bodyBytes === 0)
-    return this.#answers.bodyBytes({ html, head })
+    return this.#answers.bodyBytes(kind)
   }
 
-  #write(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
+  #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
     this.#time.spent(nowMs, loopTurn())
-    if (choice.keepAlive && !this.#atOnce && !this.#time.hasTime(nowMs)) this.#putOff(connection, choice, nowMs)
-    else this.#writeNow(connection, choice, nowMs, complete)
+    // A client that closes after its answer is gone however late it gets it; one that stays does not ask again before.
+    if (kind.keepAlive && !this.#atOnce && !this.#time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
+    else this.#answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
   }
 
-  /** A client that closes after its answer is gone however late it gets it; one that stays does not ask again before. */
-  #putOff(connection: Connection, choice: AnswerChoice, nowMs: number): void {
-    this.answerOwed(connection)
-    connection.owed = choice
+  #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
+    connection.owed = kind
     this.#lines.connections.add(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }
-
-  #writeNow(connection: Connection, choice: AnswerChoice, nowMs: number, complete: boolean): void {
-    const { socket } = connection
-    const message = this.#answers.message(choice, httpDate(nowMs), this.#server.keepAliveTimeout)
-    if (choice.keepAlive) connection.startIdleTimeout(this.#server)
-    socket.write(message, 'latin1')
-    if (!choice.keepAlive) endConnection(socket, complete)
-  }
-}
-
-/** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
-function keepsConnection(needs: HeadNeeds, request: IncomingMessage): boolean {
-  if (needs.expects) return false
-  return request.complete || needs.bodyBytes <= DROPPABLE_BODY
 }

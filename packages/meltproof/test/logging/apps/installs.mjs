@@ -4,7 +4,7 @@ import { install } from 'meltproof/stdout'
 
 const found = {}
 const { writeSync } = fs
-const uninstall = install({ bufferBytes: 65_536, drop: 'oldest' })
+const uninstall = install({ bufferBytes: 65_536 })
 const listening = () => ['SIGTERM', 'SIGINT'].map(signal => process.listenerCount(signal))
 found.listeners = [listening()]
 found.same = install() === uninstall && install({ bufferBytes: 100_000 }) === uninstall
@@ -20,7 +20,7 @@ uninstall()
 found.back = !Object.hasOwn(process.stdout, 'write') && fs.writeSync === writeSync
 found.listeners.push(listening())
 console.log('after')
-found.codes = [{ bufferBytes: 1 }, { drop: 'all' }, { flush: 1 }, { lossFile: 3 }, { notices: 'xml' }].map(options => {
+found.codes = [{ bufferBytes: 1 }, { flush: 1 }, { lossFile: 3 }].map(options => {
   try {
     install(options)
     return 'nothing'

@@ -1,0 +1,16 @@
+/** In words, what became of requests that were neither served nor shed. Pure. */
+import type { Load } from '../load/load-maker.ts'
+
+export const total = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0)
+
+const listed = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([what, count]) => `${what} ${count}`)
+    .join(', ')
+
+export const failedOf = ({ failed, scheduled }: Load): string[] =>
+  total(failed) > 0 ? [`${total(failed)} of ${scheduled} requests had no answer: ${listed(failed)}`] : []
+
+export const otherOf = ({ other, scheduled }: Load): string[] =>
+  total(other) > 0 ? [`${total(other)} of ${scheduled} requests were answered ${listed(other)}`] : []

@@ -1,0 +1,75 @@
+// Load on the service's dearest call: `capacity` prints a rate, `offer RATE MS` what became of an open loop's calls.
+import grpc from '@grpc/grpc-js'
+import { clientOf } from './service.mjs'
+
+const SLO_MS = 1000
+const TIMEOUT_MS = 5000
+const CLIENTS = 50
+const BUSY = [grpc.status.UNAVAILABLE, grpc.status.RESOURCE_EXHAUSTED]
+
+const clients = Array.from({ length: CLIENTS }, () => clientOf({ 'grpc.use_local_subchannel_pool': 1 }))
+const score = number =>
+  new Promise(resolve => {
+    const deadline = Date.now() + TIMEOUT_MS
+    clients[number % CLIENTS].score({ name: 'stranger' }, { deadline }, resolve)
+  })
+await Promise.all(clients.map((_, number) => score(number)))
+
+async function closedLoop(users, durationMs) {
+  const until = Date.now() + durationMs
+  let done = 0
+  const user = async number => {
+    while (Date.now() < until) if ((await score(number)) === null) done++
+  }
+  await Promise.all(Array.from({ length: users }, (_, number) => user(number)))
+  return (done * 1000) / durationMs
+}
+
+async function offer(rate, durationMs) {
+  const load = { scheduled: Math.floor((rate * durationMs) / 1000), unsent: 0, good: 0, shed: 0, other: {}, failed: {} }
+  const goodAt = []
+  const latencies = []
+  const count = (counts, what) => {
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  const started = performance.now()
+  const calls = []
+  const send = async number => {
+    const dueMs = (number * 1000) / rate
+    const error = await score(number)
+    const tookMs = performance.now() - started - dueMs
+    if (error === null) {
+      latencies.push(tookMs)
+      if (tookMs > SLO_MS) return
+      load.good++
+      goodAt.push(dueMs)
+    } else if (/ECONNREFUSED|No connection established/.test(error.details)) count(load.failed, 'refused')
+    else if (/dropped|ECONNRESET|RST_STREAM|GOAWAY/.test(error.details)) count(load.failed, 'reset')
+    else if (error.code === grpc.status.DEADLINE_EXCEEDED) count(load.failed, 'response-timeout')
+    else if (BUSY.includes(error.code)) load.shed++
+    else count(load.other, grpc.status[error.code])
+  }
+  let next = 0
+  await new Promise(resolve => {
+    const tick = () => {
+      const elapsed = performance.now() - started
+      for (; next < load.scheduled && (next * 1000) / rate <= elapsed; next++) calls.push(send(next))
+      if (next < load.scheduled) setTimeout(tick, 1)
+      else resolve()
+    }
+    tick()
+  })
+  await Promise.all(calls)
+  latencies.sort((a, b) => a - b)
+  const at = share => latencies[Math.floor(latencies.length * share)] ?? null
+  const wholeS = Math.floor(durationMs / 1000)
+  const counted = goodAt.filter(dueMs => dueMs >= 1000 && dueMs < wholeS * 1000).length
+  return { ...load, goodput: counted / (wholeS - 1), okP50Ms: at(0.5), okP99Ms: at(0.99), doubts: [] }
+}
+
+const [what, rate, durationMs] = process.argv.slice(2)
+if (what === 'capacity') {
+  await closedLoop(8, 1500)
+  console.log(Math.max(await closedLoop(2, 2000), await closedLoop(8, 2000)))
+} else console.log(JSON.stringify(await offer(Number(rate), Number(durationMs))))
+process.exit(0)

@@ -1,0 +1,5 @@
+import { defineWebSocketHandler } from 'h3'
+
+export default defineWebSocketHandler({
+  message: (peer, message) => void peer.send(`echo ${message.text()}`),
+})

@@ -1,0 +1,22 @@
+/** What the runner uses of meltlab: its load engine, its search for the capacity, and how it starts and ends processes. */
+export { nearestName } from '../../packages/lab/src/commands/nearest-name.ts'
+export { type App, launch } from '../../packages/lab/src/launch/command.ts'
+export {
+  allowedCores,
+  coresOf,
+  type Cores,
+  pinned,
+  pinSelf,
+  unpinSelf,
+} from '../../packages/lab/src/launch/core-pinning.ts'
+export { freePort } from '../../packages/lab/src/launch/free-port.ts'
+export { describeMachine, type Machine } from '../../packages/lab/src/launch/machine.ts'
+export { joinNodeOptions } from '../../packages/lab/src/launch/node-options.ts'
+export { registerUrl } from '../../packages/lab/src/launch/register-url.ts'
+export { accepts } from '../../packages/lab/src/load/target.ts'
+export type { LoadOutcome, LoadPlan } from '../../packages/lab/src/load/plan.ts'
+export { runLoad } from '../../packages/lab/src/load/run.ts'
+export { searchCapacity } from '../../packages/lab/src/melt/capacity.ts'
+export { offer, type Target } from '../../packages/lab/src/melt/load-plans.ts'
+export { type Progress, progressOn } from '../../packages/lab/src/progress.ts'
+export { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'

@@ -1,0 +1,37 @@
+/** What the checks found, kept per app in `apps/results/<name>.json`; a check that is made again replaces its outcome. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CheckName } from '../checks/all.ts'
+import type { Outcome } from '../checks/check.ts'
+import type { Machine } from './lab.ts'
+
+export interface Recorded extends Outcome {
+  readonly date: string
+  readonly machine: Machine
+}
+
+export interface AppResult {
+  readonly name: string
+  readonly title: string
+  /** `package version`. */
+  readonly version: string
+  readonly checks: Readonly<Partial<Record<CheckName, Recorded>>>
+}
+
+const folder = join(import.meta.dirname, '../results')
+const fileOf = (name: string): string => join(folder, `${name}.json`)
+
+export function readResult(name: string): AppResult | undefined {
+  return existsSync(fileOf(name)) ? (JSON.parse(readFileSync(fileOf(name), 'utf8')) as AppResult) : undefined
+}
+
+export function record(app: Omit<AppResult, 'checks'>, check: CheckName, outcome: Recorded): void {
+  const checks = { ...readResult(app.name)?.checks, [check]: outcome }
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(fileOf(app.name), `${JSON.stringify({ ...app, checks }, rounded, 2)}\n`)
+}
+
+/** Figures to four significant digits: more would only make a change of the file longer. */
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
+}

@@ -1,0 +1,84 @@
+/** An app under examination: what the checks are given to start it, load it and end it. */
+import type { Subject } from '../checks/check.ts'
+import { httpLoad } from '../load/http.ts'
+import type { LoadMaker } from '../load/load-maker.ts'
+import { programLoad } from '../load/program.ts'
+import type { AppDefinition, Arm } from './definition.ts'
+import { asker } from './asking.ts'
+import { installedFolder } from './install.ts'
+import { allowedCores, type Machine, type Cores, type Progress, pinSelf, unpinSelf } from './lab.ts'
+import { type Running, type StartOptions, start } from './start.ts'
+
+export interface SubjectParts {
+  readonly name: string
+  readonly definition: AppDefinition
+  readonly machine: Machine
+  readonly pinning: Cores | undefined
+  readonly signal: AbortSignal
+  readonly progress: Progress
+}
+
+export function subjectOf(parts: SubjectParts): Subject {
+  const { name, definition, pinning, signal, progress } = parts
+  const cores = allowedCores()
+  let capacity: Promise<number> | undefined
+
+  const withApp = async <T>(
+    arm: Arm,
+    use: (running: Running) => Promise<T>,
+    options?: Partial<StartOptions>,
+  ): Promise<T> => {
+    progress.status(`${name}: starting ${arm}`)
+    const running = await start(name, definition, arm, { ...options, signal })
+    progress.status(`${name}: ${arm}`)
+    try {
+      return await use(running)
+    } finally {
+      await running.stop()
+    }
+  }
+  const underLoad = async <T>(arm: Arm, use: (load: LoadMaker, running: Running) => Promise<T>): Promise<T> => {
+    if (pinning !== undefined) pinSelf(pinning.lab)
+    try {
+      return await withApp(
+        arm,
+        async running => {
+          await prepare(definition, running)
+          return use(loadMakerOf(running), running)
+        },
+        { pinning },
+      )
+    } finally {
+      unpinSelf(cores)
+    }
+  }
+  const loadMakerOf = (running: Running): LoadMaker => {
+    const { dearest } = definition
+    if ('program' in dearest) return programLoad(running.origin, dearest.program, installedFolder(name), signal)
+    return httpLoad(running.origin, dearest, signal)
+  }
+  return {
+    ...parts,
+    withApp,
+    underLoad,
+    capacity() {
+      capacity ??= underLoad('bare', async load => {
+        progress.status(`${name}: looking for its capacity`)
+        const rate = await load.capacity()
+        progress.line(`${name}: capacity ${rate.toFixed(0)}/s`)
+        return rate
+      })
+      return capacity
+    },
+  }
+}
+
+/** Its main paths once, in turn: they make what the dearest route reads, and the app meets load as it would in service. */
+async function prepare({ paths }: AppDefinition, running: Running): Promise<void> {
+  const asking = asker(running.origin, running.fill)
+  try {
+    for (const ask of paths) await asking.ask(ask)
+  } finally {
+    asking.close()
+  }
+}

@@ -1,0 +1,96 @@
+/** docs/apps.md, from the results. Pure. */
+import type { CheckName } from '../checks/all.ts'
+import { markdownTable } from './lab.ts'
+import type { AppResult, Recorded } from './results.ts'
+
+/** Columns: what each check shows, in a few words. */
+export const HEADINGS: Readonly<Record<CheckName, string>> = {
+  'same-answers': 'same answers',
+  streams: 'streams live',
+  companions: 'beside a tracer',
+  'half-load': 'shed at 50 %',
+  'ten-times': 'kept at 10x',
+  sigterm: 'SIGTERM',
+}
+
+export function appsPage(results: readonly AppResult[], checks: readonly CheckName[]): string {
+  const rows = results.map(result => [
+    `${result.title} (\`${result.version}\`)`,
+    ...checks.map(check => cell(result.checks[check])),
+  ])
+  const all = results.flatMap(result => checks.flatMap(check => result.checks[check] ?? []))
+  const passed = results.filter(result => checks.every(check => result.checks[check]?.ok)).length
+  return `# Apps we did not write
+
+Written by \`npm run apps\` (\`apps/run.ts\`) from \`apps/results/\`; not by hand. Each app comes from npm, is started bare and
+with \`--import meltproof/register\`, no option set, and compared. ${passed} of ${results.length} pass every check.
+
+${markdownTable(['', ...checks.map(check => HEADINGS[check])], rows)}
+
+- **same answers**: its main paths answer the same, byte for byte; dates, ids the app makes, \`Connection\` and
+  \`Keep-Alive\` aside.
+- **streams live**: WebSockets, server-sent events and ndjson with silences of 12 s, a long poll of 15 s, uploads and
+  downloads of 20 s.
+- **beside a tracer**: the same answers with OpenTelemetry's auto-instrumentation and prom-client loaded, and no fewer
+  server spans.
+- **shed at 50 %**: requests at half of the capacity of its dearest route; nobody may be shed.
+- **kept at 10x**: goodput at ten times that capacity, of the capacity (in brackets without meltproof); at least 90 % of
+  what the cost of a shed allows, and every request answered.
+- **SIGTERM**: requests lost when it is ended under load, not counting refused connections; no more than without
+  meltproof.
+
+${failuresOf(results, checks)}${notesOf(results, checks)}## Measured on
+
+${machinesOf(all)}
+`
+}
+
+function cell(recorded: Recorded | undefined): string {
+  if (recorded === undefined) return 'not run'
+  return recorded.ok ? recorded.summary : `**no**: ${recorded.summary}`
+}
+
+function failuresOf(results: readonly AppResult[], checks: readonly CheckName[]): string {
+  const lines = linesOf(results, checks, recorded => recorded.failures)
+  return lines.length === 0 ? '' : `## What failed\n\n${lines.join('\n')}\n\n`
+}
+
+function notesOf(results: readonly AppResult[], checks: readonly CheckName[]): string {
+  const lines = linesOf(results, checks, recorded => recorded.notes ?? [])
+  return lines.length === 0 ? '' : `## Notes\n\n${lines.join('\n')}\n\n`
+}
+
+function linesOf(
+  results: readonly AppResult[],
+  checks: readonly CheckName[],
+  read: (recorded: Recorded) => readonly string[],
+): string[] {
+  return results.flatMap(({ title, checks: of }) =>
+    checks.flatMap(check => {
+      const recorded = of[check]
+      return recorded === undefined
+        ? []
+        : read(recorded).map(text => `- **${title}**, ${HEADINGS[check]}: ${plain(text)}`)
+    }),
+  )
+}
+
+/** A sentence that holds parts of an answer must not become markup. */
+function plain(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/[<>[\]*_`|]/g, '\\$&')
+}
+
+function machinesOf(all: readonly Recorded[]): string {
+  const places = new Map<string, string[]>()
+  for (const { machine, date } of all) {
+    const gib = (machine.memoryBytes / 2 ** 30).toFixed(0)
+    const place = `Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${gib} GiB, ${machine.platform}`
+    places.set(place, [...(places.get(place) ?? []), date])
+  }
+  return [...places]
+    .map(([place, dates]) => {
+      const days = [...new Set(dates)].sort()
+      return `- ${days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]}: ${place}.`
+    })
+    .join('\n')
+}

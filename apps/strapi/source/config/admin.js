@@ -1,0 +1,10 @@
+// Without the admin panel, which would have to be built: the service alone.
+module.exports = {
+  serveAdminPanel: false,
+  autoOpen: false,
+  auth: { secret: 'admin secret' },
+  apiToken: { salt: 'token salt' },
+  transfer: { token: { salt: 'transfer salt' } },
+  secrets: { encryptionKey: 'an encryption key of 32 letters.' },
+  flags: { nps: false, promoteEE: false },
+}

@@ -1,0 +1,77 @@
+/**
+ * The servers that bench/shed-cost.ts measures, one a name:
+ *
+ *   shed             protect() with a limit of one and 20 ms for each: all but 50 a second are turned away
+ *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
+ *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
+ *
+ * With `busy` as second argument the process also burns CPU in slices of about a millisecond, one a turn, for ever: a
+ * server that is overloaded sheds in batches between slices of work, not one at a time out of an idle poll.
+ */
+import http from 'node:http'
+import net from 'node:net'
+import { protect } from '../../packages/meltproof/dist/index.js'
+
+/** As long as the answer of a shed. */
+const BODY = JSON.stringify({
+  type: 'about:blank',
+  title: 'Service Unavailable',
+  status: 503,
+  detail: 'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+})
+const HEADERS = {
+  'Content-Type': 'application/problem+json',
+  'Content-Length': String(BODY.length),
+  'Cache-Control': 'no-store',
+  'Retry-After': '3',
+}
+const servers: Record<string, () => net.Server> = {
+  shed: () => {
+    const server = http.createServer((_, response) => {
+      setTimeout(() => response.end('ok\n'), 20)
+    })
+    protect(server, { limit: 1 })
+    return server
+  },
+  'shed-response': () =>
+    http.createServer((_, response) => {
+      response.writeHead(503, HEADERS)
+      response.end(BODY)
+    }),
+  'shed-floor': () => {
+    const closing = process.argv[4] === 'fresh'
+    const fields = { ...HEADERS, Date: new Date().toUTCString(), Connection: closing ? 'close' : 'keep-alive' }
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+    const bytes = Buffer.from(`HTTP/1.1 503 Service Unavailable\r\n${lines.join('')}\r\n${BODY}`)
+    return net.createServer({ noDelay: true }, socket => {
+      socket.on('data', () => (closing ? socket.end(bytes) : socket.write(bytes)))
+      socket.on('error', () => socket.destroy())
+    })
+  },
+}
+
+/** CPU that the slices of work have used so far, microseconds. */
+let workUs = 0
+/** Iterations of one slice, about a millisecond. */
+const SLICE = 400_000
+
+function work(): void {
+  const before = cpuUs()
+  let sum = 0
+  for (let i = 0; i < SLICE; i++) sum = (sum + i * 7) | 0
+  if (sum !== 1) workUs += cpuUs() - before
+  setImmediate(work)
+}
+
+function cpuUs(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+const make = servers[process.argv[2] ?? '']
+if (make === undefined) throw new Error(`unknown server ${process.argv[2]}; known: ${Object.keys(servers).join(', ')}`)
+if (process.argv[3] === 'busy') work()
+const server = make()
+server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as net.AddressInfo).port }))
+process.on('message', () => process.send!(cpuUs() - workUs))
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,64 @@
+/**
+ * `npm run bench:overload`: the scoreboard. Each workload behind nothing, behind each rival and behind meltproof, from cold
+ * starts, at 0.7 to 300 times the capacity, with the ideal beside each figure. All of it takes some hours.
+ *
+ *   --workload LIST  such as steps,pool (default: all)
+ *   --arms LIST      such as bare,meltproof (default: all)
+ *   --loads LIST     multiples of the capacity (default: 0.7,1,2,6,10,40,100,300)
+ *   --modes LIST     standing, fresh (default: both)
+ *   --rounds N       medians are over so many (default: 3)
+ *   --from-scratch   forget what an earlier run has left in runs/overload
+ *   --report         only write the page
+ *   --quick          one workload, little of it, printed and not kept
+ *
+ * It can be stopped at any time and goes on where it was: the lab keeps each step in runs/overload. In the end it copies
+ * the results to bench/results/overload and writes docs/scoreboard.md, as `meltlab report --markdown` does.
+ */
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { markdownReport } from '../packages/lab/src/commands/report.ts'
+import { runScenarios } from '../packages/lab/src/commands/run.ts'
+import { overload } from '../packages/lab/src/scenarios/overload/overload.ts'
+import { ARMS, MODES, WORKLOADS } from '../packages/lab/src/scenarios/overload/workloads.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+
+const options = scriptOptions(import.meta.filename, {
+  workload: { type: 'string' },
+  arms: { type: 'string' },
+  loads: { type: 'string' },
+  modes: { type: 'string' },
+  rounds: { type: 'string' },
+  'from-scratch': { type: 'boolean', default: false },
+  report: { type: 'boolean', default: false },
+  quick: { type: 'boolean', default: false },
+})
+const { values } = options
+const keep = 'runs/overload'
+const results = 'bench/results/overload'
+
+/** What was asked for; of a quick run that asks for nothing, `few`. */
+function chosen<T extends string>(name: 'workload' | 'arms' | 'modes', known: readonly T[], few: readonly T[]) {
+  return values.quick && values[name] === undefined ? few : options.chosen(name, known)
+}
+
+const arms = chosen('arms', ARMS, ['bare', 'meltproof'])
+const modes = chosen('modes', MODES, ['standing'])
+const loads = values.loads?.split(',').map(Number)
+if (loads?.some(load => !(load > 0))) options.refuse(`--loads takes numbers above 0; got '${values.loads}'`)
+const scenarios = chosen('workload', Object.keys(WORKLOADS), ['steps']).flatMap(workload =>
+  modes.map(mode =>
+    overload({
+      ...{ workload, mode, arms },
+      ...(loads === undefined ? {} : { loads }),
+      ...(values.rounds === undefined ? {} : { rounds: options.whole('rounds') }),
+    }),
+  ),
+)
+if (values.quick) await runScenarios(scenarios, 'quick', { out: 'runs' })
+else {
+  if (values['from-scratch']) rmSync(keep, { recursive: true, force: true })
+  if (!values.report) await runScenarios(scenarios, 'full', { out: 'runs', keep })
+  if (existsSync(keep)) {
+    cpSync(keep, results, { recursive: true, filter: file => file === keep || file.endsWith('.json') })
+  }
+  writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images'))
+}

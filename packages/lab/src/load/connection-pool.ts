@@ -1,0 +1,159 @@
+/**
+ * The connections of one worker: opens the standing set, hands out those that are free, replaces what the server closed,
+ * and ends what nobody needs any more. Knows no schedule and counts no requests. Times are milliseconds of the run.
+ */
+import type { Connection } from './connection.ts'
+import { Fifo } from './fifo.ts'
+
+/** A connection we no longer need is given this long to be closed by the server. */
+const LINGER_MS = 1000
+/** Standing connections that the server closed while idle are replaced one at a time, this far apart, per worker. */
+const REPLACE_EVERY_MS = 10
+
+export interface PoolSize {
+  /** Of the standing set. */
+  readonly standing: number
+  readonly most: number
+  /** Connections of the standing set that may be connecting at once. */
+  readonly connectingAtOnce: number
+}
+
+export class ConnectionPool {
+  /** Opened before the start. */
+  standingOpened = 0
+  readonly #size: PoolSize
+  readonly #make: () => Connection
+  readonly #free = new Fifo<Connection>()
+  /** In order of their beginning. */
+  readonly #connecting = new Set<Connection>()
+  readonly #closing = new Set<Connection>()
+  #open = 0
+  #toReplace = 0
+  #lastReplace = 0
+  #standingReady: (() => void) | undefined
+  #standingFailed = false
+
+  constructor(size: PoolSize, make: () => Connection) {
+    this.#size = size
+    this.#make = make
+  }
+
+  /** Opens the standing set, gently. Ends early when one of them fails: the run itself will say what is wrong. */
+  openStanding(withinMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(() => this.standingDone(), withinMs)
+      this.#standingReady = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#openMoreStanding()
+    })
+  }
+
+  #openMoreStanding(): void {
+    const { standing, connectingAtOnce } = this.#size
+    while (!this.#standingFailed && this.#open < standing && this.#connecting.size < connectingAtOnce) this.connect(0)
+    if (this.#connecting.size === 0) this.standingDone()
+  }
+
+  /** What has been opened by now is the standing set. */
+  standingDone(): void {
+    if (this.#standingReady === undefined) return
+    this.standingOpened = this.#free.length
+    this.#standingReady()
+    this.#standingReady = undefined
+  }
+
+  get hasFree(): boolean {
+    return this.#free.length > 0
+  }
+
+  get hasRoom(): boolean {
+    return this.#open < this.#size.most
+  }
+
+  get closing(): number {
+    return this.#closing.size
+  }
+
+  /** The one that has been free the longest, so that all of them are used in turn. */
+  takeFree(): Connection | undefined {
+    for (;;) {
+      const free = this.#free.shift()
+      if (free === undefined || free.state === 'open') return free
+    }
+  }
+
+  connect(now: number): Connection {
+    const connection = this.#make()
+    connection.since = now
+    this.#connecting.add(connection)
+    this.#open++
+    return connection
+  }
+
+  isConnecting(connection: Connection): boolean {
+    return this.#connecting.has(connection)
+  }
+
+  connected(connection: Connection): void {
+    this.#connecting.delete(connection)
+    if (!connection.busy) this.#free.push(connection)
+    if (this.#standingReady !== undefined) this.#openMoreStanding()
+  }
+
+  /** Its request is answered. */
+  answered(connection: Connection, reusable: boolean, now: number): void {
+    if (reusable) {
+      this.#free.push(connection)
+      return
+    }
+    this.#open--
+    connection.since = now
+    this.#closing.add(connection)
+  }
+
+  /** It failed, or is ended by us; true when it stood. */
+  lost(connection: Connection): boolean {
+    const connected = !this.#connecting.delete(connection)
+    this.#open--
+    if (this.#standingReady !== undefined) {
+      this.#standingFailed = true
+      if (this.#connecting.size === 0) this.standingDone()
+    }
+    return connected
+  }
+
+  /** The server closed it while it was idle. */
+  gone(connection: Connection): void {
+    if (this.#closing.delete(connection)) return
+    this.#open--
+    if (this.#standingReady === undefined) this.#toReplace++
+  }
+
+  /** Those that have been connecting for longer than `timeoutMs`. */
+  *overdue(now: number, timeoutMs: number): Generator<Connection> {
+    for (const connection of this.#connecting) {
+      if (connection.since + timeoutMs > now) return
+      yield connection
+    }
+  }
+
+  /** Ends what lingers, at once when the run is `ending`, and replaces one of the standing set while it may be needed. */
+  tidy(now: number, ending: boolean, needed: boolean): void {
+    for (const connection of this.#closing) {
+      if (connection.since + (ending ? 0 : LINGER_MS) > now) break
+      this.#closing.delete(connection)
+      connection.destroy()
+    }
+    if (this.#toReplace === 0 || now - this.#lastReplace < REPLACE_EVERY_MS) return
+    this.#lastReplace = now
+    this.#toReplace--
+    if (needed && this.#open < this.#size.standing) this.connect(now)
+  }
+
+  destroy(): void {
+    for (const connection of [...this.#connecting, ...this.#closing]) connection.destroy()
+    for (let free = this.#free.shift(); free !== undefined; free = this.#free.shift()) free.destroy()
+  }
+}

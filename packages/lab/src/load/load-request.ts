@@ -1,0 +1,76 @@
+/** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
+import type { Connections, LoadPlan, Phase, Spacing } from './plan.ts'
+
+interface Common {
+  readonly url: string
+  readonly durationMs: number
+  /** @default 'GET' */
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** @default 60 s: a scenario wants to see how long things take, not to cut them off */
+  readonly timeoutMs?: number
+  /** @default 1 s */
+  readonly sloMs?: number
+  /** @default 'even' */
+  readonly spacing?: Spacing
+  /** Of the Poisson process. @default 1: the same arrivals for every arm */
+  readonly seed?: number
+  /** A new connection for every request. */
+  readonly fresh?: boolean
+  /** Each request differs, and this many senders take turns; see numbered-request.ts. */
+  readonly numbered?: { readonly senders: number }
+  /** Its figures are not used, so nothing about them is doubtful. */
+  readonly warmUp?: boolean
+}
+
+/** `users` who each wait for their answer, or `rate` arrivals a second whatever the server does. */
+export type LoadRequest = Common &
+  (
+    | { readonly users: number; readonly thinkMs?: number; readonly rate?: never }
+    | { readonly rate: number; readonly rampTo?: number; readonly connections?: number; readonly users?: never }
+  )
+
+const usualTimeoutMs = 60_000
+const usualSloMs = 1000
+/** Far below the ephemeral ports (28,000). */
+const connectionCeiling = 15_000
+
+export function planOf(request: LoadRequest): LoadPlan {
+  const { url, durationMs, timeoutMs = usualTimeoutMs, sloMs = usualSloMs } = request
+  return {
+    url,
+    method: request.method ?? 'GET',
+    headers: request.headers ?? {},
+    body: request.body,
+    arrival:
+      request.users === undefined
+        ? {
+            kind: 'open',
+            schedule: {
+              phases: [phaseOf(request.rate, request.rampTo, durationMs)],
+              spacing: request.spacing ?? 'even',
+              seed: request.seed ?? 1,
+            },
+          }
+        : { kind: 'closed', users: request.users, durationMs, thinkMs: request.thinkMs ?? 0 },
+    connections: connectionsOf(request),
+    timeoutMs,
+    connectTimeoutMs: timeoutMs,
+    sloMs,
+    threads: 1, // the lab has one core
+    ...(request.numbered === undefined ? {} : { numbered: request.numbered }),
+  }
+}
+
+function phaseOf(rate: number, rampTo: number | undefined, durationMs: number): Phase {
+  if (rampTo === undefined) return { kind: 'constant', rate, durationMs }
+  return { kind: 'ramp', fromRate: rate, toRate: rampTo, durationMs }
+}
+
+function connectionsOf(request: LoadRequest): Connections {
+  if (request.fresh === true) return { kind: 'fresh' }
+  if (request.users !== undefined) return { kind: 'keep-alive', count: request.users, max: request.users }
+  const count = request.connections ?? Math.min(1000, Math.max(50, Math.ceil(request.rate / 4)))
+  return { kind: 'keep-alive', count, max: Math.max(count, connectionCeiling) }
+}

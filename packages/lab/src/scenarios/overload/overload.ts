@@ -1,0 +1,108 @@
+/** The scoreboard: one workload behind nothing, behind each rival and behind meltproof, at multiples of its capacity. */
+import { appFile } from '../../experiment/app-file.ts'
+import type { Context, Scenario } from '../../experiment/scenario.ts'
+import { freePort } from '../../launch/free-port.ts'
+import type { Arm } from '../../melt/arms.ts'
+import { checkOptions, type MeltOptions } from '../../melt/options.ts'
+import { meltScenario } from '../../melt/scenario.ts'
+import type { Form } from '../../report/result.ts'
+import { startPostgres } from '../postgres.ts'
+import { keptFigures, type OverloadMeasured, overloadView } from './view.ts'
+import { ARMS, LOADS, type Mode, WORKLOADS, type Workload } from './workloads.ts'
+
+/** As many standing connections as the bars name. */
+const STANDING = 1500
+/** More new connections a second than this one core of the generator can not open (bench/generator.ts). */
+const MOST_FRESH = 4000
+
+export interface OverloadChoice {
+  readonly workload: string
+  readonly mode: Mode
+  readonly arms?: readonly string[]
+  readonly loads?: readonly number[]
+  readonly rounds?: number
+}
+
+export function overload({ workload: name, mode, arms = ARMS, loads, rounds }: OverloadChoice): Scenario<unknown> {
+  const workload = WORKLOADS[name]!
+  const chosen = ARMS.filter(arm => arms.includes(arm)).map(arm => armOf(name, arm))
+  const fresh = mode === 'fresh'
+  return meltScenario({
+    name: `overload-${name}${fresh ? '-fresh' : ''}`,
+    title: `${workload.title}, ${fresh ? 'a new connection for every request' : '1,500 standing connections'}`,
+    story: workload.story,
+    published: [],
+    arms: chosen,
+    options: form => ({
+      ...optionsOf(form, name, workload, mode),
+      multiples: workload.loads ?? loads ?? (form === 'full' ? LOADS : [1, 10]),
+      rounds: rounds ?? (form === 'full' ? 3 : 1),
+    }),
+    shape: fresh ? { ...workload, mostRate: MOST_FRESH } : { ...workload, crowd: true },
+    async prepare(context, measured) {
+      const overloaded = measured as OverloadMeasured
+      if (workload.bound === 'cpu') overloaded.shedUs ??= await measureShedUs(context, fresh)
+      if (workload.needsPostgres !== true) return {}
+      return { DATABASE_URL: (await startPostgres(context)).connectionString }
+    },
+    view: measured => overloadView(measured, chosen, workload, mode),
+    kept: keptFigures,
+  })
+}
+
+function armOf(workload: string, arm: (typeof ARMS)[number]): Arm {
+  return {
+    name: arm,
+    kind: arm === 'bare' ? 'bare' : arm === 'meltproof' ? 'protected' : 'also',
+    command: ['node', '--no-warnings', appFile('overload/app.js'), workload, arm],
+    nodeOptions: undefined,
+    env: { NODE_ENV: 'production' },
+  }
+}
+
+function optionsOf(form: Form, name: string, workload: Workload, mode: Mode): MeltOptions {
+  const usual = checkOptions(
+    {
+      ...{ name, also: [], header: [], method: 'GET', path: workload.path, out: '' },
+      ...{ slo: '1s', startTimeout: '15s', spacing: 'poisson', rounds: '1', timeout: '3s' },
+      ...(mode === 'fresh' ? { fresh: true } : { connections: String(STANDING) }),
+      ...(form === 'full' ? { duration: '5s' } : { quick: true }),
+    },
+    ['node'],
+  )
+  return {
+    ...usual,
+    headers: workload.headers ?? {},
+    timeoutMs: workload.timeoutMs ?? usual.timeoutMs,
+    durationMs: form === 'full' ? (workload.durationMs ?? usual.durationMs) : usual.durationMs,
+  }
+}
+
+/** What one shed by meltproof costs on this machine now: the server's own CPU, microseconds. */
+async function measureShedUs(context: Context, fresh: boolean): Promise<number> {
+  const cpuPort = await freePort()
+  const app = await context.start({
+    name: 'the server that sheds',
+    run: 'overload/shed.js',
+    core: 'server',
+    env: { CPU_PORT: String(cpuPort) },
+  })
+  const offer = async (durationMs: number): Promise<number> => {
+    const { answered } = await context.load('what a shed costs', {
+      url: app.origin,
+      durationMs,
+      spacing: 'poisson',
+      warmUp: true,
+      ...(fresh ? { rate: 1500, fresh } : { rate: 10_000, connections: STANDING }),
+    })
+    return Object.values(answered).reduce((sum, count) => sum + count, 0)
+  }
+  const cpuUs = async (): Promise<number> => Number(await (await fetch(`http://127.0.0.1:${cpuPort}`)).text())
+  await offer(2000)
+  const before = await cpuUs()
+  const answers = await offer(3000)
+  const shedUs = ((await cpuUs()) - before) / answers
+  await app.stop()
+  context.line(`r, the cost of one shed: ${shedUs.toFixed(1)} us`)
+  return shedUs
+}

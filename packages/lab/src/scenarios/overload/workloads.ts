@@ -1,0 +1,177 @@
+/** The workloads of the scoreboard: what a request costs, and what is offered. The work itself is in apps/overload/work.js. */
+import { WORD } from '../../load/numbered-request.ts'
+import type { LoadShape } from '../../melt/load-shape.ts'
+
+export interface Workload extends LoadShape {
+  readonly title: string
+  /** One sentence: what a request costs and where. */
+  readonly story: string
+  /** May hold a `WORD`: then every request has another one. */
+  readonly path: string
+  /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
+  readonly bound: 'cpu' | 'waiting'
+  /** What counts is the route beside it: the load itself is hostile, or can not be goodput. */
+  readonly countsBeside?: true
+  /** The only loads that make sense here, multiples of the capacity. */
+  readonly loads?: readonly number[]
+  /** Length of a step when it is not the usual one, ms. */
+  readonly durationMs?: number
+  /** When clients give up, ms. */
+  readonly timeoutMs?: number
+  readonly needsPostgres?: true
+  /** Header fields of every request to `path`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
+  readonly available?: number
+  /** A shed costs this many times its CPU, as the work does; 1 unless said. */
+  readonly slowdown?: number
+}
+
+export const WORKLOADS: Readonly<Record<string, Workload>> = {
+  steps: {
+    title: '5 ms of CPU in five steps',
+    story: 'Every request burns 5 ms of CPU over five asynchronous calls.',
+    path: '/',
+    bound: 'cpu',
+  },
+  neighbour: {
+    title: 'half of the core taken by a neighbour',
+    story:
+      'As 5 ms of CPU in five steps, while a process that never rests takes half of the core. The capacity is that of the ' +
+      'other half; a shed takes twice its CPU, as the work does.',
+    path: '/',
+    bound: 'cpu',
+    slowdown: 2,
+  },
+  quick: {
+    title: '0.2 ms of CPU at once',
+    story: 'Every request burns 0.2 ms of CPU: about ten times what it costs to turn one away.',
+    path: '/',
+    bound: 'cpu',
+    loads: [0.5, 0.7, 1, 2, 4],
+  },
+  sync: {
+    title: '20 ms of CPU at once',
+    story: 'Every request burns 20 ms of CPU without letting the loop turn.',
+    path: '/',
+    bound: 'cpu',
+  },
+  database: {
+    title: 'a database pool',
+    story: 'Every request runs `select pg_sleep(0.05)` on PostgreSQL through a `pg` pool of 10 connections.',
+    path: '/',
+    bound: 'waiting',
+    needsPostgres: true,
+  },
+  pool: {
+    title: 'a simulated pool',
+    story: 'Every request holds one of 10 places for 50 ms of waiting.',
+    path: '/',
+    bound: 'waiting',
+  },
+  mixed: {
+    title: 'cheap and heavy routes',
+    story:
+      '`/heavy` burns 20 ms of CPU in four steps; the load is multiples of its capacity. `/cheap` costs 0.2 ms and is ' +
+      'asked 200 times a second beside it, at every load; what it uses of the core is not taken off the ideal of `/heavy`. ' +
+      'Neither route is announced as more important.',
+    path: '/heavy',
+    bound: 'cpu',
+    beside: { path: '/cheap', rate: 200 },
+  },
+  'random-paths': {
+    title: 'random paths beside an honest route',
+    story:
+      'As 5 ms of CPU in five steps, whatever the path. The load asks for a path of its own in every request; beside it ' +
+      '`/orders` is asked 80 times a second, which is less than half of the core.',
+    path: `/${WORD}`,
+    capacityPath: '/orders',
+    bound: 'cpu',
+    beside: { path: '/orders', rate: 80 },
+    countsBeside: true,
+  },
+  tail: {
+    title: 'one request in ten takes 10 s',
+    story:
+      'Nine requests in ten burn 5 ms of CPU over five calls, the tenth waits 10 s for something else and is never ' +
+      'goodput. Clients wait 11 s. The capacity is that of the nine.',
+    path: '/',
+    capacityPath: '/quick',
+    goodShare: 0.9,
+    bound: 'cpu',
+    timeoutMs: 11_000,
+  },
+  waiting: {
+    title: 'handlers that merely wait',
+    story:
+      'Every request waits 5 s for something with room for everybody, 40 and 200 a second; `/health` is asked 10 times a ' +
+      'second beside. Nothing is scarce: nobody should be shed, nor wait.',
+    path: '/gateway',
+    bound: 'waiting',
+    // Answers take longer than the SLO: only the sheds and the second route count.
+    available: 0,
+    capacity: 1,
+    loads: [40, 200],
+    beside: { path: '/health', rate: 10 },
+    countsBeside: true,
+    durationMs: 12_000,
+    timeoutMs: 11_000,
+  },
+  render: {
+    title: 'server-side rendering',
+    story: 'Every request renders a page of 150 products with React (`renderToString`).',
+    path: '/',
+    bound: 'cpu',
+  },
+  stalls: {
+    title: 'false sheds: a 200 ms stall every 5 s at 70 % load',
+    story: 'As 5 ms of CPU in five steps; every 5 s the loop stands still for 200 ms. Nothing should be shed.',
+    path: '/',
+    capacityPath: '/',
+    bound: 'cpu',
+    loads: [0.7],
+    durationMs: 20_000,
+  },
+  impatient: {
+    title: 'a simulated pool, clients that leave after half a second',
+    story:
+      'As a simulated pool. Clients leave after 500 ms; what they asked for goes on, and holds its place in the pool.',
+    path: '/',
+    bound: 'waiting',
+    timeoutMs: 500,
+  },
+  outage: {
+    title: 'the pool answers nobody for five of twenty seconds, clients leave after half a second',
+    story:
+      'As a simulated pool, which gives no answer from the fourth second to the ninth. What is asked for meanwhile is lost; ' +
+      'what counts is when it comes back.',
+    path: '/outage',
+    capacityPath: '/',
+    bound: 'waiting',
+    loads: [0.8, 3],
+    durationMs: 20_000,
+    timeoutMs: 500,
+    available: 14 / 19,
+  },
+  forged: {
+    title: 'a simulated pool, and callers that forge a deadline of a millisecond',
+    story:
+      'As a simulated pool, protected with `deadlineMs: 3000`. The load says in `x-envoy-expected-rq-timeout-ms` that it ' +
+      'waits for 1 ms, and is never goodput; 80 honest requests a second are asked beside it.',
+    path: '/',
+    capacityPath: '/',
+    bound: 'waiting',
+    headers: { 'x-envoy-expected-rq-timeout-ms': '1' },
+    beside: { path: '/honest', rate: 80 },
+    countsBeside: true,
+    loads: [0.7, 2, 10],
+  },
+}
+
+export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100, 300]
+
+export const ARMS = ['bare', 'toobusy-js', 'under-pressure', 'overload-protection', 'meltproof'] as const
+
+/** Standing connections, or a new one for every request. */
+export const MODES = ['standing', 'fresh'] as const
+export type Mode = (typeof MODES)[number]

@@ -1,0 +1,27 @@
+/** The limits of every bound() of a database or cache. Pure. */
+import { invalidOption, rejectUnknown } from '../options.ts'
+import { checkDuration } from '../outbound/limits.ts'
+
+/** The limits of a database. What is left of a budget shrinks them; `false` switches one off. */
+export interface DatabaseLimits {
+  /** How long a query may take. Milliseconds. @default 10_000 */
+  readonly queryMs?: number | false
+  /** How long to wait for a connection of the pool. Milliseconds. @default 10_000 */
+  readonly acquireMs?: number | false
+}
+
+/** As the total of an HTTP call, ms. */
+const DEFAULT_MS = 10_000
+
+/** Infinity where there is no limit. Throws a MeltproofError for unknown names and values out of range. */
+export function checkLimits<Name extends string>(limits: object, names: readonly Name[]): Record<Name, number> {
+  const what = 'bound(client, limits)'
+  if (typeof limits !== 'object' || limits === null) invalidOption(`${what}: limits`, 'an object', limits)
+  rejectUnknown(what, limits, names)
+  const checked = {} as Record<Name, number>
+  for (const name of names) {
+    const given = (limits as Partial<Record<Name, unknown>>)[name]
+    checked[name] = checkDuration(name, given === undefined ? DEFAULT_MS : given) || Number.POSITIVE_INFINITY
+  }
+  return checked
+}

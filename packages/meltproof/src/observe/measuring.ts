@@ -1,0 +1,138 @@
+/**
+ * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each say what a series is; which series
+ * an event goes to is found once for each combination of labels, of which there is a bounded number.
+ */
+import { logLosses, passingRequests, type RequestMessage, stalls } from '../channels.ts'
+import { guardOf } from '../guard-of.ts'
+import type { LogLossRecord, OutboundRecord, RequestRecord, StallRecord } from '../record.ts'
+import type { CallTimeline } from '../timing/call-timeline.ts'
+import { watchCalls } from '../timing/tracker.ts'
+import { EventLoop } from './event-loop.ts'
+import { addressOf, BoundedNames, LABELS, type Labels, METHODS, methodIndex } from './labels.ts'
+import type { Feed, GuardLike, Metric } from './metrics.ts'
+import type { CheckedObserveOptions } from './options.ts'
+
+/** Codes of errors, any of which an app may make up. */
+const MOST_ERRORS = 50
+
+/** One metric with one set of labels. */
+export interface Series {
+  add(value: number): void
+}
+
+/** For whom the metrics are. */
+export interface Reporting {
+  readonly world: 'prometheus' | 'otel'
+  readonly metrics: readonly Metric[]
+  /** Makes the series of a metric with these labels, all of which have a name in that world. */
+  seriesOf(metric: Metric, labels: Labels): Series
+}
+
+/** Measures calls, stalls and lost log lines of the process, and the requests of `guard` alone. */
+export function measure(
+  guard: GuardLike,
+  { routeOf, peerOf, slowMs }: CheckedObserveOptions,
+  reporting: Reporting,
+  seen: (message: RequestMessage, route: string) => void = () => undefined,
+): { readonly loop: EventLoop; close(): void } {
+  const loop = new EventLoop()
+  const requestSeries = binder<RequestRecord>(reporting, metric => metric.request)
+  const callSeries = binder<CallTimeline>(reporting, metric => metric.call)
+  const stallSeries = binder<StallRecord>(reporting, metric => metric.stall)({})
+  const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
+
+  // A request has no time for a key of its own.
+  const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
+  const boundFor = ({ record: { method, status }, request }: RequestMessage, route: string): Bound<RequestRecord> => {
+    let ofRoute = byRoute.get(route)
+    if (ofRoute === undefined) {
+      ofRoute = new Map()
+      byRoute.set(route, ofRoute)
+    }
+    const key = status * METHODS.length + methodIndex(method)
+    let bound = ofRoute.get(key)
+    if (bound === undefined) {
+      bound = requestSeries({
+        method: METHODS[methodIndex(method)],
+        scheme: 'encrypted' in request.socket ? 'https' : 'http',
+        status: status === 0 ? undefined : status,
+        error: status >= 500 ? String(status) : undefined,
+        route: route === '' ? undefined : route,
+      })
+      ofRoute.set(key, bound)
+    }
+    return bound
+  }
+  const onRequest = (message: RequestMessage): void => {
+    if (guardOf(message.server) !== guard) return
+    const { record, request } = message
+    const route = routeOf(record, request)
+    feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs)
+    seen(message, route)
+  }
+  const errors = new BoundedNames(MOST_ERRORS)
+  const byCall = new Map<string, Bound<CallTimeline>>()
+  const onCall = (record: OutboundRecord, timeline: CallTimeline): void => {
+    const peer = peerOf(record.peer)
+    const labels = callLabels(record, peer, errors)
+    const key = Object.values(labels).join('\0')
+    const bound = byCall.get(key) ?? callSeries(labels)
+    byCall.set(key, bound)
+    feed(bound, timeline, timeline.wallMs >= slowMs)
+  }
+  const onStall = (record: StallRecord): void => feed(stallSeries, record, false)
+  const onLogLoss = (record: LogLossRecord): void => feed(lossSeries, record, false)
+
+  passingRequests.subscribe(onRequest)
+  stalls.subscribe(onStall)
+  logLosses.subscribe(onLogLoss)
+  const unwatchCalls = watchCalls(onCall)
+  return {
+    loop,
+    close() {
+      passingRequests.unsubscribe(onRequest)
+      stalls.unsubscribe(onStall)
+      logLosses.unsubscribe(onLogLoss)
+      unwatchCalls()
+      loop.close()
+    },
+  }
+}
+
+function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames): Labels {
+  const { kind, operation, status, errorCode, outcome } = record
+  if (kind !== 'http') return { peer, outcome }
+  const error = status === undefined ? errors.of(errorCode ?? outcome) : undefined
+  return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
+}
+
+type Bound<E> = readonly { readonly series: Series; readonly feed: Feed<E> }[]
+
+function feed<E>(bound: Bound<E>, event: E, slow: boolean): void {
+  for (let i = 0; i < bound.length; i++) {
+    const { series, feed } = bound[i]!
+    if (slow || feed.onlySlow !== true) series.add(feed.value(event))
+  }
+}
+
+/** Finds the series of events with these labels: one for each feed all of whose metric's labels are known. */
+function binder<E>(
+  { world, metrics, seriesOf }: Reporting,
+  feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined,
+): (ofEvent: Labels) => Bound<E> {
+  const known = new Map<string, Series>()
+  const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Bound<E> => {
+    const labels: Labels = { ...ofEvent, ...feed.labels }
+    if (metric.labels?.every(name => name in labels) === false) return []
+    const names = (metric.labels ?? []).filter(name => LABELS[name][world] !== undefined)
+    const key = [metric.otel, ...names.map(name => labels[name])].join('\0')
+    const series = known.get(key) ?? seriesOf(metric, Object.fromEntries(names.map(name => [name, labels[name]])))
+    known.set(key, series)
+    return [{ series, feed }]
+  }
+  const bindAll = (ofEvent: Labels): Bound<E> =>
+    metrics.flatMap(metric => (feedsOf(metric) ?? []).flatMap(feed => bind(metric, feed, ofEvent)))
+  // A counter that appears with its first event hides that event from rate().
+  bindAll({})
+  return bindAll
+}

@@ -1,0 +1,278 @@
+/**
+ * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/observe.md:
+ * to add a metric, add an entry here and its line there.
+ */
+import type { LogLossRecord, RequestRecord, Shares, StallRecord, Verdict } from '../record.ts'
+import type { CallTimeline } from '../timing/call-timeline.ts'
+import type { EventLoop, LoopDelay } from './event-loop.ts'
+import type { LabelName, Labels } from './labels.ts'
+
+type GuardGauge = 'inflight' | 'stragglers' | 'abandoned' | 'queued' | 'limit' | 'pressure' | 'lanes'
+
+/** What metrics read of a Guard. */
+export interface GuardLike {
+  stats(): Readonly<Record<GuardGauge | 'admitted', number>> & { readonly shed: Readonly<Record<string, number>> }
+}
+
+/** What an event adds to one series of a metric. */
+export interface Feed<E> {
+  /** Labels that are the same for all events; the metric's others come from the event. */
+  readonly labels?: Labels
+  /** Only events that took `slowMs` or more count. */
+  readonly onlySlow?: true
+  readonly value: (event: E) => number
+}
+
+/** A metric is fed by one kind of event, or read when somebody collects. */
+export interface Metric {
+  readonly prometheus: string
+  readonly otel: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly unit: string
+  readonly help: string
+  readonly labels?: readonly LabelName[]
+  readonly request?: readonly Feed<RequestRecord>[]
+  readonly call?: readonly Feed<CallTimeline>[]
+  readonly stall?: readonly Feed<StallRecord>[]
+  readonly logLoss?: readonly Feed<LogLossRecord>[]
+  readonly read?: (guard: GuardLike, loop: EventLoop) => readonly (readonly [Labels, number])[]
+}
+
+const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
+
+/** The four shares, in seconds. */
+const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
+  { labels: { part: 'loop' }, value: ({ shares }) => shares.loopMs / 1000 },
+  { labels: { part: 'dependency' }, value: ({ shares }) => shares.dependencyMs / 1000 },
+  { labels: { part: 'network' }, value: ({ shares }) => shares.networkMs / 1000 },
+  { labels: { part: 'self' }, value: ({ shares }) => shares.selfMs / 1000 },
+]
+
+const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdict => ({
+  labels: { verdict },
+  onlySlow: true,
+  value: event => (event.verdict === verdict ? 1 : 0),
+}))
+
+const REQUESTS: readonly Metric[] = [
+  {
+    prometheus: 'http_server_request_duration_seconds',
+    otel: 'http.server.request.duration',
+    kind: 'histogram',
+    unit: 's',
+    help: 'From the parsed head of a request until its answer had left.',
+    labels: ['method', 'scheme', 'status', 'error', 'route'],
+    request: [{ value: ({ totalMs }) => totalMs / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_request_share_seconds_total',
+    otel: 'meltproof.request.share',
+    kind: 'counter',
+    unit: 's',
+    help: 'Time of requests by whose it was: loop, dependency, network, self.',
+    labels: ['route', 'part'],
+    request: SHARES,
+  },
+  {
+    prometheus: 'meltproof_request_queued_seconds_total',
+    otel: 'meltproof.request.queued',
+    kind: 'counter',
+    unit: 's',
+    help: 'Time requests waited at the gate; part of self.',
+    request: [{ value: ({ queuedMs }) => queuedMs / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_request_late_seconds_total',
+    otel: 'meltproof.request.late',
+    kind: 'counter',
+    unit: 's',
+    help: 'Time requests may have lain unread in their sockets while the loop was stalled; part of loop.',
+    request: [{ value: ({ lateMs }) => lateMs / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_slow_requests_total',
+    otel: 'meltproof.slow_requests',
+    kind: 'counter',
+    unit: '{request}',
+    help: 'Slow requests by who was slow.',
+    labels: ['verdict'],
+    request: SLOW,
+  },
+]
+
+const CALLS: readonly Metric[] = [
+  {
+    prometheus: 'http_client_request_duration_seconds',
+    otel: 'http.client.request.duration',
+    kind: 'histogram',
+    unit: 's',
+    help: 'Wall time of HTTP calls to others, as this process saw it.',
+    labels: ['method', 'address', 'port', 'status', 'error'],
+    call: [{ value: ({ wallMs }) => wallMs / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_dependency_duration_seconds',
+    otel: 'meltproof.dependency.duration',
+    kind: 'histogram',
+    unit: 's',
+    help: 'What calls took at the peer, without our stalls, our queues and the network.',
+    labels: ['peer'],
+    call: [{ value: ({ dependencyMs }) => dependencyMs.best / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_call_share_seconds_total',
+    otel: 'meltproof.call.share',
+    kind: 'counter',
+    unit: 's',
+    help: 'Time of calls to others by whose it was: loop, dependency, network, self.',
+    labels: ['peer', 'part'],
+    call: SHARES,
+  },
+  {
+    prometheus: 'meltproof_slow_calls_total',
+    otel: 'meltproof.slow_calls',
+    kind: 'counter',
+    unit: '{call}',
+    help: 'Slow calls to others by who was slow.',
+    labels: ['peer', 'verdict'],
+    call: SLOW,
+  },
+  {
+    prometheus: 'meltproof_calls_total',
+    otel: 'meltproof.calls',
+    kind: 'counter',
+    unit: '{call}',
+    help: 'Calls to others by how they ended.',
+    labels: ['peer', 'outcome'],
+    call: [{ value: () => 1 }],
+  },
+]
+
+const GUARD: readonly Metric[] = [
+  guardGauge('inflight', '{request}', 'Requests in service that hold a permit. A mere stream may hold none.'),
+  guardGauge('stragglers', '{request}', 'Requests without a permit that take far longer than others of their kind.'),
+  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or was told 504.'),
+  guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
+  guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),
+  guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.'),
+  guardGauge('lanes', '{socket}', 'Listening sockets.'),
+  {
+    prometheus: 'meltproof_admitted_total',
+    otel: 'meltproof.admitted',
+    kind: 'counter',
+    unit: '{request}',
+    help: 'Requests admitted.',
+    read: guard => [[{}, guard.stats().admitted]],
+  },
+  {
+    prometheus: 'meltproof_shed_total',
+    otel: 'meltproof.shed',
+    kind: 'counter',
+    unit: '{request}',
+    help: 'Requests shed, by reason.',
+    labels: ['reason'],
+    read: guard => Object.entries(guard.stats().shed).map(([reason, count]) => [{ reason }, count]),
+  },
+]
+
+const PROCESS: readonly Metric[] = [
+  {
+    prometheus: 'meltproof_stalls_total',
+    otel: 'meltproof.stalls',
+    kind: 'counter',
+    unit: '{stall}',
+    help: 'Stalls of the event loop.',
+    stall: [{ value: () => 1 }],
+  },
+  {
+    prometheus: 'meltproof_stalled_seconds_total',
+    otel: 'meltproof.stalled',
+    kind: 'counter',
+    unit: 's',
+    help: 'How long these stalls were together.',
+    stall: [{ value: ({ fromMs, toMs }) => (toMs - fromMs) / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_log_lines_lost_total',
+    otel: 'meltproof.log.lines_lost',
+    kind: 'counter',
+    unit: '{line}',
+    help: 'Log lines given up because they were not read in time.',
+    labels: ['stream'],
+    logLoss: perStream(({ lines }) => lines),
+  },
+  {
+    prometheus: 'meltproof_log_bytes_lost_total',
+    otel: 'meltproof.log.bytes_lost',
+    kind: 'counter',
+    unit: 'By',
+    help: 'Bytes of these lines.',
+    labels: ['stream'],
+    logLoss: perStream(({ bytes }) => bytes),
+  },
+  loopDelay('min', 'least'),
+  loopDelay('max', 'most'),
+  loopDelay('mean', 'mean'),
+  loopDelay('stddev', 'standard deviation'),
+  loopDelay('p50', 'median'),
+  loopDelay('p90', '90th percentile'),
+  loopDelay('p99', '99th percentile'),
+  {
+    prometheus: 'nodejs_eventloop_utilization_ratio',
+    otel: 'nodejs.eventloop.utilization',
+    kind: 'gauge',
+    unit: '1',
+    help: 'Share of time the event loop was not idle, since the last collection.',
+    read: (_, loop) => [[{}, loop.utilization()]],
+  },
+  {
+    prometheus: 'nodejs_eventloop_time_seconds_total',
+    otel: 'nodejs.eventloop.time',
+    kind: 'counter',
+    unit: 's',
+    help: 'Time of the event loop by state.',
+    labels: ['state'],
+    read: (_, loop) => {
+      const { active, idle } = loop.time()
+      return [
+        [{ state: 'active' }, active],
+        [{ state: 'idle' }, idle],
+      ]
+    },
+  },
+]
+
+export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...PROCESS]
+
+function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[] {
+  return (['stdout', 'stderr'] as const).map(stream => ({
+    labels: { stream },
+    value: loss => (loss.stream === stream ? read(loss) : 0),
+  }))
+}
+
+/** A figure of `guard.stats()` under its name there. */
+function guardGauge(figure: GuardGauge, unit: string, help: string): Metric {
+  return {
+    prometheus: `meltproof_${figure}`,
+    otel: `meltproof.${figure}`,
+    kind: 'gauge',
+    unit,
+    help,
+    read: guard => [[{}, guard.stats()[figure]]],
+  }
+}
+
+function loopDelay(figure: keyof LoopDelay, words: string): Metric {
+  return {
+    prometheus: `nodejs_eventloop_delay_${figure}_seconds`,
+    otel: `nodejs.eventloop.delay.${figure}`,
+    kind: 'gauge',
+    unit: 's',
+    help: `Event loop delay, ${words}, since the last collection.`,
+    read: (_, loop) => {
+      const delay = loop.delay()
+      return delay === undefined ? [] : [[{}, delay[figure]]]
+    },
+  }
+}

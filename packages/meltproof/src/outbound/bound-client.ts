@@ -1,0 +1,19 @@
+/** What every bound() shares: a client is recognised by shape, patched in place, and only once. */
+import { MeltproofError } from '../errors.ts'
+import { show } from '../options.ts'
+
+const BOUND = Symbol.for('meltproof.bound')
+
+/** True the first time. A client that any copy of meltproof has bound stays as it is. */
+export function markBound(client: object): boolean {
+  if (BOUND in client) return false
+  Object.defineProperty(client, BOUND, { value: true })
+  return true
+}
+
+export function unknownClient(subpath: string, expected: string, client: unknown): MeltproofError {
+  return new MeltproofError(
+    'MELTPROOF_CLIENT_INVALID',
+    `bound() of meltproof/${subpath} needs ${expected}; got ${show(client)}.`,
+  )
+}

@@ -1,0 +1,69 @@
+/** What the calls of one `install()` or `bound()` share. `onFirst` is called at the first of them. */
+import { currentBudget } from '../deadline/context.ts'
+import { DeadlineExceededError } from '../deadline/deadline-error.ts'
+import { MeltproofError } from '../errors.ts'
+import { Bulkhead } from './bulkhead.ts'
+import type { CallLimits, LimitTable } from './limits.ts'
+
+export class Bounds {
+  readonly limits: LimitTable
+  readonly bulkhead: Bulkhead = new Bulkhead()
+  /** False once the bounds are taken off: the calls in flight go on without them. */
+  active = true
+  #failed = false
+  readonly #onFailure: (error: unknown) => void
+  #onFirst: (() => void) | undefined
+
+  constructor(limits: LimitTable, onFailure: (error: unknown) => void, onFirst?: () => void) {
+    this.limits = limits
+    this.#onFailure = onFailure
+    this.#onFirst = onFirst
+  }
+
+  /** Runs our own work inside of a call of the app: what it throws is reported once, and fails no call. */
+  guarded<R>(work: () => R): R | undefined {
+    try {
+      return work()
+    } catch (error) {
+      this.failed(error)
+      return undefined
+    }
+  }
+
+  failed(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    this.#onFailure(error)
+  }
+
+  /** The limits of a call that begins; undefined when its origin is left alone, an error when it must not start. */
+  enter(origin: string): CallLimits | Error | undefined {
+    const limits = this.limits.of(origin)
+    if (limits === false || !this.active) return undefined
+    this.#onFirst?.()
+    this.#onFirst = undefined
+    const budget = currentBudget()
+    if (budget !== undefined && budget.remainingMs() <= 0) {
+      return new DeadlineExceededError(
+        { phase: 'refused', limitMs: 0, waitedMs: 0, ownStallMs: 0, bytesSeen: 0, what: `the call to ${origin}` },
+        { cause: budget.reason },
+      )
+    }
+    if (this.bulkhead.enter(origin, limits.maxInFlight)) return limits
+    return new MeltproofError(
+      'MELTPROOF_OUTBOUND_FULL',
+      `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
+        '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
+    )
+  }
+}
+
+let installed: Bounds | undefined
+
+export function installedBounds(): Bounds | undefined {
+  return installed
+}
+
+export function setInstalledBounds(bounds: Bounds | undefined): void {
+  installed = bounds
+}

@@ -1,0 +1,43 @@
+/** Reads header fields in the forms that clients have them; names in lower case. Pure. */
+
+/** Parsed, or raw (name, value, name, value; strings, or Buffers from undici), which costs less. */
+export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
+
+export type Fields = readonly (readonly [name: string, value: string])[]
+
+export function headerOf(headers: Headers, name: string): string | undefined {
+  if (!Array.isArray(headers)) {
+    const value = (headers as Readonly<Record<string, unknown>>)[name]
+    return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
+  }
+  let found: string | undefined
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const given = headers[i] as { readonly length: number }
+    if (given.length !== name.length || String(given).toLowerCase() !== name) continue
+    found = found === undefined ? String(headers[i + 1]) : `${found}, ${String(headers[i + 1])}`
+  }
+  return found
+}
+
+/** Media types whose bodies last as long as their sender has something to say. */
+const STREAMS: ReadonlySet<string> = new Set([
+  'text/event-stream',
+  'multipart/x-mixed-replace',
+  ...['ndjson', 'x-ndjson', 'jsonl', 'x-jsonlines', 'json-seq', 'stream+json', 'grpc', 'grpc+proto'].map(
+    name => `application/${name}`,
+  ),
+  'application/vnd.amazon.eventstream',
+  'application/vnd.docker.multiplexed-stream',
+  'application/vnd.docker.raw-stream',
+])
+
+export function isStream(headers: Headers): boolean {
+  const type = headerOf(headers, 'content-type')
+  return type !== undefined && STREAMS.has(type.split(';', 1)[0]!.trim().toLowerCase())
+}
+
+/** The fields whose names are not among `names`, in any case. */
+export function missing(names: readonly unknown[], fields: Fields): Fields {
+  const present = new Set(names.map(name => String(name).toLowerCase()))
+  return fields.filter(([name]) => !present.has(name))
+}

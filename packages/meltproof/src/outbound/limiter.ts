@@ -1,0 +1,145 @@
+/** The limits of one call at work: its timer, its place in the bulkhead, and the budget it is made under. */
+import { now } from '../clock.ts'
+import type { Budget, EndListener } from '../deadline/budget.ts'
+import { currentBudget } from '../deadline/context.ts'
+import { DeadlineExceededError } from '../deadline/deadline-error.ts'
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
+import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
+import type { Bounds } from './bounds.ts'
+import { type Fields, type Headers, isStream } from './headers.ts'
+import type { CallLimits } from './limits.ts'
+import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
+
+/** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
+const NO_CREDIT = { creditCapMs: 0 } as const
+const NO_FIELDS: Fields = []
+
+export interface Carrier {
+  /** Ends the call with this error, in the way its client reports errors. Called once at most. */
+  fail(error: Error): void
+  progress(): CallProgress
+}
+
+export class CallLimiter {
+  readonly #bounds: Bounds
+  readonly #origin: string
+  readonly #carrier: Carrier
+  readonly #budget: Budget | undefined = currentBudget()
+  readonly #limits: CallLimits
+  readonly #startMs: number = now()
+  readonly #phases: CallPhases
+  #timer: FairTimer | undefined
+  /** When the timer fires unless there are stalls to give back. */
+  #dueMs = Number.POSITIVE_INFINITY
+  #onBudgetEnd: EndListener | undefined
+  #ended = false
+
+  constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier) {
+    this.#bounds = bounds
+    this.#origin = origin
+    this.#limits = limits
+    this.#carrier = carrier
+    this.#phases = new CallPhases(limits, this.#startMs)
+    this.#hurry()
+    if (this.#budget === undefined) return
+    this.#onBudgetEnd = reason => this.#budgetEnded(reason)
+    this.#budget.onEnd(this.#onBudgetEnd)
+  }
+
+  deadlineFields(): Fields {
+    if (!this.#bounds.limits.tells) return NO_FIELDS
+    const { totalMs } = this.#limits
+    const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
+    return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
+  }
+
+  // This only moves a limit on: the timer that fires early finds so.
+  connecting(): void {
+    this.#phases.connecting(now())
+  }
+
+  connected(): void {
+    this.#bounds.guarded(() => {
+      this.#phases.connected(now())
+      this.#hurry()
+    })
+  }
+
+  // These only assign, and are not guarded.
+  sent(): void {
+    this.#phases.sent(now())
+  }
+
+  chunk(bytes: number): void {
+    this.#phases.chunk(now(), bytes)
+  }
+
+  paused(): void {
+    this.#phases.paused()
+  }
+
+  answered(headers: Headers): void {
+    this.#bounds.guarded(() => {
+      const nowMs = now()
+      this.#phases.head(nowMs, isStream(headers), lainSince(nowMs))
+      this.#hurry()
+    })
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#bounds.guarded(() => {
+      this.#timer?.cancel()
+      if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
+      this.#bounds.bulkhead.leave(this.#origin)
+    })
+  }
+
+  /** Moves the timer when a limit falls due before it fires. */
+  #hurry(): void {
+    const nextMs = this.#phases.nextMs()
+    if (this.#ended || nextMs >= this.#dueMs) return
+    this.#timer?.cancel()
+    this.#wait(nextMs - now())
+  }
+
+  #wait(ms: number): void {
+    this.#dueMs = now() + ms
+    this.#timer = startFairTimer(ms, () => this.#due(), NO_CREDIT)
+  }
+
+  #due(): void {
+    if (this.#ended) return
+    const found = this.#phases.check(now(), stalledBetween, this.#carrier.progress())
+    if (found.expired === undefined) this.#wait(found.inMs)
+    else this.#giveUp(this.#exceeded(found.expired, found.limitMs))
+  }
+
+  #budgetEnded(reason: Error): void {
+    const ranOut = reason instanceof DeadlineExceededError // of all that the request did, so all stalls count
+    this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
+  }
+
+  #exceeded(phase: CallPhase, limitMs: number, cause?: Error): Error {
+    const nowMs = now()
+    return new DeadlineExceededError(
+      {
+        phase,
+        limitMs,
+        waitedMs: nowMs - this.#startMs,
+        ownStallMs: stalledBetween(this.#startMs, nowMs),
+        ...(cause === undefined ? { heldUpMs: this.#phases.heldUpMs(nowMs, stalledBetween) } : {}),
+        bytesSeen: this.#phases.bytesSeen,
+        what: `the call to ${this.#origin}`,
+      },
+      cause === undefined ? undefined : { cause },
+    )
+  }
+
+  #giveUp(error: Error): void {
+    if (this.#ended) return
+    this.end()
+    if (this.#bounds.active) this.#carrier.fail(error)
+  }
+}

@@ -1,0 +1,30 @@
+/** How a call ended, by the error its caller got. Pure. */
+import type { OutboundOutcome } from '../record.ts'
+
+const TIMEOUT_CODES: ReadonlySet<string | undefined> = new Set([
+  'MELTPROOF_DEADLINE_EXCEEDED',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+])
+
+export function outcomeOf(error: unknown): OutboundOutcome {
+  if (error === undefined || error === null) return 'answered'
+  const name = textOf(error, 'name')
+  if (TIMEOUT_CODES.has(codeOf(error)) || name === 'TimeoutError') return 'timeout'
+  if (name === 'AbortError') return 'aborted'
+  // An error that PostgreSQL, MySQL or Redis sent is an answer.
+  const sent = textOf(error, 'severity') ?? textOf(error, 'sqlState')
+  return sent !== undefined || name === 'ReplyError' ? 'answered' : 'failed'
+}
+
+/** Of an AggregateError of Happy Eyeballs, its reasons have the code. */
+export function codeOf(error: unknown): string | undefined {
+  return textOf(error, 'code') ?? textOf((error as { errors?: unknown[] } | null | undefined)?.errors?.[0], 'code')
+}
+
+export function textOf(value: unknown, key: string): string | undefined {
+  const text = (value as Record<string, unknown> | null | undefined)?.[key]
+  return typeof text === 'string' ? text : undefined
+}

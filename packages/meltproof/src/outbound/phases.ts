@@ -1,0 +1,182 @@
+/**
+ * Where one call is, and which limit falls due next. Pure, and without a timer: the holder keeps one for `nextMs`.
+ *
+ * A limit gets back the time that stalls of our own event loop can have cost the call, and no more. Until the request
+ * is sent, and while a body comes, each step waits for us, so every stall counts. In between only the peer works: if
+ * the small stalls of a busy loop counted there too, a limit of 3 s would be 3.7 s at 90 % utilisation (`meltlab run
+ * timeouts`).
+ */
+import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
+
+type Stage = 'connect' | 'first-byte' | 'idle'
+
+export type CallPhase = Stage | 'drip' | 'total'
+
+export interface CallProgress {
+  /** It waits for a free connection in its client's own pool. */
+  readonly queued: boolean
+  /** We do not read, so the peer's silence is our doing. */
+  readonly paused: boolean
+  /** The rest of the request is still to come from our caller. */
+  readonly awaitingCaller: boolean
+  /** Bytes of the request the connection has taken so far; a change is progress. */
+  readonly sentBytes: number
+}
+
+export type StalledBetween = (fromMs: number, toMs: number) => number
+
+export type PhaseCheck =
+  | { readonly expired: CallPhase; readonly limitMs: number }
+  | { readonly expired: undefined; readonly inMs: number }
+
+export class CallPhases {
+  readonly #limits: CallLimits
+  #stage: Stage = 'connect'
+  #stream = false
+  /** When the request was sent, and since when the head of its answer may have been here. */
+  #sentMs = Number.POSITIVE_INFINITY
+  #headMs = Number.POSITIVE_INFINITY
+  readonly #startMs: number
+  #lastMs: number
+  #sentBytes = 0
+  #bytes = 0
+  #windowStartMs = 0
+  #windowBytes = 0
+  #pausedInWindow = false
+  #pausedSinceByte = false
+
+  constructor(limits: CallLimits, startMs: number) {
+    this.#limits = limits
+    this.#startMs = startMs
+    this.#lastMs = startMs
+  }
+
+  get bytesSeen(): number {
+    return this.#bytes
+  }
+
+  /** A connection is being made for it; until now it may have waited for a free one. */
+  connecting(nowMs: number): void {
+    if (this.#stage === 'connect') this.#lastMs = nowMs
+  }
+
+  connected(nowMs: number): void {
+    if (this.#stage !== 'connect') return
+    this.#stage = 'first-byte'
+    this.#lastMs = nowMs
+  }
+
+  /** The whole request went out: from here it is the peer's turn. */
+  sent(nowMs: number): void {
+    if (this.#stage !== 'first-byte') return
+    this.#sentMs = nowMs
+    this.#lastMs = nowMs
+  }
+
+  /** The head of the answer is here, and may have lain unread since `sinceMs`. */
+  head(nowMs: number, stream: boolean, sinceMs: number = nowMs): void {
+    this.#stage = 'idle'
+    this.#sentMs = Math.min(this.#sentMs, nowMs)
+    this.#headMs = Math.max(sinceMs, this.#sentMs)
+    this.#stream = stream
+    this.#lastMs = nowMs
+    this.#windowStartMs = nowMs
+  }
+
+  chunk(nowMs: number, bytes: number): void {
+    this.#bytes += bytes
+    this.#windowBytes += bytes
+    this.#lastMs = nowMs
+    this.#pausedSinceByte = false
+  }
+
+  paused(): void {
+    this.#pausedSinceByte = true
+    this.#pausedInWindow = true
+  }
+
+  nextMs(): number {
+    const rateMs = this.#rated() ? this.#windowStartMs + RATE_WINDOW_MS : Number.POSITIVE_INFINITY
+    return Math.min(this.#startMs + this.#totalMs(), this.#lastMs + this.#stageMs(), rateMs)
+  }
+
+  /** Asked at `nextMs`: the limit that passed, or in how many fair milliseconds to ask again. */
+  check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
+    let inMs = Number.POSITIVE_INFINITY
+    const passed = (sinceMs: number, limitMs: number): boolean => {
+      const leftMs = limitMs - this.#fairMs(sinceMs, nowMs, stalled)
+      if (leftMs <= 0) return true
+      inMs = Math.min(inMs, leftMs)
+      return false
+    }
+    const totalMs = this.#totalMs()
+    if (passed(this.#startMs, totalMs)) return { expired: 'total', limitMs: totalMs }
+    const stageMs = this.#stageMs()
+    if (this.#stage === 'idle' && progress.paused) this.paused()
+    if (passed(this.#lastMs, stageMs)) {
+      if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
+      // Nobody knows since when: a whole limit from here.
+      this.#lastMs = nowMs
+      passed(nowMs, stageMs)
+    }
+    if (this.#rated() && passed(this.#windowStartMs, RATE_WINDOW_MS)) {
+      const fairMs = this.#fairMs(this.#windowStartMs, nowMs, stalled)
+      const due = (orNever(this.#limits.minBytesPerSecond) * fairMs) / 1000
+      if (!this.#pausedInWindow && this.#windowBytes < due) return { expired: 'drip', limitMs: RATE_WINDOW_MS }
+      this.#windowStartMs = nowMs
+      this.#windowBytes = 0
+      this.#pausedInWindow = progress.paused
+      passed(nowMs, RATE_WINDOW_MS)
+    }
+    return { expired: undefined, inMs }
+  }
+
+  heldUpMs(nowMs: number, stalled: StalledBetween): number {
+    return this.#heldUpMs(this.#startMs, nowMs, stalled)
+  }
+
+  /** It waits for its turn, the request got on without our being told, or we did not read. */
+  #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
+    if (this.#stage === 'connect') return queued
+    if (this.#stage === 'first-byte') {
+      const more = awaitingCaller || sentBytes !== this.#sentBytes
+      this.#sentBytes = sentBytes
+      return more && this.#sentMs === Number.POSITIVE_INFINITY
+    }
+    const waited = this.#pausedSinceByte
+    this.#pausedSinceByte = paused
+    return waited
+  }
+
+  /** How much of a stretch the peer had; at least half, so stalls may double a limit and not lift it. */
+  #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
+    const elapsedMs = toMs - fromMs
+    return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
+  }
+
+  #heldUpMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
+    const sentMs = Math.min(this.#sentMs, toMs)
+    const headMs = Math.max(this.#headMs, fromMs)
+    return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
+  }
+
+  /** A stream that has begun ends when its peer or its reader ends it. */
+  #totalMs(): number {
+    return this.#stream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
+  }
+
+  #stageMs(): number {
+    const { connectMs, firstByteMs, idleMs, streamIdleMs } = this.#limits
+    if (this.#stage === 'connect') return orNever(connectMs)
+    if (this.#stage === 'first-byte') return orNever(firstByteMs)
+    return orNever(this.#stream ? streamIdleMs : idleMs)
+  }
+
+  #rated(): boolean {
+    return this.#stage === 'idle' && !this.#stream && this.#limits.minBytesPerSecond !== false
+  }
+}
+
+function orNever(limit: number | false): number {
+  return limit === false ? Number.POSITIVE_INFINITY : limit
+}

@@ -1,0 +1,194 @@
+/** Stands between undici and its caller, for both generations of handlers, and reports to the call how it gets on. */
+import type { Bounds } from './bounds.ts'
+import { Call } from './call.ts'
+import type { Carrier } from './limiter.ts'
+import type { CallProgress } from './phases.ts'
+import type {
+  CallbackHandler,
+  Controller,
+  ControllerHandler,
+  DispatchOptions,
+  Handler,
+  Headers,
+} from './undici-types.ts'
+
+type Sent = Pick<DispatchOptions, 'body' | 'method'>
+
+/** Begins a call and makes the handler that carries it. `call.refusal` says when it must not start. */
+export function boundedHandler(
+  bounds: Bounds,
+  origin: string,
+  handler: Handler,
+  options: Sent,
+  withController: boolean,
+): BoundedHandler {
+  const Kind = withController ? BoundedController : BoundedCallbacks
+  return new Kind(bounds, origin, handler, options)
+}
+
+export abstract class BoundedHandler implements Carrier {
+  readonly call: Call | undefined
+  protected readonly inner: Handler
+  protected paused = false
+  readonly #streams: boolean
+  #sent = false
+  /** A connection has taken it on; before that it waits in a Pool. */
+  #taken = false
+  #abort: ((error: Error) => void) | undefined
+  /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
+  #gaveUp: Error | undefined
+
+  constructor(bounds: Bounds, origin: string, inner: Handler, { body, method }: Sent) {
+    this.inner = inner
+    this.#streams = typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
+    this.call = Call.http(origin, typeof method === 'string' ? method : 'GET', bounds, this)
+  }
+
+  progress(): CallProgress {
+    return { queued: !this.#taken, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+  }
+
+  taken(): void {
+    this.#taken = true
+    this.call?.connecting()
+  }
+
+  refuse(error: Error): void {
+    this.call?.end(error)
+    this.#gaveUp = error
+    queueMicrotask(() => this.tell(error))
+  }
+
+  fail(error: Error): void {
+    this.call?.end(error)
+    if (this.#abort !== undefined) this.#abort(error)
+    else {
+      this.#gaveUp = error
+      this.tell(error)
+    }
+  }
+
+  onBodySent(chunk: unknown): void {
+    this.inner.onBodySent?.(chunk)
+  }
+
+  onRequestSent(): void {
+    this.#sent = true
+    this.call?.sent()
+    this.inner.onRequestSent?.()
+  }
+
+  onResponseStarted(): void {
+    this.inner.onResponseStarted?.()
+  }
+
+  /** undici has a connection; false when we have given up. */
+  protected started(abort: (error: Error) => void): boolean {
+    if (this.#gaveUp !== undefined) {
+      abort(this.#gaveUp)
+      return false
+    }
+    this.#abort = abort
+    this.call?.connected(false, !this.#streams)
+    if (!this.#streams) this.call?.sent()
+    return true
+  }
+
+  protected note(paused: boolean): void {
+    this.paused = paused
+    if (paused) this.call?.paused()
+  }
+
+  protected failed(error: Error): boolean {
+    this.call?.end(error)
+    return this.#gaveUp === undefined
+  }
+
+  protected abstract tell(error: Error): void
+}
+
+class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
+  onConnect(abort: (reason?: Error) => void, context?: unknown): void {
+    if (this.started(abort)) this.inner.onConnect?.(abort, context)
+  }
+
+  onHeaders(status: number, headers: readonly unknown[], resume: () => void, text?: string): boolean | undefined {
+    if (status >= 200) this.call?.answered(status, headers)
+    const resumed = (): void => {
+      this.paused = false
+      resume()
+    }
+    // `false` asks undici to read no more until it is told to resume.
+    const flows = this.inner.onHeaders?.(status, headers, resumed, text)
+    if (flows === false) this.note(true)
+    return flows
+  }
+
+  onData(chunk: Uint8Array): boolean | undefined {
+    this.call?.chunk(chunk.length)
+    const flows = this.inner.onData?.(chunk)
+    if (flows === false) this.note(true)
+    return flows
+  }
+
+  onComplete(trailers: unknown): void {
+    this.call?.end()
+    this.inner.onComplete?.(trailers)
+  }
+
+  onError(error: Error): void {
+    if (this.failed(error)) this.inner.onError?.(error)
+  }
+
+  onUpgrade(status: number, headers: unknown, socket: unknown): void {
+    this.call?.end()
+    this.inner.onUpgrade?.(status, headers, socket)
+  }
+
+  protected tell(error: Error): void {
+    this.inner.onError?.(error)
+  }
+}
+
+class BoundedController extends BoundedHandler implements ControllerHandler {
+  #controller: Controller | undefined
+
+  onRequestStart(controller: Controller, context?: unknown): void {
+    this.#controller = controller
+    if (this.started(error => controller.abort(error))) this.inner.onRequestStart?.(controller, context)
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: Headers, text?: string): void {
+    if (status >= 200) this.call?.answered(status, headers)
+    this.inner.onResponseStart?.(controller, status, headers, text)
+    this.note(controller.paused)
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    this.call?.chunk(chunk.length)
+    this.inner.onResponseData?.(controller, chunk)
+    this.note(controller.paused)
+  }
+
+  onResponseEnd(controller: Controller, trailers: unknown): void {
+    this.call?.end()
+    this.inner.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: Controller | null, error: Error): void {
+    if (this.failed(error)) this.inner.onResponseError?.(controller, error)
+  }
+
+  onRequestUpgrade(controller: Controller, status: number, headers: Headers, socket: unknown): void {
+    this.call?.end()
+    this.inner.onRequestUpgrade?.(controller, status, headers, socket)
+  }
+
+  override progress(): CallProgress {
+    return { ...super.progress(), paused: this.#controller?.paused === true }
+  }
+
+  protected tell(error: Error): void {
+    this.inner.onResponseError?.(null, error)
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * Sees every request of `fetch` and undici, and bounds it. There are two ways in:
+ *
+ * 1. `dispatch`, where a call begins before it waits in a Pool. We replace it in the base class of the dispatchers of
+ *    every undici whose Agent serves, or has served, as the global one. So an app's own Agent, Pool or ProxyAgent of
+ *    that undici is bounded too, and `setGlobalDispatcher` undoes nothing.
+ * 2. The channel on which undici publishes each request. One that did not come through our `dispatch` is of a copy of
+ *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
+ */
+import type { Socket } from 'node:net'
+import { calls } from '../channels.ts'
+import { type Bounds, installedBounds } from './bounds.ts'
+import { Call } from './call.ts'
+import { missing } from './headers.ts'
+import { SharedListeners } from './listeners.ts'
+import { normalOrigin } from './origin.ts'
+import { boundedHandler, BoundedHandler } from './undici-handler.ts'
+import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
+
+// Requests, as undici publishes them ----------------------------------------------------------------------------
+
+/** On a request whose progress is observed: a WeakMap would cost the garbage collector more than the call. */
+const CALL: unique symbol = Symbol('meltproof.call')
+
+interface UndiciRequest {
+  readonly origin?: string | URL
+  readonly method?: string
+  readonly body?: unknown
+  readonly headers?: unknown
+  addHeader?(name: string, value: string): unknown
+  readonly onRequestStart?: unknown
+  [CALL]?: Call
+  [symbol: symbol]: unknown
+}
+
+interface RequestMessage {
+  readonly request: UndiciRequest
+}
+
+interface ResponseMessage extends RequestMessage {
+  readonly response: { readonly statusCode: number; readonly headers: readonly unknown[] }
+}
+
+/** Sockets that have carried a call: the next one on them does not wait for a connection to be made. */
+const used = new WeakSet<object>()
+/** What `dispatch` is sending: the request that comes into being meanwhile is its. */
+let sending: BoundedHandler | undefined
+
+export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:request:create': onCreated })
+
+export const undiciProgress: SharedListeners = new SharedListeners({
+  'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
+    request[CALL]?.connected(!used.has(socket), false)
+    used.add(socket)
+  },
+  'undici:request:bodySent': ({ request }: RequestMessage) => request[CALL]?.sent(),
+  'undici:request:headers': ({ request, response: { statusCode, headers } }: ResponseMessage) => {
+    if (statusCode >= 200) request[CALL]?.answered(statusCode, headers)
+  },
+  'undici:request:trailers': ({ request }: RequestMessage) => request[CALL]?.end(),
+  'undici:request:error': ({ request, error }: RequestMessage & { readonly error: unknown }) =>
+    request[CALL]?.end(error ?? new Error('failed')),
+})
+
+function onCreated({ request }: RequestMessage): void {
+  const bounds = installedBounds()
+  const carrier = sending ?? (bounds && takeOver(request, bounds))
+  // What its caller does meanwhile is another's.
+  sending = undefined
+  const call =
+    carrier === undefined
+      ? Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
+      : carrier.call
+  if (call === undefined) return
+  carrier?.taken()
+  if (calls.hasSubscribers) request[CALL] = call
+  if (call.refusal !== undefined) return
+  const fields = call.deadlineFields()
+  if (fields.length === 0 || typeof request.addHeader !== 'function' || !Array.isArray(request.headers)) return
+  for (const [name, value] of missing(request.headers, fields)) request.addHeader(name, value)
+}
+
+/** Puts our handler in the place of its own; undefined where that can not be done. */
+function takeOver(request: UndiciRequest, bounds: Bounds): BoundedHandler | undefined {
+  adoptGlobals()
+  const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
+  const origin = normalOrigin(request.origin)
+  if (symbol === undefined || origin === undefined) return undefined
+  const handler = request[symbol] as Handler | null
+  if (typeof handler !== 'object' || handler === null) return undefined
+  if (handler instanceof BoundedHandler) return handler
+  const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
+  request[symbol] = carrier
+  if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
+  return carrier
+}
+
+// Dispatchers -----------------------------------------------------------------------------------------------------
+
+/** Marks options with the handler that bounds them: an Agent hands them on to its Pool, and that to its Client. */
+const CARRIER: unique symbol = Symbol('meltproof.carrier')
+
+export function dispatchBounded(
+  bounds: Bounds,
+  dispatcher: object,
+  dispatch: Dispatch,
+  options: DispatchOptions,
+  handler: Handler,
+): boolean {
+  const known = (options as DispatchOptions | undefined)?.[CARRIER]
+  if (known instanceof BoundedHandler) return send(known, dispatcher, dispatch, options, handler)
+  const carrier = bounds.guarded(() => carrierOf(bounds, dispatcher, options, handler))
+  if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
+  const refusal = carrier.call?.refusal
+  if (refusal === undefined) return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
+  const { body } = options as { body?: { destroy?: (error: Error) => void } }
+  if (typeof body?.destroy === 'function') body.destroy(refusal)
+  carrier.fail(refusal)
+  return true
+}
+
+function send(
+  carrier: BoundedHandler,
+  dispatcher: object,
+  dispatch: Dispatch,
+  options: DispatchOptions,
+  handler: Handler,
+): boolean {
+  const outer = sending
+  sending = carrier
+  try {
+    return dispatch.call(dispatcher, options, handler)
+  } catch (error) {
+    carrier.call?.end(error)
+    throw error
+  } finally {
+    sending = outer
+  }
+}
+
+function carrierOf(
+  bounds: Bounds,
+  dispatcher: object,
+  options: DispatchOptions,
+  handler: Handler,
+): BoundedHandler | undefined {
+  if (typeof options !== 'object' || options === null) return undefined
+  if (typeof handler !== 'object' || handler === null) return undefined
+  const origin = normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
+  if (origin === undefined) return undefined
+  return boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+}
+
+/** Of a Pool or Client, which keeps its URL under a symbol. */
+function originOfDispatcher(dispatcher: object): string | undefined {
+  for (const symbol of Object.getOwnPropertySymbols(dispatcher)) {
+    if (symbol.description !== 'url') continue
+    const url = (dispatcher as Record<symbol, unknown>)[symbol]
+    if (url instanceof URL) return url.origin
+  }
+  return undefined
+}
+
+interface DispatcherBase {
+  dispatch: Dispatch
+}
+
+/** undici keeps its global dispatcher here: the first since undici 5, the second since 7.27. */
+const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
+
+/** Base classes with our `dispatch`, and what puts theirs back. */
+const adopted = new Map<object, () => void>()
+
+/** Bounds what the dispatchers of undici send by `installedBounds()` until the returned function is called. */
+export function adoptDispatchers(): () => void {
+  adoptGlobals()
+  return () => {
+    for (const putBack of adopted.values()) putBack()
+    adopted.clear()
+  }
+}
+
+function adoptGlobals(): void {
+  for (const symbol of GLOBALS) {
+    const dispatcher = (globalThis as unknown as Record<symbol, unknown>)[symbol]
+    if (typeof dispatcher !== 'object' || dispatcher === null) continue
+    const base = baseOf(dispatcher)
+    if (base !== undefined && !adopted.has(base)) adopted.set(base, adopt(base))
+  }
+}
+
+/** The first that defines `dispatch`: with undici's own classes that is the base of all dispatchers. */
+function baseOf(dispatcher: object): DispatcherBase | undefined {
+  for (let at: object | null = dispatcher; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const own = Object.getOwnPropertyDescriptor(at, 'dispatch')
+    if (typeof own?.value === 'function' && own.writable === true) return at as DispatcherBase
+  }
+  return undefined
+}
+
+function adopt(base: DispatcherBase): () => void {
+  const own = Object.getOwnPropertyDescriptor(base, 'dispatch')!
+  const original = base.dispatch
+  let active = true
+  const bounded = function dispatch(this: object, options: DispatchOptions, handler: Handler): boolean {
+    const bounds = active ? installedBounds() : undefined
+    if (bounds === undefined) return original.call(this, options, handler)
+    return dispatchBounded(bounds, this, original, options, handler)
+  }
+  Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
+  return () => {
+    active = false
+    // Where somebody has wrapped it since, it stays and hands everything through.
+    if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
+  }
+}

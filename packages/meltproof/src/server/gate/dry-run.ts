@@ -1,0 +1,46 @@
+/**
+ * A dry run: every request is started at once. One that would have waited has a shadow at the gate, which takes a permit in
+ * its turn for as long as the handler took. So as many are counted as shed as would have been.
+ */
+import type { Decision } from '../../admission/gate.ts'
+import { now } from '../../clock.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { describeHead } from '../request/request-head.ts'
+import type { Shedding } from '../shed/shedding.ts'
+import type { ServerGate } from './server-gate.ts'
+
+export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, shedding: Shedding): Decision {
+  const needs = describeHead(exchange.request.rawHeaders)
+  if (shedding.refusedByNode(exchange, needs)) gate.admitted++
+  else {
+    const decision = gate.decide(exchange, nowMs)
+    if (decision === 'start') return 'start'
+    if (decision === 'wait') exchange.shadow = { tookMs: -1 }
+    else shedding.count(decision, nowMs)
+  }
+  exchange.ungated = true
+  return 'start'
+}
+
+/** The gate lets a shadow in. Its handler may have ended long before. */
+export function startShadow(exchange: Exchange, gate: ServerGate): void {
+  gate.permit(exchange, now())
+  if (exchange.shadow!.tookMs >= 0) endLater(exchange, gate)
+}
+
+export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: ServerGate): void {
+  const shadow = exchange.shadow!
+  if (shadow.tookMs >= 0) return
+  shadow.tookMs = nowMs - exchange.arrivedAt
+  if (exchange.holdsPermit) endLater(exchange, gate)
+}
+
+/** A request that had waited would have begun only with its permit. */
+function endLater(exchange: Exchange, { failOpen, permits }: ServerGate): void {
+  const end = (): void => {
+    if (exchange.abandoned) permits.drop(exchange, now())
+    else permits.record(exchange, now())
+  }
+  const leftMs = exchange.startedAt + exchange.shadow!.tookMs - now()
+  setTimeout(() => failOpen.guard(end), Math.max(0, leftMs)).unref()
+}

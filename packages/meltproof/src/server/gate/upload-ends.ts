@@ -1,0 +1,42 @@
+/**
+ * An upload gives its permit back while its client is slow. What its handler does with the body comes after the last byte
+ * and needs a permit like any other work; so the end of the body is kept until there is one.
+ */
+import { AsyncResource } from 'node:async_hooks'
+import type { ShedReason } from '../../admission/shed-reason.ts'
+import { now } from '../../clock.ts'
+import { Exchange } from '../request/exchange.ts'
+import { mute } from '../response/muted-response.ts'
+import type { Shedding } from '../shed/shedding.ts'
+
+/**
+ * Keeps the end of an upload from whoever reads it. When all has come, `ask` is called with an exchange that asks for a
+ * permit, and whose `resume` gives the end out.
+ */
+export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {
+  const { request, response, connection, keepAlive, url, budget } = upload
+  if (response === undefined) return
+  const { push } = request
+  request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+    if (chunk !== null) return push.call(request, chunk, encoding)
+    Reflect.deleteProperty(request, 'push')
+    const exchange = new Exchange(request, connection, keepAlive, now(), url)
+    exchange.again = true
+    exchange.response = response
+    exchange.budget = budget
+    exchange.resume = AsyncResource.bind(() => void push.call(request, null))
+    upload.uploadEnd = exchange
+    ask(exchange)
+    return false
+  }
+}
+
+/** There is no room for what the handler would do with the body: it is told as if its client had gone. */
+export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
+  const { request } = exchange
+  const response = exchange.response!
+  if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
+  shedding.shed(exchange, reason)
+  mute(response)
+  response.on('close', () => request.destroy())
+}

@@ -1,0 +1,135 @@
+/**
+ * Runs the handler of a request, under its deadline and observed where that is asked for. The permit ends with the handler;
+ * when the client has gone before, the handler works on for nobody and keeps it.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { requestsAreObserved } from '../../channels.ts'
+import { now } from '../../clock.ts'
+import { runWithBudget } from '../../deadline/context.ts'
+import type { Scope } from '../../scope.ts'
+import type { Connection } from '../connection/connection.ts'
+import { shadowHandlerEnded } from '../gate/dry-run.ts'
+import type { ServerGate } from '../gate/server-gate.ts'
+import type { Waiting } from '../gate/waiting.ts'
+import { sendsEvents } from '../permit/streaming-responses.ts'
+import type { Exchange } from '../request/exchange.ts'
+import type { RequestPolicy } from '../request/policy.ts'
+import { mute } from '../response/muted-response.ts'
+import { observed, publishRecord } from '../response/observed.ts'
+import type { OwnAnswers } from '../response/own-answers.ts'
+import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
+import { openBudget, type RequestDeadline } from './request-deadline.ts'
+
+export interface HandlerParts {
+  readonly server: Server
+  readonly policy: RequestPolicy
+  readonly deadline: RequestDeadline | undefined
+  readonly answers: OwnAnswers
+  readonly gate: ServerGate
+  readonly waiting: Waiting
+  readonly connectionOf: (exchange: Exchange) => Connection<Exchange> | undefined
+  readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
+}
+
+export class Handler {
+  readonly #parts: HandlerParts
+
+  constructor(parts: HandlerParts) {
+    this.#parts = parts
+  }
+
+  run(exchange: Exchange, event: string): boolean {
+    const { deadline, gate, policy } = this.#parts
+    const { request, response } = exchange
+    if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    if (deadline === undefined) return this.#observe(exchange, event)
+    try {
+      exchange.budget = openBudget(deadline, exchange, response!, () => this.#answerLate(exchange, request, response!))
+    } catch (error) {
+      gate.failOpen.fail(error)
+      return this.#observe(exchange, event)
+    }
+    return runWithBudget(exchange.budget, () => this.#observe(exchange, event))
+  }
+
+  #observe(exchange: Exchange, event: string): boolean {
+    const { emit, policy } = this.#parts
+    const { request } = exchange
+    const response = exchange.response!
+    const tells = policy.tellsTiming?.(request) === true
+    let returned = false
+    try {
+      const handled =
+        !tells && !requestsAreObserved()
+          ? emit(event, request, response)
+          : observed(exchange, request, response, tells, () => emit(event, request, response))
+      returned = true
+      return handled
+    } finally {
+      // Nobody will end the response: its permit ends when the client leaves.
+      if (!returned) exchange.threw = true
+    }
+  }
+
+  /** Node has handed the request on, or answered it itself (no Host header, a 417). */
+  handedOn(exchange: Exchange, connection: Connection<Exchange>): void {
+    const { gate } = this.#parts
+    const { response } = exchange
+    if (response === undefined) {
+      connection.overlapping?.delete(exchange)
+      this.#ended(exchange, true, now())
+    } else if (response.headersSent && gate.queued > 0 && sendsEvents(response)) {
+      // When thousands of event sources connect at once, the next look for streams is too late.
+      gate.failOpen.guard(() => gate.permits.record(exchange, now()))
+    }
+  }
+
+  closed(exchange: Exchange): void {
+    const { connectionOf, gate, server, waiting } = this.#parts
+    const nowMs = now()
+    gate.activeAt = nowMs
+    const { times } = exchange
+    const connection = connectionOf(exchange)
+    const pipelined = connection?.overlapping?.delete(exchange) === true
+    if (times !== undefined) publishRecord(server, exchange, times, nowMs)
+    if (waiting.gone(exchange) || exchange.abandoned) return
+    if (handlerHasEnded(exchange, connection, pipelined)) {
+      this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
+    } else if (onlyServedItsClient(exchange)) this.#ended(exchange, false, nowMs)
+    else this.#abandon(exchange, times)
+  }
+
+  /** The deadline has passed. */
+  #answerLate(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
+    this.#parts.answers.late(request, response)
+    mute(response)
+    exchange.answeredLate = true
+    if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
+    this.#abandon(exchange, exchange.times)
+  }
+
+  /** Nobody waits for the answer any more, but the handler works on. */
+  #abandon(exchange: Exchange, scope: Scope | undefined): void {
+    const { failOpen, permits } = this.#parts.gate
+    const working = exchange.uploadEnd ?? exchange
+    if (working.abandoned || (working.shadow === undefined && !working.inService)) return
+    const ended = (): void => this.#ended(working, false, now())
+    failOpen.guard(() => permits.abandon(working, now(), scope, ended))
+  }
+
+  #ended(exchange: Exchange, answered: boolean, nowMs: number): void {
+    const { gate } = this.#parts
+    exchange.budget?.settle()
+    if (exchange.shadow !== undefined) {
+      shadowHandlerEnded(exchange, nowMs, gate)
+      return
+    }
+    // Once a request: not worth a closure for guard().
+    try {
+      if (answered) gate.permits.record(exchange, nowMs)
+      else gate.permits.drop(exchange, nowMs)
+    } catch (error) {
+      gate.failOpen.fail(error)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * A deadline for every request of a server with `deadlineMs`: when the budget of its handler runs out before the answer has
+ * begun, the client gets a 504 and the work is cancelled. A caller may say that it waits less long: it gets its 504 then,
+ * and the work is cancelled if the operator trusts it.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { now } from '../../clock.ts'
+import { Budget } from '../../deadline/budget.ts'
+import { type DeadlineHeader, readDeadline } from '../../deadline/headers.ts'
+import { type FairTimer, startFairTimer } from '../../deadline/fair-timer.ts'
+import { MeltproofError } from '../../errors.ts'
+import type { Exchange } from '../request/exchange.ts'
+import type { FromPeer } from '../request/peers.ts'
+
+export interface RequestDeadline {
+  readonly limitMs: number
+  readonly headers: readonly DeadlineHeader[]
+  readonly trusts: FromPeer | undefined
+}
+
+export function answerMs({ headers, limitMs }: RequestDeadline, request: IncomingMessage): number {
+  if (headers.length === 0) return limitMs
+  return Math.min(readDeadline(request.headers, headers) ?? Number.POSITIVE_INFINITY, limitMs)
+}
+
+/** Opens the budget of a request whose handler starts now. `onLate` answers it with a 504. */
+export function openBudget(
+  { limitMs, trusts }: RequestDeadline,
+  { arrivedAt, answerBy, request }: Exchange,
+  response: ServerResponse,
+  onLate: () => void,
+): Budget {
+  const workBy = trusts?.(request) === true ? answerBy : arrivedAt + limitMs
+  let late = false
+  const timers: FairTimer[] = []
+  const after = (ms: number, act: () => void): void => {
+    timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
+  }
+  /** False when the answer has begun, or when a body is still coming in at the pace of its client. */
+  const answeredLate = (): boolean => {
+    if (late) return true
+    if (response.headersSent || response.writableEnded || isUploading(request)) return false
+    late = true
+    onLate()
+    return true
+  }
+  /** An upload may last longer than the deadline. Once it is complete, its handler has that time again. */
+  const againAfterUpload = (ms: number, act: () => void): void => {
+    if (!response.headersSent && isUploading(request)) request.once('end', () => after(ms, act))
+  }
+  const nowMs = now()
+  const workMs = workBy - arrivedAt
+  const budget = new Budget(Math.max(workBy - nowMs, LEAST_MS), {
+    hard: true,
+    phase: 'handler',
+    what: 'the request',
+    onExpired: () => {
+      if (answeredLate()) return true
+      againAfterUpload(workMs, () => answeredLate() && budget.expire())
+      return false
+    },
+  })
+  if (answerBy < workBy) {
+    after(answerBy - nowMs, () => {
+      if (!answeredLate()) againAfterUpload(answerBy - arrivedAt, answeredLate)
+    })
+  }
+  response.on('close', () => {
+    for (const timer of timers) timer.cancel()
+    // A handler still at work after its 504 keeps its budget.
+    if (late) return
+    if (response.writableEnded) budget.settle()
+    else budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'The client has left before it was answered.'))
+  })
+  budget.watch()
+  return budget
+}
+
+/** A request that started has at least so long, ms. */
+const LEAST_MS = 1
+
+function isUploading(request: IncomingMessage): boolean {
+  return !request.complete && request.readableFlowing !== null
+}

@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http'
+
+/** What the handler still does with a response that was answered in its place comes to nothing, and throws nothing. */
+export function mute(response: ServerResponse): void {
+  Object.assign(response, MUTED)
+}
+
+function nothing(this: unknown): unknown {
+  return this
+}
+
+function acceptsNothing(...args: readonly unknown[]): boolean {
+  const callback = args.find(arg => typeof arg === 'function') as (() => void) | undefined
+  if (callback !== undefined) process.nextTick(callback)
+  return true
+}
+
+function endsNothing(this: unknown, ...args: readonly unknown[]): unknown {
+  acceptsNothing(...args)
+  return this
+}
+
+const MUTED = {
+  setHeader: nothing,
+  setHeaders: nothing,
+  appendHeader: nothing,
+  removeHeader: (): void => {},
+  writeHead: nothing,
+  flushHeaders: (): void => {},
+  addTrailers: (): void => {},
+  write: acceptsNothing,
+  end: endsNothing,
+  writeContinue: (): void => {},
+  writeProcessing: (): void => {},
+  writeInformation: (): void => {},
+  writeEarlyHints: acceptsNothing,
+}

@@ -1,0 +1,157 @@
+/**
+ * Writes every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. `Retry-After` is jittered,
+ * so that clients do not return as one wave.
+ */
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
+import { httpDate } from '../../clock.ts'
+import type { AnswerKind, Connection } from '../connection/connection.ts'
+import { describeHead, type HeadNeeds } from '../request/request-head.ts'
+import { endAfter, endConnection } from './last-answer.ts'
+
+/** What the operator may replace in the answer of a shed. */
+export interface ShedAnswerOptions {
+  /** Of `Retry-After`, whole seconds. @default 1 to 5 */
+  readonly retryAfterS: readonly [least: number, most: number]
+  /** For clients that do not ask for HTML. @default problem JSON (RFC 9457) */
+  readonly body: Body
+  readonly page: string
+}
+
+interface Body {
+  readonly type: string
+  readonly text: string
+}
+
+export const PROBLEM_JSON: string = problem(
+  503,
+  'Service Unavailable',
+  'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+)
+export const LATE_PROBLEM_JSON: string = problem(
+  504,
+  'Gateway Timeout',
+  'The answer was not ready in the time this request may take. What it was waiting for has been cancelled.',
+)
+export const HTML_PAGE: string = pageOf(
+  'Busy right now',
+  'More people are here than we can serve at this moment. Your request was not started, so nothing is lost: please try again in a few seconds.',
+)
+export const LATE_PAGE: string = pageOf(
+  'This took too long',
+  'Something we depend on did not answer in time, so we have stopped waiting. It may or may not have been carried out.',
+)
+
+const HTML = 'text/html; charset=utf-8'
+const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROBLEM_JSON }
+const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
+/** Bodies up to this are read and dropped after an answer of ours and the connection kept; bytes. */
+const DROPPABLE_BODY = 65_536
+/** What a browser needs to be shown the answer at all, or helps to find the request again. */
+const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
+
+export class OwnAnswers {
+  readonly #retryAfterS: readonly [least: number, most: number]
+  readonly #body: Body
+  readonly #page: Body
+  /** The 503 by kind, before and after the seconds of `Retry-After`. */
+  #ready: (readonly [before: string, after: string])[] = []
+  #date = ''
+  #keepAliveMs = 0
+
+  constructor({ retryAfterS, body, page }: ShedAnswerOptions) {
+    this.#retryAfterS = retryAfterS
+    this.#body = body
+    this.#page = { type: HTML, text: page }
+  }
+
+  /** The 503 as a whole HTTP/1.1 message in latin-1. @param keepAliveMs how long an idle connection is kept; 0: for ever */
+  message(kind: AnswerKind, date: string, keepAliveMs: number): string {
+    if (date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
+      this.#date = date
+      this.#keepAliveMs = keepAliveMs
+      this.#ready = []
+    }
+    const index = (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
+    this.#ready[index] ??= this.#serialise(kind)
+    const [before, after] = this.#ready[index]
+    return before + this.#anySeconds() + after
+  }
+
+  /** Writes the 503 below Node's response. @param complete whether all of the request has come */
+  shedAtSocket(connection: Connection, kind: AnswerKind, server: Server, nowMs: number, complete: boolean): void {
+    const { socket } = connection
+    if (kind.keepAlive) connection.startIdleTimeout(server)
+    socket.write(this.message(kind, httpDate(nowMs), server.keepAliveTimeout), 'latin1')
+    if (!kind.keepAlive) endConnection(socket, complete)
+  }
+
+  /** The same through Node's response. Returns the bytes of the body. */
+  shed(request: IncomingMessage, response: ServerResponse): number {
+    return write(request, response, 503, this.#body, this.#page, { 'retry-after': String(this.#anySeconds()) })
+  }
+
+  late(request: IncomingMessage, response: ServerResponse): void {
+    write(request, response, 504, LATE_JSON_BODY, LATE_HTML_BODY, {})
+  }
+
+  bodyBytes({ page, head }: Pick<AnswerKind, 'page' | 'head'>): number {
+    return head ? 0 : Buffer.byteLength((page ? this.#page : this.#body).text)
+  }
+
+  #anySeconds(): number {
+    const [least, most] = this.#retryAfterS
+    return least + Math.floor(Math.random() * (most - least + 1))
+  }
+
+  #serialise({ page, head, keepAlive }: AnswerKind): readonly [before: string, after: string] {
+    const { type, text } = page ? this.#page : this.#body
+    // Clients need Node's hint to not reuse a connection as it closes.
+    const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
+    const bytes = Buffer.from(text, 'utf8')
+    return [
+      `HTTP/1.1 503 Service Unavailable\r\ncontent-type: ${type}\r\ncontent-length: ${bytes.length}\r\nretry-after: `,
+      `\r\ncache-control: no-store\r\ndate: ${this.#date}\r\n` +
+        `connection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n${head ? '' : bytes.toString('latin1')}`,
+    ]
+  }
+}
+
+function write(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: Body,
+  page: Body,
+  fields: OutgoingHttpHeaders,
+): number {
+  const needs = describeHead(request.rawHeaders)
+  const { type, text } = needs.prefersHtml ? page : body
+  const length = Buffer.byteLength(text)
+  for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
+  // HTTP/2 has neither, and Node warns of both.
+  if (request.httpVersionMajor < 2) {
+    response.statusMessage = ''
+    if (!response.shouldKeepAlive || !keepsConnection(request, needs)) endAfter(request, response)
+  }
+  response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
+  response.end(text)
+  return request.method === 'HEAD' ? 0 : length
+}
+
+/** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
+export function keepsConnection({ complete }: IncomingMessage, { bodyBytes, expects }: HeadNeeds): boolean {
+  return !expects && (complete || bodyBytes <= DROPPABLE_BODY)
+}
+
+function problem(status: number, title: string, detail: string): string {
+  return JSON.stringify({ type: 'about:blank', title, status, detail })
+}
+
+function pageOf(title: string, text: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title>
+<style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem;color:#222}@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}</style>
+</head><body><h1>${title}</h1><p>${text}</p></body></html>
+`
+}

@@ -1,0 +1,52 @@
+/** The table of metrics: docs/observe.md has the same one, and both worlds call a metric the same. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { LABELS } from '../../src/observe/labels.ts'
+import { METRICS } from '../../src/observe/metrics.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/observe.md'), 'utf8')
+
+/** The rows of the table below this heading of its first column. */
+function rowsBelow(heading: string): string[] {
+  const lines = page.split('\n')
+  const head = lines.findIndex(line => line.startsWith(`| ${heading} |`))
+  assert.notEqual(head, -1, `docs/observe.md has no table that begins with ${heading}`)
+  const rows = lines.slice(head + 2)
+  return rows.slice(
+    0,
+    rows.findIndex(line => !line.startsWith('|')),
+  )
+}
+
+test('docs/observe.md lists the metrics of the table', () => {
+  const rows = METRICS.map(({ prometheus, otel, kind, unit, labels = [], help }) => {
+    const named = labels.map(name => `\`${name}\``).join(', ')
+    return `| \`${prometheus}\`<br>\`${otel}\` | ${kind}, \`${unit}\` | ${named} | ${help} |`.replace('|  |', '| |')
+  })
+  assert.deepEqual(rowsBelow('metric'), rows)
+})
+
+test('docs/observe.md lists the labels', () => {
+  const rows = Object.entries(LABELS).map(([name, { prometheus, otel }]) => {
+    return `| \`${name}\` | ${prometheus === undefined ? '' : `\`${prometheus}\` `}| \`${otel}\` |`
+  })
+  assert.deepEqual(rowsBelow('label'), rows)
+})
+
+test('the name for Prometheus is what an exporter makes of the name for OpenTelemetry', () => {
+  const suffixes: Readonly<Record<string, string>> = { s: '_seconds', '1': '_ratio' }
+  for (const { prometheus, otel, kind, unit } of METRICS) {
+    // Older than the rule, and read by dashboards.
+    if (['meltproof_pressure', 'meltproof_log_bytes_lost_total'].includes(prometheus)) continue
+    const name = otel.replaceAll('.', '_') + (suffixes[unit] ?? '') + (kind === 'counter' ? '_total' : '')
+    assert.equal(prometheus, name)
+  }
+})
+
+test('each metric is either fed by events or read', () => {
+  for (const { otel, request, call, stall, logLoss, read } of METRICS) {
+    assert.equal([request, call, stall, logLoss, read].filter(each => each !== undefined).length, 1, otel)
+  }
+})

@@ -1,0 +1,24 @@
+/** What the head of an answer says of its body. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isStream } from '../../src/outbound/headers.ts'
+
+test('a body is a stream by its media type, whatever its case and its parameters', () => {
+  for (const type of [
+    'text/event-stream',
+    'Text/Event-Stream; charset=utf-8',
+    'application/x-ndjson',
+    'application/jsonl',
+    'multipart/x-mixed-replace;boundary=frame',
+    'application/vnd.amazon.eventstream',
+    'application/vnd.docker.multiplexed-stream',
+  ]) {
+    assert.equal(isStream({ 'content-type': type }), true, type)
+    assert.equal(isStream(['Server', 'x', 'Content-Type', type]), true, type)
+    assert.equal(isStream([Buffer.from('Content-Type'), Buffer.from(type)]), true, type)
+  }
+  for (const type of ['text/event-streams', 'application/json', 'text/plain', '']) {
+    assert.equal(isStream({ 'content-type': type }), false, type)
+  }
+  assert.equal(isStream({}), false)
+})

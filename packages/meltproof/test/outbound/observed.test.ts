@@ -1,0 +1,107 @@
+/** HTTP calls are noted whoever makes them; real clients against a real server. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { request as undiciRequest } from 'undici'
+import type { OutboundRecord } from '../../src/record.ts'
+import { runInScope } from '../../src/scope.ts'
+import type { CallTimeline } from '../../src/timing/call-timeline.ts'
+import { hold } from '../../src/signals/loop-stalls.ts'
+import { watchCalls } from '../../src/timing/tracker.ts'
+import { block } from '../block.ts'
+import { eventually, listen } from '../server/harness.ts'
+
+const seen: { record: OutboundRecord; timeline: CallTimeline }[] = []
+const stop = watchCalls((record, timeline) => seen.push({ record, timeline }))
+// In a server a request is pending while calls are made; here somebody else has to keep the ledger on.
+const release = hold()
+after(() => {
+  stop()
+  release()
+})
+
+const server = http.createServer((request, response) => {
+  const afterMs = Number(/\d+/.exec(request.url!)?.[0] ?? 0)
+  setTimeout(() => {
+    if (request.url!.startsWith('/claims')) response.setHeader('server-timing', [`db;dur=1`, `total;dur=${afterMs}`])
+    response.statusCode = request.url!.startsWith('/missing') ? 404 : 200
+    response.end('answer')
+  }, afterMs)
+})
+const { port } = await listen(server)
+const url = `http://127.0.0.1:${port}`
+
+const viaHttp = (path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    http.get(`${url}${path}`, response => response.resume().on('end', resolve)).on('error', reject)
+  })
+const clients: Record<string, (path: string) => Promise<unknown>> = {
+  fetch: path => fetch(url + path).then(answer => answer.text()),
+  undici: path => undiciRequest(url + path).then(({ body }) => body.text()),
+  'node:http': viaHttp,
+}
+
+async function next(): Promise<{ record: OutboundRecord; timeline: CallTimeline }> {
+  await eventually('a call', () => seen.length > 0)
+  const [first] = seen.splice(0)
+  return first!
+}
+
+for (const [name, call] of Object.entries(clients)) {
+  test(`${name}: peer, status, scope and Server-Timing of a call`, async () => {
+    const scope = { openCalls: 0 }
+    await runInScope(scope, () => call('/claims/80'))
+    const { record, timeline } = await next()
+    assert.deepEqual(
+      [record.kind, record.peer, record.operation, record.status, record.outcome],
+      ['http', url, 'GET', 200, 'answered'],
+    )
+    assert.equal(record.scope, scope)
+    assert.equal(record.serverTiming, 'db;dur=1, total;dur=80')
+    // The peer is in this process: on a busy machine the loop may have taken longer than it says it did.
+    assert.ok(['dependency', 'loop'].includes(timeline.verdict), timeline.verdict)
+    await call('/missing/1')
+    assert.equal((await next()).record.status, 404)
+  })
+
+  test(`${name}: an answer that lay here during a stall is not the dependency's`, async () => {
+    await call('/1')
+    await next()
+    const answered = call('/claims/30')
+    await new Promise(resolve => setTimeout(resolve, 10))
+    block(300)
+    await answered
+    const { timeline } = await next()
+    assert.equal(timeline.verdict, 'loop')
+    assert.ok(timeline.wallMs > 290)
+    assert.ok(timeline.dependencyMs.best < 40, `${timeline.dependencyMs.best}`)
+  })
+
+  test(`${name}: a refused connection is the network, with its code`, async () => {
+    const closed = net.createServer()
+    await new Promise<void>(resolve => closed.listen(0, '127.0.0.1', resolve))
+    const { port: nobody } = closed.address() as AddressInfo
+    await new Promise(resolve => closed.close(resolve))
+    const refused =
+      name === 'fetch'
+        ? fetch(`http://127.0.0.1:${nobody}/`)
+        : name === 'undici'
+          ? undiciRequest(`http://127.0.0.1:${nobody}/`)
+          : new Promise((_, reject) => http.get(`http://127.0.0.1:${nobody}/`).on('error', reject))
+    await assert.rejects(refused)
+    const { record, timeline } = await next()
+    assert.deepEqual([record.outcome, record.errorCode, record.status], ['failed', 'ECONNREFUSED', undefined])
+    assert.equal(timeline.shares.dependencyMs, 0)
+  })
+}
+
+test('a call that was given up is a timeout or an abort', async () => {
+  await assert.rejects(fetch(`${url}/5000`, { signal: AbortSignal.timeout(30) }))
+  assert.equal((await next()).record.outcome, 'timeout')
+  const controller = new AbortController()
+  const aborted = fetch(`${url}/5000`, { signal: controller.signal })
+  setTimeout(() => controller.abort(), 30)
+  await assert.rejects(aborted)
+  assert.equal((await next()).record.outcome, 'aborted')
+})

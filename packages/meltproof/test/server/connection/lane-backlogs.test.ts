@@ -1,0 +1,113 @@
+/** While lanes do not keep up, the queues before them are short. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LaneBacklogs } from '../../../src/server/connection/lane-backlogs.ts'
+import { openLanes } from '../../../src/server/connection/lanes.ts'
+import { canShareAddresses, type ListenHandle } from '../../../src/server/connection/listen-socket.ts'
+
+const BACKLOG = 511
+
+class FakeLane implements ListenHandle {
+  backlog = BACKLOG
+  listen(backlog: number): number {
+    this.backlog = backlog
+    return 0
+  }
+  close(): void {}
+  ref(): void {}
+  unref(): void {}
+  hasRef(): boolean {
+    return true
+  }
+  getsockname(): number {
+    return 0
+  }
+}
+
+/** Turns of 10 ms, in each of which so many of 32 lanes accept. Answers the lengths of the queues after each turn. */
+function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 10): number[] {
+  let turn = 1
+  const main = new FakeLane()
+  const lanes = Array.from({ length: 32 }, () => new FakeLane())
+  const backlogs = new LaneBacklogs(
+    main,
+    lanes,
+    BACKLOG,
+    () => turn * turnMs,
+    () => turn,
+  )
+  const seen: number[] = []
+  for (; turn <= turns; turn++) {
+    for (let i = 0; i < acceptedIn(turn); i++) backlogs.accepted()
+    const all = new Set([main, ...lanes].map(lane => lane.backlog))
+    assert.equal(all.size, 1)
+    seen.push(main.backlog)
+  }
+  return seen
+}
+
+describe('the queues before lanes', () => {
+  it('are as long as what is accepted in a fifth of a second, where every lane accepts in every turn', () => {
+    const last = lengths(() => 32, 200).at(-1)!
+    assert.ok(last >= 20 && last < 30, `${last}`)
+  })
+
+  it('have their length again when the lanes have kept up for a second', () => {
+    const seen = lengths(turn => (turn <= 50 ? 32 : 1), 400)
+    const long = seen.indexOf(BACKLOG, 50)
+    assert.ok(seen[50]! < 30 && long > 140 && long < 220, `${seen[50]}, ${long}`)
+    assert.equal(seen.at(-1), BACKLOG)
+  })
+
+  it('keep it where chance leaves a third of the lanes without, and where full turns and empty ones take turns', () => {
+    assert.ok(lengths(() => 20, 200).every(length => length === BACKLOG))
+    assert.ok(lengths(turn => (turn % 2 === 0 ? 32 : 0), 200).every(length => length === BACKLOG))
+  })
+
+  it('hold two at least', () => {
+    assert.equal(lengths(() => 32, 20, 300).at(-1), 2)
+  })
+
+  it('keep their length where Node numbers no turns', () => {
+    let ms = 0
+    const main = new FakeLane()
+    const backlogs = new LaneBacklogs(
+      main,
+      [new FakeLane()],
+      BACKLOG,
+      () => ms,
+      () => Number.NaN,
+    )
+    for (; ms < 10_000; ms++) backlogs.accepted()
+    assert.equal(main.backlog, BACKLOG)
+  })
+
+  it('lose nobody on a real server whose turns are long', { skip: !canShareAddresses() }, async () => {
+    const server = net.createServer(socket => socket.on('error', () => {}))
+    const warnings: string[] = []
+    const lanes = openLanes(server, { lanes: 3, onWarning: warning => warnings.push(warning) })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    let ending = false
+    const turn = (): void => {
+      if (ending) return
+      for (const until = performance.now() + 10; performance.now() < until; );
+      setImmediate(turn)
+    }
+    const { port } = server.address() as net.AddressInfo
+    const clients = Array.from({ length: 300 }, () => net.connect(port, '127.0.0.1').on('error', () => {}))
+    turn()
+    let accepted = 0
+    await new Promise<void>(resolve => server.on('connection', () => void (++accepted === 300 && resolve())))
+    ending = true
+    await sleep(200)
+    for (const client of clients) client.destroy()
+    server.close()
+    await once(server, 'close')
+    assert.deepEqual(warnings, [])
+    assert.equal(lanes.count, 0)
+  })
+})

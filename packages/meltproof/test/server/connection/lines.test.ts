@@ -1,0 +1,106 @@
+/** The order of pipelined requests, on connections without a socket of the system. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage, Server } from 'node:http'
+import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Connection, type ConnectionRequest } from '../../../src/server/connection/connection.ts'
+import type { HttpSocket } from '../../../src/server/connection/http-socket.ts'
+import { Lines } from '../../../src/server/connection/lines.ts'
+
+interface Named extends ConnectionRequest {
+  readonly name: string
+}
+
+function named(name: string): Named {
+  return { name, request: {} as IncomingMessage, response: undefined, keepAlive: true, arrivedAt: 0 }
+}
+
+/** A line whose requests wait when their turn comes, but for those of `starting`. */
+function open(...starting: string[]) {
+  const socket = { parser: { onIncoming: () => 0, resume() {} }, _paused: false, pause() {}, resume() {} }
+  const connection = Connection.attach<Named>(socket as unknown as HttpSocket, {
+    onHead: () => 0,
+    refuse: () => false,
+  })!
+  const asked: string[] = []
+  const lines = new Lines<Named>({ keepAliveTimeout: 0 } as Server, (of, request) => {
+    asked.push(request.name)
+    if (!starting.includes(request.name)) lines.wait(of, request)
+  })
+  return { lines, connection, socket, asked }
+}
+
+describe('a line', () => {
+  it('moves on to the next one that waits, and not at once', async () => {
+    const { lines, connection, asked } = open('b', 'c')
+    lines.wait(connection, named('a'))
+    for (const name of ['b', 'c', 'd', 'e']) lines.join(connection, named(name))
+    lines.move(connection)
+    assert.deepEqual(asked, [])
+    await turn()
+    assert.deepEqual(asked, ['b', 'c', 'd'])
+    assert.equal(connection.waiting?.name, 'd')
+    assert.ok(connection.waiting.arrivedAt > 0)
+    assert.deepEqual([...lines.connections], [connection])
+    lines.move(connection)
+    await turn()
+    lines.move(connection)
+    assert.deepEqual(asked, ['b', 'c', 'd', 'e'])
+    assert.equal(lines.connections.size, 0)
+  })
+
+  it('stands still while an answer is put off', async () => {
+    const { lines, connection, asked } = open('b')
+    connection.owed = { page: false, head: false, keepAlive: true }
+    assert.equal(connection.hasLine, true)
+    lines.join(connection, named('b'))
+    lines.move(connection)
+    await turn()
+    assert.deepEqual(asked, [])
+    connection.owed = undefined
+    lines.move(connection)
+    await turn()
+    assert.deepEqual(asked, ['b'])
+    assert.equal(connection.hasLine, false)
+  })
+
+  it('is read no further behind sixteen, until it has moved', async () => {
+    const { lines, connection, socket } = open(...Array.from({ length: 16 }, (_, i) => `${i}`))
+    lines.wait(connection, named('first'))
+    for (let i = 0; i < 15; i++) lines.join(connection, named(`${i}`))
+    assert.equal(socket._paused, false)
+    lines.join(connection, named('15'))
+    assert.equal(socket._paused, true)
+    lines.move(connection)
+    await turn()
+    assert.equal(socket._paused, false)
+  })
+
+  it('is taken whole, in order, and is over then', () => {
+    const { lines, connection } = open()
+    lines.wait(connection, named('a'))
+    lines.join(connection, named('b'))
+    assert.deepEqual(
+      lines.takeAll(connection).map(({ name }) => name),
+      ['a', 'b'],
+    )
+    assert.equal(connection.hasLine, false)
+    assert.equal(lines.connections.size, 0)
+  })
+
+  for (const [what, end] of [
+    ['an answer that was the last', c => (c.closing = true)],
+    ['one whose client has gone', c => Object.assign(c.socket, { destroyed: true })],
+  ] as [string, (connection: Connection<Named>) => unknown][]) {
+    it(`asks nobody behind ${what}`, async () => {
+      const { lines, connection, asked } = open()
+      lines.wait(connection, named('a'))
+      lines.join(connection, named('b'))
+      end(connection)
+      lines.move(connection)
+      await turn()
+      assert.deepEqual(asked, [])
+      assert.equal(connection.hasLine, false)
+    })
+  }
+})

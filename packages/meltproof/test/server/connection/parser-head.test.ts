@@ -1,0 +1,122 @@
+/** Sheds at the parser's head callback: the same answers as one step later, and nothing made of the request. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import type { Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import { type DoorHouse, eventually, openDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
+
+let made = 0
+class CountedRequest extends http.IncomingMessage {
+  constructor(socket: Socket) {
+    super(socket)
+    made++
+  }
+}
+
+/** Serves one at a time in 10 ms, and calls a queue standing after 60 ms. */
+function openSlowDoor(): Promise<DoorHouse> {
+  return openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
+    server: { IncomingMessage: CountedRequest, keepAlive: true } as http.ServerOptions,
+    tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
+  })
+}
+
+/** Sends on all connections, again on each as it is answered, until `enough`. Gives the answers by status. */
+async function crowd(
+  clients: readonly RawConnection[],
+  request: string,
+  enough: () => boolean,
+): Promise<Map<number, number>> {
+  const answers = new Map<number, number>()
+  await Promise.all(
+    clients.map(async client => {
+      while (!enough()) {
+        client.send(request)
+        const { status } = await client.answer()
+        answers.set(status, (answers.get(status) ?? 0) + 1)
+      }
+    }),
+  )
+  return answers
+}
+
+describe('at a door whose queue stands', () => {
+  it('a plain GET is shed without an IncomingMessage, and its connection is kept', async () => {
+    const house = await openSlowDoor()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    made = 0
+    const counts = () => house.door.stats()
+    const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts().shed.standing >= 500)
+    // The first request teaches the wrapper what a GET is.
+    const total = [...answers.values()].reduce((sum, n) => sum + n, 0)
+    const shed = Object.values(counts().shed).reduce((sum, n) => sum + n, 0)
+    assert.equal(answers.get(200), counts().admitted)
+    assert.equal(answers.get(503), shed)
+    assert.equal(made, total - counts().shed.standing)
+    await eventually('the door is empty', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+  })
+
+  for (const [what, request] of [
+    ['with a body', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
+    ['GET with a body', 'GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
+  ] as const) {
+    it(`a request ${what} takes the way of all others`, async () => {
+      const house = await openSlowDoor()
+      const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+      made = 0
+      const answers = await crowd(clients, request, () => house.door.stats().shed.standing >= 100)
+      assert.equal(
+        made,
+        [...answers.values()].reduce((sum, n) => sum + n, 0),
+      )
+    })
+  }
+
+  it('a request without a host is answered 400, as by a bare server', async () => {
+    const house = await openSlowDoor()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    const counts = () => house.door.stats()
+    let over = false
+    const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
+    await eventually('the queue stands', () => counts().shed.standing > 20)
+    for (let i = 0; i < 20; i++) {
+      const client = await house.connect()
+      client.send('GET / HTTP/1.1\r\n\r\n')
+      assert.equal((await client.answer()).status, 400)
+    }
+    over = true
+    await loading
+  })
+
+  it('what is pipelined is answered in order', async () => {
+    const house = await openSlowDoor()
+    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    const counts = () => house.door.stats()
+    let over = false
+    const loading = crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => over)
+    await eventually('the queue stands', () => counts().shed.standing > 20)
+    const one = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
+    for (let i = 0; i < 20; i++) {
+      const client = await house.connect()
+      client.send(`${one}HEAD / HTTP/1.1\r\nHost: test\r\n\r\n${one}`)
+      // A HEAD answered out of its turn would leave the reader without a body, or with one too many.
+      for (const method of ['GET', 'HEAD', 'GET']) assert.match(String((await client.answer(method)).status), /200|503/)
+    }
+    over = true
+    await loading
+  })
+
+  it("leaves the pooled parsers fit for the process's own requests", async () => {
+    const house = await openSlowDoor()
+    const status = await new Promise((resolve, reject) => {
+      http
+        .get({ port: house.port, host: '127.0.0.1' }, response => {
+          response.resume()
+          resolve(response.statusCode)
+        })
+        .on('error', reject)
+    })
+    assert.equal(status, 200)
+  })
+})

@@ -1,0 +1,138 @@
+/** Pipelined requests: answers come in the order of their requests, whatever the door does with each. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
+
+describe('pipelined requests', () => {
+  it('behind one in service are answered after it, also when they are shed', async () => {
+    const house = await openFullDoor()
+    await house.make()
+    const client = (await house.connect()).get('/a')
+    const a = await house.holding.take('/a')
+    ;(await house.connect()).get('/other')
+    await eventually('the other waits', () => house.door.stats().queued === 1)
+    client.send(get('/b') + get('/c'))
+    await eventually('both are shed', () => house.door.stats().shed.full === 2)
+    assert.equal(client.received, '')
+    a.response.end('a')
+    assert.equal((await client.answer()).body, 'a')
+    assert.equal((await client.answer()).status, 503)
+    assert.equal((await client.answer()).status, 503)
+  })
+
+  it('behind one that waits are answered after it', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = (await house.connect()).send(get('/a') + get('/b') + get('/c'))
+    await eventually('a waits', () => house.door.stats().queued === 1)
+    first.response.end()
+    for (const path of ['/a', '/b', '/c']) {
+      const { response } = await holding.take(path)
+      response.end(path)
+      assert.equal((await client.answer()).body, path)
+    }
+    await eventually('all are done', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+  })
+
+  it('behind one that is shed after waiting get their own decision', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 50 } })
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = (await house.connect()).send(get('/a') + get('/b'))
+    assert.equal((await client.answer()).status, 503)
+    assert.equal((await client.answer()).status, 503)
+    first.response.end()
+    await eventually('the door is empty', () => house.door.stats().inflight === 0)
+    client.get('/c')
+    ;(await holding.take('/c')).response.end('c')
+    assert.equal((await client.answer()).body, 'c')
+    assert.deepEqual(holding.started, ['/first', '/c'])
+  })
+
+  it('behind a shed that closes are never handled', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 50 } })
+    ;(await house.connect()).get('/first')
+    await holding.take('/first')
+    const chunked = 'POST /a HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi'
+    const client = (await house.connect()).send(chunked + get('/b'))
+    const answer = await client.answer('POST')
+    assert.equal(answer.headers['connection'], 'close')
+    assert.equal(await client.rest(), '')
+    assert.deepEqual(holding.started, ['/first'])
+  })
+
+  it('come in order when more arrive while their line moves', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = await house.connect()
+    const paths = Array.from({ length: 60 }, (_, i) => `/${i}`)
+    client.send(paths.slice(0, 20).map(get).join(''))
+    await eventually('one waits', () => house.door.stats().queued === 1)
+    first.response.end()
+    client.send(paths.slice(20, 40).map(get).join(''))
+    for (const [i, path] of paths.entries()) {
+      const { response } = await holding.take(path)
+      if (i === 10) client.send(paths.slice(40).map(get).join(''))
+      response.end(path)
+      assert.equal((await client.answer()).body, path)
+    }
+  })
+
+  it('that nobody upgrades do not overtake one that waits', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 2 })
+    ;(await house.connect()).get('/1')
+    ;(await house.connect()).get('/2')
+    const first = await holding.take()
+    await holding.take()
+    const upgrade = 'GET /upgrade HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
+    const client = (await house.connect()).send(get('/a') + upgrade)
+    // /a has to go first, whichever way; then the upgrade waits for a permit as any request.
+    assert.equal((await client.answer()).status, 503)
+    first.response.end()
+    ;(await holding.take('/upgrade')).response.end('plain')
+    assert.equal((await client.answer()).body, 'plain')
+  })
+
+  it('of many connections whose lines move at one instant are all answered', async () => {
+    const failures: unknown[] = []
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, {
+      tuning: { maxWaitMs: 400, maxQueued: 100_000 },
+      onFailure: error => failures.push(error),
+    })
+    ;(await house.connect()).get('/first')
+    await holding.take('/first')
+    const clients = await Promise.all(Array.from({ length: 200 }, () => house.connect()))
+    for (const client of clients) client.send(get('/a') + get('/b') + get('/c'))
+    for (const client of clients) for (let i = 0; i < 3; i++) assert.equal((await client.answer()).status, 503)
+    assert.deepEqual(failures, [])
+    for (const client of clients) client.destroy()
+  })
+})
+
+describe('a client that does not read', () => {
+  it('makes Node stop reading from it, waiting or not', async () => {
+    const house = await openDoor((_, response) => response.end('x'.repeat(100_000)), { limit: 1 })
+    const client = await house.connect()
+    client.socket.pause()
+    let sent = 0
+    const more = (): void => {
+      if (sent++ < 2000) client.socket.write(get('/').repeat(50), more)
+    }
+    more()
+    await new Promise(resolve => setTimeout(resolve, 700))
+    const admitted = house.door.stats().admitted
+    assert.ok(admitted < 20_000, `${admitted} requests handled for a client that reads nothing`)
+    client.destroy()
+    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+  })
+})

@@ -1,0 +1,211 @@
+/** Upgrades and CONNECT: given to their listener as without a door; without a listener, no way round the gate. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { describe, it } from 'node:test'
+import { now } from '../../../src/clock.ts'
+import { explainShed } from '../../../src/server/operate/explanation.ts'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const HANDSHAKE = [
+  'GET /chat HTTP/1.1',
+  'Host: test',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  `Sec-WebSocket-Key: ${KEY}`,
+  'Sec-WebSocket-Version: 13',
+  '',
+  '',
+].join('\r\n')
+
+/** Accepts a WebSocket and sends back whatever comes. */
+function accept(socket: Duplex, head: Buffer): void {
+  const token = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      `Sec-WebSocket-Accept: ${token}\r\n\r\n`,
+  )
+  socket.write(head)
+  socket.pipe(socket)
+}
+
+for (const secure of [false, true]) {
+  describe(`a WebSocket handshake, ${secure ? 'https' : 'http'}`, () => {
+    it('reaches its listener with the bytes behind it, also where requests are shed', async () => {
+      const house = await openFullDoor({ secure })
+      house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+      const client = await house.connect()
+      assert.equal((await client.get('/shed').answer()).status, 503)
+      client.send(`${HANDSHAKE}early bytes`)
+      const answer = await client.answer()
+      assert.equal(answer.status, 101)
+      assert.equal(answer.headers['sec-websocket-accept'], 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=')
+      client.send(', late bytes')
+      await eventually('both come back', () => client.received === 'early bytes, late bytes')
+    })
+
+    it('leaves no idle timeout of ours on its socket', async () => {
+      const house = await openFullDoor({ secure })
+      let timeout: number | undefined
+      house.server.on('upgrade', (_request, socket, head) => {
+        timeout = (socket as Duplex & { timeout: number }).timeout
+        accept(socket, head)
+      })
+      const client = await house.connect()
+      assert.equal((await client.get('/shed').answer()).status, 503)
+      assert.equal((await client.send(HANDSHAKE).answer()).status, 101)
+      assert.equal(timeout, 0)
+    })
+  })
+}
+
+describe('an upgrade nobody listens for', () => {
+  it('is asked at the gate like any request', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    assert.equal((await client.send(HANDSHAKE).answer()).status, 503)
+    await house.make()
+    client.send(HANDSHAKE)
+    const { response } = await house.holding.take('/chat')
+    assert.equal(house.door.stats().inflight, 1)
+    response.end('no such thing')
+    assert.equal((await client.answer()).body, 'no such thing')
+    assert.deepEqual(house.holding.started, ['/in-service', '/waiting', '/chat'])
+  })
+
+  it('leaves the queue when its client goes away', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    ;(await house.connect()).get('/first')
+    const first = await holding.take('/first')
+    const client = (await house.connect()).send(HANDSHAKE)
+    await eventually('it waits', () => house.door.stats().queued === 1)
+    client.destroy()
+    await eventually('it has left', () => house.door.stats().queued === 0)
+    first.response.end()
+    await eventually('the permit is back', () => house.door.stats().inflight === 0)
+  })
+
+  it('gives its permit back when its client goes away before its turn to answer', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 2 })
+    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    const both = [await holding.take('/first'), await holding.take('/chat')]
+    client.destroy()
+    await eventually('it has gone', () => house.door.stats().abandoned === 2)
+    for (const { response } of both) response.end()
+    await eventually('both permits are back', () => house.door.stats().inflight === 0)
+  })
+
+  it('leaves the queue when its client goes away before its turn to answer', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { limit: 1 })
+    const client = (await house.connect()).get('/first').send(HANDSHAKE)
+    const { response } = await holding.take('/first')
+    await eventually('the upgrade waits', () => house.door.stats().queued === 1)
+    client.destroy()
+    await eventually('it has gone', () => house.door.stats().abandoned === 1)
+    response.end()
+    await eventually('nothing is held', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
+    assert.deepEqual(holding.started, ['/first'])
+  })
+})
+
+describe('an upgrade pipelined behind a request in service', () => {
+  it('takes its permit back, for nobody may ever see its client leave', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    const sockets: Duplex[] = []
+    house.server.on('upgrade', (_request, socket) => sockets.push(socket.on('error', () => {})))
+    // More than a request buffers: Node stops the socket, parses on, and leaves it stopped after the upgrade.
+    const body = 'x'.repeat(65_000)
+    const client = await house.connect()
+    client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
+    await holding.take('/unread')
+    await eventually('it is upgraded', () => sockets.length === 1)
+    client.destroy()
+    await eventually('the permit is back', () => house.door.stats().inflight === 0)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
+describe('an upgrade pipelined behind requests that wait', () => {
+  it('has them shed for that reason, in order, before it is answered', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
+    ;(await house.connect()).get('/first')
+    await holding.take('/first')
+    const client = (await house.connect()).get('/waits').get('/behind').send(HANDSHAKE)
+    for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
+    const { upgrade, late } = house.door.stats().shed
+    assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
+    assert.match(explainShed(house.door.shedding.last, now(), false), /asked for another protocol, which can not wait/)
+  })
+})
+
+describe('CONNECT', () => {
+  it('reaches its listener', async () => {
+    const house = await openFullDoor()
+    house.server.on('connect', (request, socket, head) => {
+      assert.equal(request.url, 'example.com:443')
+      socket.write('HTTP/1.1 200 Established\r\nContent-Length: 0\r\n\r\n')
+      socket.write(head)
+      socket.pipe(socket)
+    })
+    const client = await house.connect()
+    client.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\nping')
+    assert.equal((await client.answer()).status, 200)
+    await eventually('the tunnel carries', () => client.received === 'ping')
+  })
+})
+
+for (const secure of [false, true]) {
+  describe(`a socket that was not read when it was upgraded, ${secure ? 'https' : 'http'}`, () => {
+    const get = 'GET /a HTTP/1.1\r\nHost: test\r\n\r\n'
+    for (const [what, count] of [
+      ['two requests behind one that waits', 2],
+      ['as many as we read', 17],
+      ['more than we read', 60],
+      ['more than Node reads', 400],
+    ] as const) {
+      // Where writes end later, Node lets the answer to an upgrade overtake those that it queues itself.
+      if (secure && count === 400) continue
+      it(`is read on, and closes when its client does: ${what}`, async () => {
+        const holding = new Holding()
+        const house = await openDoor(holding.handler, { secure })
+        const sockets: Duplex[] = []
+        house.server.on('upgrade', (_request, socket, head) => {
+          sockets.push(socket.on('error', () => {}))
+          accept(socket, head)
+        })
+        ;(await house.connect()).get('/first')
+        await holding.take('/first')
+        const client = (await house.connect()).send(get.repeat(count) + HANDSHAKE)
+        for (let i = 0; i < count; i++) assert.equal((await client.answer()).status, 503)
+        assert.equal((await client.answer()).status, 101)
+        client.send('ping')
+        await eventually('it comes back', () => client.received === 'ping')
+        client.destroy()
+        await eventually('the socket is closed', () => sockets[0]!.destroyed)
+      })
+    }
+
+    it('is read on where a body had stopped it', async () => {
+      const holding = new Holding()
+      const house = await openDoor(holding.handler, { secure })
+      const sockets: Duplex[] = []
+      house.server.on('upgrade', (_request, socket) => {
+        sockets.push(socket.on('error', () => {}).resume())
+        socket.on('end', () => socket.end())
+      })
+      const body = 'x'.repeat(65_000)
+      const client = await house.connect()
+      client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
+      await eventually('it is upgraded', () => sockets.length === 1)
+      client.destroy()
+      await eventually('the socket is closed', () => sockets[0]!.destroyed)
+    })
+  })
+}

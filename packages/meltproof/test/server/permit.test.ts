@@ -1,0 +1,67 @@
+/** The permit of one request, and the fail-open guard: each tells its end once. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { FailOpen } from '../../src/server/fail-open.ts'
+import { Permit } from '../../src/server/request/permit.ts'
+
+describe('a permit', () => {
+  it('ends once, and says how the request was in service', () => {
+    fc.assert(
+      fc.property(fc.boolean(), fc.nat(3), (lent, times) => {
+        const permit = new Permit()
+        assert.equal(permit.endPermit(), undefined)
+        permit.holdPermit(7)
+        assert.deepEqual([permit.holdsPermit, permit.inService, permit.startedAt], [true, true, 7])
+        if (lent) permit.lendPermit()
+        assert.deepEqual([permit.holdsPermit, permit.inService], [!lent, true])
+        assert.equal(permit.endPermit(), lent ? 'lent' : 'held')
+        for (let i = 0; i < times; i++) assert.equal(permit.endPermit(), undefined)
+        assert.deepEqual([permit.holdsPermit, permit.inService], [false, false])
+      }),
+    )
+  })
+})
+
+describe('the fail-open guard', () => {
+  function guarded(): { failOpen: FailOpen; done: string[] } {
+    const done: string[] = []
+    const failOpen = new FailOpen({
+      stepAside: () => done.push('aside'),
+      startWaiting: () => done.push('start'),
+      onFailure: error => done.push(String(error)),
+    })
+    return { failOpen, done }
+  }
+
+  it('opens at once when it is asked to, once', () => {
+    const { failOpen, done } = guarded()
+    assert.equal(failOpen.isOpen, false)
+    failOpen.open()
+    failOpen.open()
+    assert.equal(failOpen.isOpen, true)
+    assert.deepEqual(done, ['aside', 'start'])
+  })
+
+  it('reports the first failure, and starts those who wait after the request at hand', async () => {
+    const { failOpen, done } = guarded()
+    for (const what of ['first', 'second']) {
+      failOpen.guard(() => {
+        throw new Error(what)
+      })
+    }
+    assert.deepEqual(done, ['aside', 'Error: first'])
+    await new Promise(resolve => process.nextTick(resolve))
+    assert.deepEqual(done, ['aside', 'Error: first', 'start'])
+    failOpen.open()
+    assert.equal(done.length, 3)
+  })
+
+  it('reports a failure after it was opened, and starts nobody twice', async () => {
+    const { failOpen, done } = guarded()
+    failOpen.open()
+    failOpen.fail(new Error('late'))
+    await new Promise(resolve => process.nextTick(resolve))
+    assert.deepEqual(done, ['aside', 'start', 'Error: late'])
+  })
+})

@@ -1,0 +1,106 @@
+/** An answer that ends its connection while the client still sends reaches it, whichever way it is written. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import { describe, it } from 'node:test'
+import { protect } from '../../../src/index.ts'
+import { eventually, listen, openFullDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
+
+const BODY = Buffer.alloc(10_000_000, 'x')
+
+/** Sends all before it reads anything, as simple clients do; a reset fails it. */
+async function sendAll(client: RawConnection, head: string, body: Buffer = BODY): Promise<void> {
+  client.socket.pause()
+  client.send(head)
+  const failed = once(client.socket, 'close').then(() => {
+    throw new Error('the connection was closed before all was sent')
+  })
+  failed.catch(() => undefined)
+  await Promise.race([new Promise<void>(resolve => client.socket.write(body, () => resolve())), failed])
+  client.socket.resume()
+}
+
+const length = `Content-Length: ${BODY.length}\r\n`
+const UPLOADS: Readonly<Record<string, string>> = {
+  'HTTP/1.1': `POST /shed HTTP/1.1\r\nHost: test\r\n${length}\r\n`,
+  'HTTP/1.1 that closes': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${length}\r\n`,
+  'HTTP/1.0': `POST /shed HTTP/1.0\r\n${length}\r\n`,
+  'HTTP/1.0 kept alive': `POST /shed HTTP/1.0\r\nConnection: keep-alive\r\n${length}\r\n`,
+  'with an upgrade nobody listens for': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: x\r\n${length}\r\n`,
+  'that waits for no leave': `POST /shed HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n${length}\r\n`,
+}
+
+for (const secure of [false, true]) {
+  describe(`a shed upload of 10 MB, ${secure ? 'https' : 'http'}`, { timeout: 60_000 }, () => {
+    for (const [what, head] of Object.entries(UPLOADS)) {
+      it(`has its answer: ${what}`, async () => {
+        const house = await openFullDoor({ secure })
+        const client = await house.connect()
+        await sendAll(client, head)
+        const answer = await client.answer('POST')
+        assert.equal(answer.status, 503)
+        assert.equal(answer.headers['connection'], 'close')
+        assert.equal(await client.rest(), '')
+      })
+    }
+
+    it('has its answer behind another one', async () => {
+      const house = await openFullDoor({ secure })
+      await house.make()
+      const client = (await house.connect()).get('/a')
+      const a = await house.holding.take('/a')
+      ;(await house.connect()).get('/other')
+      await eventually('the other waits', () => house.door.stats().queued === 1)
+      client.send(UPLOADS['HTTP/1.1']!)
+      await eventually('it is shed', () => house.door.stats().shed.full > 0)
+      a.response.end('a')
+      await sendAll(client, '')
+      assert.equal((await client.answer()).body, 'a')
+      const answer = await client.answer('POST')
+      assert.deepEqual([answer.status, answer.headers['connection']], [503, 'close'])
+      assert.equal(await client.rest(), '')
+    })
+  })
+}
+
+it('no request is taken behind a shed upload that is answered behind another one', async () => {
+  const house = await openFullDoor()
+  await house.make()
+  const client = (await house.connect()).get('/a')
+  const a = await house.holding.take('/a')
+  ;(await house.connect()).get('/other')
+  await eventually('the other waits', () => house.door.stats().queued === 1)
+  client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n')
+  await eventually('it is shed', () => house.door.stats().shed.full > 0)
+  a.response.end('a')
+  assert.equal((await client.answer()).body, 'a')
+  assert.equal((await client.answer('POST')).status, 503)
+  client.send('x'.repeat(100_000)).get('/stowaway')
+  await client.rest()
+  assert.ok(!house.holding.started.includes('/stowaway'))
+})
+
+it('a 504 reaches a client that still uploads, and no request is taken behind it', { timeout: 60_000 }, async () => {
+  const started: string[] = []
+  const server = http.createServer(request => started.push(request.url!))
+  protect(server, { lanes: 1, deadlineMs: 60 })
+  const client = await (await listen(server)).connect()
+  await sendAll(client, `POST /late HTTP/1.1\r\nHost: test\r\n${length}\r\n`)
+  client.get('/stowaway')
+  const answer = await client.answer('POST')
+  assert.deepEqual([answer.status, answer.headers['connection']], [504, 'close'])
+  assert.equal(await client.rest(), '')
+  assert.deepEqual(started, ['/late'])
+})
+
+it('a connection that is not closed by its client is closed by us, a moment after its answer', async () => {
+  const house = await openFullDoor()
+  const client = await house.connect()
+  client.send(`POST /shed HTTP/1.0\r\n${length}\r\n`)
+  assert.equal((await client.answer('POST')).status, 503)
+  await eventually(
+    'only the two connections that fill the door are left',
+    () => (house.server as unknown as { _connections: number })._connections === 2,
+  )
+})

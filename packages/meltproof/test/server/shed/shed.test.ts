@@ -1,0 +1,297 @@
+/** What a shed request is answered, byte by byte, and what becomes of its connection. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { sheds } from '../../../src/channels.ts'
+import { HTML_PAGE, PROBLEM_JSON } from '../../../src/server/response/own-answers.ts'
+import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
+import type { RawConnection } from '../raw.ts'
+
+for (const secure of [false, true]) {
+  describe(`the answer of a shed, ${secure ? 'https' : 'http'}`, () => {
+    it('is a 503 with problem details, a whole Retry-After, a date and the hint of keep-alive', async () => {
+      const house = await openFullDoor({ secure })
+      const answer = await (await house.connect()).get('/shed').answer()
+      assert.equal(answer.status, 503)
+      assert.equal(answer.headers['content-type'], 'application/problem+json')
+      assert.equal(answer.headers['cache-control'], 'no-store')
+      assert.equal(answer.headers['connection'], 'keep-alive')
+      assert.equal(answer.headers['keep-alive'], 'timeout=5')
+      assert.match(answer.headers['retry-after']!, /^[1-5]$/)
+      assert.ok(Math.abs(Date.parse(answer.headers['date']!) - Date.now()) < 60_000, answer.headers['date'])
+      assert.deepEqual(JSON.parse(answer.body), JSON.parse(PROBLEM_JSON))
+      assert.equal(JSON.parse(answer.body).status, 503)
+      assert.equal(house.door.stats().shed.full, 1)
+    })
+
+    it('spreads Retry-After over its range and never leaves it', async () => {
+      const house = await openFullDoor({ secure, answer: { retryAfterS: [3, 9] } })
+      const client = await house.connect()
+      const seen = new Set<number>()
+      for (let i = 0; i < 200; i++) seen.add(Number((await client.get('/shed').answer()).headers['retry-after']))
+      assert.ok(seen.size > 3, `${seen.size} different values in 200 answers`)
+      for (const seconds of seen) assert.ok(Number.isInteger(seconds) && seconds >= 3 && seconds <= 9, `${seconds}`)
+    })
+
+    it('lets the connection be used again, by a request that is served', async () => {
+      const house = await openFullDoor({ secure })
+      const client = await house.connect()
+      for (let i = 0; i < 5; i++) assert.equal((await client.get(`/shed-${i}`).answer()).status, 503)
+      await house.make()
+      client.get('/now')
+      const { response } = await house.holding.take('/now')
+      response.end('served')
+      assert.equal((await client.answer()).body, 'served')
+    })
+  })
+}
+
+describe('the body of a shed', () => {
+  it('is a page for a browser', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    const page = await client.get('/shed', browser).answer()
+    assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+    assert.equal(Buffer.from(page.body, 'latin1').toString('utf8'), HTML_PAGE)
+    for (const accept of ['*/*', 'application/json', 'application/json, text/html', 'text/plain']) {
+      const answer = await client.get('/shed', `aCCept: ${accept}`).answer()
+      assert.equal(answer.headers['content-type'], 'application/problem+json', accept)
+    }
+  })
+
+  it('is left out for HEAD, its length is not', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    const head = await client.send('HEAD /shed HTTP/1.1\r\nHost: test\r\n\r\n').answer('HEAD')
+    assert.equal(head.status, 503)
+    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(PROBLEM_JSON))
+    assert.equal((await client.get('/shed').answer()).status, 503, 'nothing follows the head but the next answer')
+  })
+
+  it('may be the operator’s, and is counted in bytes', async () => {
+    const text = '{"lage":"überlastet – bitte später 🫠"}'
+    const house = await openFullDoor({ answer: { body: { type: 'application/json', text }, page: '<p>später</p>' } })
+    const client = await house.connect()
+    const json = await client.get('/shed').answer()
+    assert.equal(json.headers['content-type'], 'application/json')
+    assert.equal(Buffer.from(json.body, 'latin1').toString('utf8'), text)
+    assert.equal(Number(json.headers['content-length']), Buffer.byteLength(text))
+    const page = await client.get('/shed', 'Accept: text/html').answer()
+    assert.equal(Buffer.from(page.body, 'latin1').toString('utf8'), '<p>später</p>')
+  })
+})
+
+describe('a request without a host that comes to a full door', () => {
+  for (const [what, version, requireHostHeader, status] of [
+    ['is refused by Node, and no shed', '1.1', true, 400],
+    ['is shed where Node refuses nobody for it', '1.1', false, 503],
+    ['is shed when it needs none', '1.0', true, 503],
+  ] as const) {
+    it(`${what}: HTTP/${version}`, async () => {
+      const house = await openFullDoor({ server: { requireHostHeader } })
+      const counts = () => house.door.stats()
+      const told: object[] = []
+      const listener = (message: object): void => void told.push(message)
+      sheds.subscribe(listener)
+      const client = (await house.connect()).send(`GET / HTTP/${version}\r\n\r\n`)
+      assert.equal((await client.answer()).status, status)
+      sheds.unsubscribe(listener)
+      const shed = status === 503 ? 1 : 0
+      assert.deepEqual([counts().shed.full, told.length, counts().admitted], [shed, shed, 2 - shed])
+      assert.equal(house.door.stats().inflight, 1)
+      assert.deepEqual(house.holding.started, ['/in-service'])
+    })
+  }
+})
+
+describe('the connection after a shed', () => {
+  it('is kept when a small body is still on its way', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345')
+    assert.equal((await client.answer()).headers['connection'], 'keep-alive')
+    // The rest looks like a request; it is body.
+    client.send('GET /').get('/next')
+    const next = await client.answer()
+    assert.equal(next.status, 503)
+    assert.equal(client.received, '')
+    assert.equal(house.door.stats().shed.full, 2)
+  })
+
+  for (const [what, head, body] of [
+    ['a large body', 'Content-Length: 300000\r\n', Buffer.alloc(300_000, 'x')],
+    ['a chunked body', 'Transfer-Encoding: chunked\r\n', Buffer.from('5\r\nhello\r\n0\r\n\r\n')],
+    ['a body that waits for 100 Continue', 'Expect: 100-continue\r\nContent-Length: 5\r\n', Buffer.from('hello')],
+  ] as const) {
+    it(`is closed when ${what} is to come, and the answer can be read all the same`, async () => {
+      const house = await openFullDoor()
+      const client = await house.connect()
+      client.send(`POST /shed HTTP/1.1\r\nHost: test\r\n${head}\r\n`)
+      const answer = await client.answer('POST')
+      assert.equal(answer.status, 503)
+      assert.equal(answer.headers['connection'], 'close')
+      client.send(body)
+      assert.equal(await client.rest(), '')
+    })
+  }
+
+  it('is closed when the client asks for it', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    const answer = await client.get('/shed', 'Connection: close').answer()
+    assert.equal(answer.headers['connection'], 'close')
+    assert.equal(answer.headers['keep-alive'], undefined)
+    await client.rest()
+  })
+
+  it('is closed for HTTP/1.0, kept when that asks to keep it', async () => {
+    const house = await openFullDoor()
+    const closing = await house.connect()
+    assert.equal((await closing.send('GET /shed HTTP/1.0\r\n\r\n').answer()).status, 503)
+    await closing.rest()
+    const kept = await house.connect()
+    for (let i = 0; i < 2; i++) {
+      const answer = await kept.send('GET /shed HTTP/1.0\r\nConnection: keep-alive\r\n\r\n').answer()
+      assert.equal(answer.status, 503)
+      assert.equal(answer.headers['connection'], 'keep-alive')
+    }
+  })
+
+  it('is closed by us when it stays idle, as Node does', async () => {
+    const house = await openFullDoor({ server: { keepAliveTimeout: 50, keepAliveTimeoutBuffer: 0 } as object })
+    const client = await house.connect()
+    assert.equal((await client.get('/shed').answer()).status, 503)
+    assert.equal(await client.rest(), '')
+  })
+
+  it('is not cut under a request that is admitted later', async () => {
+    const house = await openFullDoor({ server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object })
+    const client = await house.connect()
+    assert.equal((await client.get('/shed').answer()).status, 503)
+    await house.make()
+    client.get('/long')
+    const { response } = await house.holding.take('/long')
+    assert.equal(response.socket!.timeout, 0)
+    response.end('done')
+    assert.equal((await client.answer()).body, 'done')
+  })
+
+  it('is not cut under a request that is handed on after the door has opened', async () => {
+    const house = await openFullDoor({ server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object })
+    const client = await house.connect()
+    assert.equal((await client.get('/shed').answer()).status, 503)
+    house.door.open()
+    await house.holding.take('/waiting')
+    client.get('/long')
+    const { response } = await house.holding.take('/long')
+    assert.equal(response.socket!.timeout, 0)
+    response.end('done')
+    assert.equal((await client.answer()).body, 'done')
+  })
+
+  it('is not cut by the idle timeout of Node under a request that waits', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, {
+      server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object,
+    })
+    const client = (await house.connect()).get('/first')
+    ;(await holding.take('/first')).response.end()
+    await client.answer()
+    const other = (await house.connect()).get('/other')
+    const inService = await holding.take('/other')
+    client.get('/second')
+    await eventually('the second waits', () => house.door.stats().queued === 1)
+    // Longer than the idle timeout; nothing but a cut connection could end this wait early.
+    await Promise.race([client.closed, new Promise(resolve => setTimeout(resolve, 400))])
+    assert.equal(client.isClosed, false)
+    inService.response.end()
+    await other.answer()
+    ;(await holding.take('/second')).response.end('served')
+    assert.equal((await client.answer()).body, 'served')
+  })
+
+  it('takes no request after a shed that closes', async () => {
+    const house = await openFullDoor()
+    const client = await house.connect()
+    const closing = 'POST /shed HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n'
+    client.send(closing)
+    assert.equal((await client.answer('POST')).headers['connection'], 'close')
+    await house.make()
+    client.send('0\r\n\r\n').get('/stowaway')
+    await client.rest()
+    assert.deepEqual(house.holding.started, ['/in-service', '/waiting'])
+  })
+
+  it('keeps no socket after the client has gone', async () => {
+    const house = await openFullDoor()
+    const clients: RawConnection[] = []
+    for (let i = 0; i < 20; i++) {
+      const client = await house.connect()
+      client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\n')
+      await client.answer('POST')
+      clients.push(client)
+    }
+    for (const client of clients) client.destroy()
+    await eventually(
+      'only the two connections that fill the door are left',
+      () => (house.server as unknown as { _connections: number })._connections === 2,
+    )
+  })
+})
+
+describe('a body that nobody will read', () => {
+  it('does not stop a connection whose buffer it filled while its request waited', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 150 }, server: { highWaterMark: 1024 } })
+    ;(await house.connect()).get('/in-service')
+    const { response } = await holding.take('/in-service')
+    const client = await house.connect()
+    client.send(`POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(30_000)}`)
+    assert.equal((await client.answer('POST')).status, 503)
+    response.end()
+    client.send('x'.repeat(30_000)).get('/next')
+    ;(await holding.take('/next')).response.end('read on')
+    assert.equal((await client.answer()).body, 'read on')
+  })
+
+  it('is not mistaken for a short one when a lenient parser obeys another header', async () => {
+    const house = await openFullDoor({ server: { insecureHTTPParser: true } })
+    for (const head of [
+      'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n',
+      'Transfer-Encoding: chunked\r\nContent-Length: 3\r\n',
+    ]) {
+      const client = await house.connect()
+      client.send(`POST /shed HTTP/1.1\r\nHost: test\r\n${head}\r\n`)
+      assert.equal((await client.answer('POST')).headers['connection'], 'close', head)
+    }
+  })
+})
+
+describe('a shed on a server that Node was told to be strict or lenient on', () => {
+  for (const requireHostHeader of [true, false]) {
+    it(`without a Host has its ${requireHostHeader ? '400 of Node’s' : '503, and keeps its connection'}`, async () => {
+      const house = await openFullDoor({ server: { requireHostHeader } })
+      const client = await house.connect()
+      for (let i = 0; i < 2 && !client.isClosed; i++) {
+        const { status } = await client.send('GET /shed HTTP/1.1\r\n\r\n').answer()
+        assert.equal(status, requireHostHeader ? 400 : 503)
+        if (requireHostHeader) await client.rest()
+      }
+      assert.equal(house.door.stats().shed.full, requireHostHeader ? 0 : 2)
+    })
+  }
+
+  it('does not count towards maxRequestsPerSocket', async () => {
+    const house = await openFullDoor()
+    house.server.maxRequestsPerSocket = 2
+    const client = await house.connect()
+    for (let i = 0; i < 4; i++) assert.equal((await client.get('/shed').answer()).status, 503)
+    await house.make()
+    client.get('/one')
+    ;(await house.holding.take('/one')).response.end('1')
+    assert.equal((await client.answer()).headers['connection'], 'keep-alive')
+    client.get('/two')
+    ;(await house.holding.take('/two')).response.end('2')
+    assert.equal((await client.answer()).headers['connection'], 'close')
+  })
+})
