@@ -75,6 +75,11 @@ The change of the mean goodput of each set, in points; then the scenarios below 
 
 ${markdownTable(['without', ...SETS, 'below 75 %', 'false sheds'], rules)}
 
+Rules that hardly move an average are kept for one run that fails without them (\`packages/meltproof/test/admission\`, five
+seeds): giving up a probe (\`seconds behind few connections\`), no limit where few wait (\`pool at 80 %\`), a rise within the batch
+(a gateway beside a health page sheds half in one seed of three), stalls (\`one stall of a second\`), half the limit where clients give up
+(\`impatient clients of a pool\`), hopeless growth (\`the core at 10x, and one request in ten waits 10 s\`).
+
 ## The constants
 
 Each value with the mean goodput of the five sets in per cent, the scenarios below 75 %, and those that shed falsely; bold
