@@ -51,7 +51,7 @@ export class RequestInterceptor {
   readonly #interception: Interception
   readonly #turningAway: TurningAwayTime
   readonly #decide: ParserParts['decide']
-  readonly #onClose: (this: AskedResponse) => void
+  readonly #onClose: (this: AskedResponse | undefined) => void
   /** The exchange that is being handed on to Node right now; its response arrives through `emit`. */
   #handingOn: Exchange | undefined
 
@@ -137,9 +137,10 @@ export class RequestInterceptor {
     this.#handler = handler
     this.#turningAway = turningAway
     this.#decide = decide
-    // One for all: a listener of its own would cost each request a closure.
+    // One for all: a listener of its own would cost each request a closure. An app may call it on something else.
     this.#onClose = function () {
-      handler.closed(this[ASKED]!)
+      const exchange = this?.[ASKED]
+      if (exchange !== undefined) handler.closed(exchange)
     }
     this.#interception = new Interception(server, {
       onRequest: (event, args) => this.#onRequestEvent(event, args),

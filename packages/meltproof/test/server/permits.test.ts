@@ -53,6 +53,19 @@ describe('a permit comes back', () => {
     await empty(house)
   })
 
+  it('when the app calls the listeners of its response itself', async () => {
+    const house = await openDoor((_request, response) => {
+      const listeners = response.listeners('close')
+      response.removeAllListeners('close')
+      response.on('close', () => {
+        for (const listener of listeners) listener()
+      })
+      response.end('served')
+    })
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
+    await empty(house)
+  })
+
   it('once, when a checkContinue listener emits the request itself', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
@@ -237,6 +250,23 @@ describe('a permit is given back early', () => {
     assert.deepEqual(seen, [])
     assert.equal((await slow.answer()).body, 'in time')
     await eventually('it has the end', () => seen.length === 1)
+    response.end()
+    await empty(house)
+  })
+
+  it('by an upload whose handler has begun its answer when its end can not wait longer, and it gets the end', async () => {
+    const holding = new Holding()
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method !== 'POST') return holding.handler(request, response)
+        request.resume().on('end', () => response.end(' and done'))
+        setTimeout(() => response.write('begun'), 100)
+      },
+      { limit: 1, tuning: { maxWaitMs: 300 } },
+    )
+    const { slow, response } = await uploadWhoseEndWaits(house, holding)
+    assert.equal((await slow.answer()).body, 'begun and done')
+    assert.equal(total(house.door.stats().shed), 0)
     response.end()
     await empty(house)
   })

@@ -79,7 +79,9 @@ export class Waiting {
 
   shedNow(exchange: Exchange, reason: ShedReason): void {
     const { gate, shedding } = this.#parts
-    if (exchange.again) shedUploadEnd(exchange, reason, shedding)
+    // The handler of an upload may have begun its answer meanwhile: then nobody else can give one.
+    if (exchange.again && exchange.response!.headersSent) this.startNow(exchange)
+    else if (exchange.again) shedUploadEnd(exchange, reason, shedding)
     // What Node refuses itself is counted as where there is room.
     else if (!shedding.shed(exchange, reason)) gate.admitted++
   }
