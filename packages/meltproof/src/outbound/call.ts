@@ -40,7 +40,8 @@ export class Call implements OutboundRecord {
   firstByteAtMs: number | undefined = undefined
   endedAtMs = 0
   serverTiming: string | undefined = undefined
-  readonly #observed = calls.hasSubscribers
+  /** Somebody observes calls, and it has not ended. */
+  #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
   #refusal: Error | undefined = undefined
   #whole = false
@@ -64,7 +65,7 @@ export class Call implements OutboundRecord {
     this.kind = kind
     this.peer = peer
     this.operation = operation
-    this.scope = this.#observed ? callBegins() : undefined
+    this.scope = this.#recorded ? callBegins() : undefined
   }
 
   get refusal(): Error | undefined {
@@ -83,7 +84,7 @@ export class Call implements OutboundRecord {
    */
   connected(made: boolean, whole: boolean): void {
     this.#limiter?.connected()
-    if (!this.#observed) return
+    if (!this.#recorded) return
     this.#whole = whole
     this.sentAtMs = now()
     const waitedMs = this.sentAtMs - this.startedAtMs
@@ -94,12 +95,12 @@ export class Call implements OutboundRecord {
   /** The last of the request went out. One that was whole left at once, and we may be told much later. */
   sent(): void {
     this.#limiter?.sent()
-    if (this.#observed && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
+    if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
   }
 
   answered(status: number | undefined, headers: Headers): void {
     this.#limiter?.answered(headers)
-    if (!this.#observed || this.firstByteAtMs !== undefined) return
+    if (!this.#recorded || this.firstByteAtMs !== undefined) return
     this.firstByteAtMs = now()
     this.status = status
     this.serverTiming = headerOf(headers, 'server-timing')
@@ -118,12 +119,23 @@ export class Call implements OutboundRecord {
     return this.#ended
   }
 
+  /** It was given up; while `queued`, all the time was spent in its client's own pool. */
+  fail(error: Error, queued: boolean): void {
+    if (queued && this.#recorded) this.queuedMs = now() - this.startedAtMs
+    this.end(error)
+  }
+
   /** It is over for the caller. Any number of times. */
   end(error?: unknown): void {
-    if (this.#ended) return
     this.#ended = true
     this.#limiter?.end()
-    if (!this.#observed) return
+    this.endRecord(error)
+  }
+
+  /** Its record ends; its limits go on where a client sends it again, as a request of its own. */
+  endRecord(error?: unknown): void {
+    if (!this.#recorded) return
+    this.#recorded = false
     callEnds(this.scope)
     this.endedAtMs = now()
     this.outcome = outcomeOf(error)

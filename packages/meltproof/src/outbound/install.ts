@@ -36,8 +36,8 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
   if (markBound(dispatcher)) {
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
-    // Fields of header are added where requests are made.
-    if (bounds.limits.tells) undiciRequests.use()
+    // A request is made when it has left the line of its Pool.
+    undiciRequests.use()
   }
   return dispatcher
 }

@@ -114,7 +114,7 @@ class RequestCarrier implements Carrier {
   }
 
   fail(error: Error): void {
-    this.call?.end(error)
+    this.call?.fail(error, this.progress().queued)
     const request = this.#request
     const response = this.#response
     if (response !== undefined) {

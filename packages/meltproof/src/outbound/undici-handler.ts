@@ -28,6 +28,8 @@ export function boundedHandler(
 
 export abstract class BoundedHandler implements Carrier {
   readonly call: Call | undefined
+  /** The last that has taken it on. A Client (undici 7 and later) tells whether it is connected. */
+  dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
   protected readonly inner: Handler
   protected paused = false
   readonly #streams: boolean
@@ -45,12 +47,16 @@ export abstract class BoundedHandler implements Carrier {
   }
 
   progress(): CallProgress {
-    return { queued: !this.#taken, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
+    const queued = !this.#taken || this.dispatcher?.stats?.connected === true
+    return { queued, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
-  taken(): void {
+  /** A request is made of it; false when one was before: it is tried again, or redirected. */
+  taken(): boolean {
+    if (this.#taken) return false
     this.#taken = true
     this.call?.connecting()
+    return true
   }
 
   refuse(error: Error): void {
@@ -60,7 +66,8 @@ export abstract class BoundedHandler implements Carrier {
   }
 
   fail(error: Error): void {
-    this.call?.end(error)
+    const notStarted = this.#abort === undefined
+    this.call?.fail(error, notStarted && this.progress().queued)
     if (this.#abort !== undefined) this.#abort(error)
     else {
       this.#gaveUp = error

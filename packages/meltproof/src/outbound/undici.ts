@@ -57,40 +57,37 @@ export const undiciProgress: SharedListeners = new SharedListeners({
   'undici:request:headers': ({ request, response: { statusCode, headers } }: ResponseMessage) => {
     if (statusCode >= 200) request[CALL]?.answered(statusCode, headers)
   },
-  'undici:request:trailers': ({ request }: RequestMessage) => request[CALL]?.end(),
+  'undici:request:trailers': ({ request }: RequestMessage) => request[CALL]?.endRecord(),
   'undici:request:error': ({ request, error }: RequestMessage & { readonly error: unknown }) =>
-    request[CALL]?.end(error ?? new Error('failed')),
+    request[CALL]?.endRecord(error ?? new Error('failed')),
 })
 
 function onCreated({ request }: RequestMessage): void {
-  const bounds = installedBounds()
-  const carrier = sending ?? (bounds && takeOver(request, bounds))
+  const carrier = sending ?? carrierOfRequest(request)
   // What its caller does meanwhile is another's.
   sending = undefined
-  const call =
-    carrier === undefined
-      ? Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
-      : carrier.call
-  if (call === undefined) return
-  carrier?.taken()
-  if (calls.hasSubscribers) request[CALL] = call
-  if (call.refusal !== undefined) return
-  const fields = call.deadlineFields()
+  const call = carrier?.taken()
+    ? carrier.call
+    : Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
+  if (call !== undefined && calls.hasSubscribers) request[CALL] = call
+  if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
+  const fields = carrier.call.deadlineFields()
   if (fields.length === 0 || typeof request.addHeader !== 'function' || !Array.isArray(request.headers)) return
   for (const [name, value] of missing(request.headers, fields)) request.addHeader(name, value)
 }
 
-/** Puts our handler in the place of its own; undefined where that can not be done. */
-function takeOver(request: UndiciRequest, bounds: Bounds): BoundedHandler | undefined {
-  adoptGlobals()
+/** The handler that bounds it, put in the place of its own when need be; undefined where nothing can bound it. */
+function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
-  const origin = normalOrigin(request.origin)
-  if (symbol === undefined || origin === undefined) return undefined
-  const handler = request[symbol] as Handler | null
-  if (typeof handler !== 'object' || handler === null) return undefined
+  const handler = symbol && (request[symbol] as Handler | null)
   if (handler instanceof BoundedHandler) return handler
+  const bounds = installedBounds()
+  if (bounds === undefined) return undefined
+  adoptGlobals()
+  const origin = normalOrigin(request.origin)
+  if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
   const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
-  request[symbol] = carrier
+  request[symbol!] = carrier
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
 }
@@ -128,6 +125,7 @@ function send(
 ): boolean {
   const outer = sending
   sending = carrier
+  carrier.dispatcher = dispatcher
   try {
     return dispatch.call(dispatcher, options, handler)
   } catch (error) {

@@ -1,9 +1,11 @@
 /** HTTP calls are noted whoever makes them; real clients against a real server. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { request as undiciRequest } from 'undici'
+import { Client, getGlobalDispatcher, request as undiciRequest, setGlobalDispatcher } from 'undici'
+import { install } from '../../src/outbound/install.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/scope.ts'
 import type { CallTimeline } from '../../src/timing/call-timeline.ts'
@@ -104,4 +106,32 @@ test('a call that was given up is a timeout or an abort', async () => {
   setTimeout(() => controller.abort(), 30)
   await assert.rejects(aborted)
   assert.equal((await next()).record.outcome, 'aborted')
+})
+
+test('a call given up in the line of its agent is not the network', async () => {
+  const uninstall = install({ totalMs: 200 })
+  const agent = new http.Agent({ maxSockets: 1 })
+  const sent = (): Promise<unknown> => once(http.get(`${url}/5000`, { agent }), 'error')
+  await Promise.all([sent(), sent()])
+  await eventually('both calls', () => seen.length === 2)
+  assert.deepEqual(
+    seen
+      .splice(0)
+      .map(({ timeline }) => timeline.verdict)
+      .sort(),
+    ['dependency', 'self'],
+  )
+  uninstall()
+})
+
+test("a Client's line is no time to connect", async () => {
+  const before = getGlobalDispatcher()
+  const client = new Client(url)
+  setGlobalDispatcher(client)
+  const uninstall = install({ connectMs: 100 })
+  const answers = await Promise.all([150, 150, 0].map(ms => undiciRequest(`${url}/${ms}`)))
+  assert.deepEqual(await Promise.all(answers.map(({ body }) => body.text())), ['answer', 'answer', 'answer'])
+  uninstall()
+  setGlobalDispatcher(before)
+  await client.close()
 })

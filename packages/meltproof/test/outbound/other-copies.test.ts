@@ -1,10 +1,13 @@
 /** Copies of undici beside Node's own, which has become the global dispatcher before they load; and bound() alone. */
 import assert from 'node:assert/strict'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { bound, install } from '../../src/outbound/install.ts'
 import type { OutboundLimits } from '../../src/outbound/limits.ts'
+import { watchCalls } from '../../src/timing/tracker.ts'
 import { block } from '../block.ts'
 import { codesOf, exceeded } from './clients.ts'
 import { startDependency } from './dependency.ts'
@@ -115,6 +118,44 @@ for (const [name, copy] of Object.entries(copies)) {
       )
       assert.deepEqual(texts, ['hello', 'hello'])
       void own.destroy().catch(() => undefined)
+    })
+
+    test('limits the time to connect', async () => {
+      const deaf = net.createServer(socket => socket.on('error', () => undefined))
+      await new Promise<void>(resolve => deaf.listen(0, '127.0.0.1', resolve))
+      const { port } = deaf.address() as AddressInfo
+      const own = bound(new undici.Agent(), { connectMs: 100, totalMs: 3_000 })
+      const error = await exceeded(own.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'GET' }))
+      assert.equal(error.phase, 'connect')
+      void own.destroy().catch(() => undefined)
+      deaf.close()
+    })
+
+    test('records one call for each, also of those that waited in a Pool', async () => {
+      const seen: number[] = []
+      const stop = watchCalls(({ status }) => seen.push(status!))
+      const own = bound(new undici.Pool(dependency.url, { connections: 1 }))
+      for (const answer of await Promise.all([1, 2, 3].map(() => own.request({ path: '/hello', method: 'GET' })))) {
+        await answer.body.text()
+      }
+      assert.deepEqual(seen, [200, 200, 200])
+      stop()
+      void own.destroy().catch(() => undefined)
+    })
+
+    test('keeps its limits while it tries again, and records each attempt', async () => {
+      const seen: number[] = []
+      const stop = watchCalls(({ status }) => seen.push(status ?? 0))
+      const failing = http.createServer((_, response) => setTimeout(() => response.writeHead(503).end(), 150))
+      await new Promise<void>(resolve => failing.listen(0, '127.0.0.1', resolve))
+      const origin = `http://127.0.0.1:${(failing.address() as AddressInfo).port}`
+      const agent = new undici.Agent()
+      const own = bound(new undici.RetryAgent(agent, { minTimeout: 1 }), { totalMs: 400 })
+      assert.equal((await exceeded(own.request({ origin, path: '/', method: 'GET' }))).phase, 'total')
+      assert.deepEqual(seen, [503, 503, 0])
+      stop()
+      void agent.destroy().catch(() => undefined)
+      failing.close()
     })
   })
 }
