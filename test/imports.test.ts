@@ -42,7 +42,8 @@ const RULES: Readonly<Record<string, Rules>> = {
       logging: VOCABULARY,
       'register-options': ['options', 'logging', 'server'],
       toobusy: ['clock', 'errors'],
-      register: ['errors', 'guard-of', 'logging', 'observe', 'outbound', 'register-options', 'server'],
+      'drain-on-sigterm': ['logging'],
+      register: ['drain-on-sigterm', 'guard-of', 'logging', 'observe', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).

@@ -19,8 +19,8 @@ export type ErrorCode =
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
-  MELTPROOF_OPTION_UNKNOWN: 'An option or variable has a name meltproof does not know.',
-  MELTPROOF_OPTION_INVALID: 'An option or variable has a value outside its range.',
+  MELTPROOF_OPTION_UNKNOWN: 'An option has a name meltproof does not know.',
+  MELTPROOF_OPTION_INVALID: 'An option has a value outside its range.',
   MELTPROOF_SERVER_INVALID:
     'protect() was given something that is not a server of node:http, node:https or node:http2.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',

@@ -1,77 +1,154 @@
-/** Reads the options of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns options. */
-import { invalidOption, rejectUnknown } from './options.ts'
+/** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
 import type { StdoutOptions } from './logging/stdout/options.ts'
+import { invalidOption, nearest } from './options.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 
-/** Every variable meltproof/register knows, with what it does. */
-export const VARIABLES = {
-  MELTPROOF: '`off` makes meltproof/register do nothing; `on` is the default.',
-  MELTPROOF_LANES: 'Listening sockets per server, 1 to 128; 1 for a single one. Default 32.',
-  MELTPROOF_RETRY_AFTER: 'Retry-After of a shed answer: `3s`, or a range such as `1s-5s`, the default.',
-  MELTPROOF_DRAIN_DELAY: 'How long a server accepts after drain(): 0ms to 60s. Default up to 5s, while requests come.',
-  MELTPROOF_OUTBOUND: '`off` leaves outbound calls without limits; `on` is the default.',
-  MELTPROOF_WATCH: 'Unix socket of `meltlab watch`, which sets it; works with MELTPROOF=off too. Default none.',
-  MELTPROOF_STDOUT: '`off` leaves stdout and stderr as Node has them; `on` is the default.',
-  MELTPROOF_STDOUT_BUFFER: 'Memory for lines that wait, a stream: 64KB to 1024MB. Default 8MB.',
-  MELTPROOF_STDOUT_FLUSH: 'How long the end of the process may wait for readers: 0ms to 60s. Default 1s.',
-  MELTPROOF_STDOUT_LOSS_FILE: 'File for the final count of lost lines. Default: the other stream.',
+/** Where Kubernetes users have their probes. They are exempt, so that a busy process is not taken for a dead one. */
+export const PROBES: readonly string[] = [
+  ...['/healthz', '/livez', '/readyz', '/startupz'],
+  ...['/health', '/live', '/ready', '/startup', '/liveness', '/readiness'],
+  ...['/health/live', '/health/ready', '/health/startup', '/health/liveness', '/health/readiness'],
+  ...['/healthz/live', '/healthz/ready', '/-/healthy', '/-/ready'],
+]
+
+/** By variable: what reads its text. It throws, in words, for a value that is out of range. */
+const READERS = {
+  MELTPROOF: onOrOff,
+  MELTPROOF_DRY_RUN: onOrOff,
+  MELTPROOF_LANES: wholeNumber(1, 128),
+  MELTPROOF_LIMIT: wholeNumber(1, 1_000_000),
+  MELTPROOF_DEADLINE: duration(1, 86_400_000, '24h'),
+  MELTPROOF_EXEMPT: exemptPaths,
+  MELTPROOF_READINESS: pathOf,
+  MELTPROOF_RETRY_AFTER: secondsRange,
+  MELTPROOF_DRAIN: onOrOff,
+  MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
+  MELTPROOF_OUTBOUND: onOrOff,
+  MELTPROOF_STDOUT: onOrOff,
+  MELTPROOF_STDOUT_BUFFER: bytesOf,
+  MELTPROOF_STDOUT_FLUSH: duration(0, 60_000, '60s'),
+  MELTPROOF_STDOUT_LOSS_FILE: textOf,
+  MELTPROOF_WATCH: textOf,
 } as const
 
-type Environment = Readonly<NodeJS.ProcessEnv>
+type Name = keyof typeof READERS
 
-/** Undefined when stdout and stderr are to stay as they are. Throws a MeltproofError for a bad value. */
-export function stdoutFromEnvironment(environment: Environment): StdoutOptions | undefined {
-  const lossFile = environment['MELTPROOF_STDOUT_LOSS_FILE']
-  const options = {
-    ...parsed(environment, 'MELTPROOF_STDOUT_BUFFER', 'bufferBytes', bytesOf),
-    ...parsed(environment, 'MELTPROOF_STDOUT_FLUSH', 'flushMs', durationMs),
-    ...(lossFile ? { lossFile } : {}),
+/** Every variable that meltproof/register knows; docs/register.md says what each does. */
+export const VARIABLES: readonly string[] = Object.keys(READERS)
+
+export interface RegisterSettings {
+  /** False: nothing is done and nothing is said, but for `watch`. */
+  readonly on: boolean
+  readonly protect: ProtectOptions
+  /** Undefined: stdout and stderr stay as they are. */
+  readonly stdout: StdoutOptions | undefined
+  readonly outbound: boolean
+  /** SIGTERM drains. */
+  readonly drain: boolean
+  readonly watch: string | undefined
+  /** What is wrong with the variables, a sentence each. The defaults hold. */
+  readonly warnings: readonly string[]
+}
+
+/** What a Service named `meltproof-api` puts into every pod beside it: `MELTPROOF_API_PORT_80_TCP_ADDR` and more. */
+const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/
+
+export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
+  const warnings = unknownVariables(environment)
+  const read = <N extends Name>(name: N): ReturnType<(typeof READERS)[N]> | undefined => {
+    const text = environment[name]
+    if (!text) return undefined
+    try {
+      return READERS[name](text, name) as ReturnType<(typeof READERS)[N]>
+    } catch (error) {
+      warnings.push(`${(error as Error).message} The default holds.`)
+      return undefined
+    }
   }
-  return isOn(environment, 'MELTPROOF_STDOUT') ? options : undefined
-}
-
-/** Undefined when meltproof is switched off. Throws a MeltproofError for an unknown variable or a bad value. */
-export function optionsFromEnvironment(environment: Environment): ProtectOptions | undefined {
-  const ours = Object.entries(environment).filter(([name, value]) => value && /^MELTPROOF(_|$)/.test(name))
-  rejectUnknown('meltproof/register', Object.fromEntries(ours), Object.keys(VARIABLES))
-  isOn(environment, 'MELTPROOF_OUTBOUND')
-  const options = {
-    ...parsed(environment, 'MELTPROOF_LANES', 'lanes', lanesOf),
-    ...parsed(environment, 'MELTPROOF_RETRY_AFTER', 'retryAfterS', secondsRange),
-    ...parsed(environment, 'MELTPROOF_DRAIN_DELAY', 'drainDelayMs', durationMs),
+  const stdout = {
+    bufferBytes: read('MELTPROOF_STDOUT_BUFFER'),
+    flushMs: read('MELTPROOF_STDOUT_FLUSH'),
+    lossFile: read('MELTPROOF_STDOUT_LOSS_FILE'),
   }
-  return isOn(environment, 'MELTPROOF') ? options : undefined
+  const protect = {
+    dryRun: read('MELTPROOF_DRY_RUN'),
+    lanes: read('MELTPROOF_LANES'),
+    limit: read('MELTPROOF_LIMIT'),
+    deadlineMs: read('MELTPROOF_DEADLINE'),
+    exempt: read('MELTPROOF_EXEMPT') ?? PROBES,
+    readiness: read('MELTPROOF_READINESS'),
+    retryAfterS: read('MELTPROOF_RETRY_AFTER'),
+    drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
+  }
+  return {
+    on: read('MELTPROOF') ?? true,
+    protect: onlyGiven(protect),
+    stdout: (read('MELTPROOF_STDOUT') ?? true) ? onlyGiven(stdout) : undefined,
+    outbound: read('MELTPROOF_OUTBOUND') ?? true,
+    drain: read('MELTPROOF_DRAIN') ?? false,
+    watch: read('MELTPROOF_WATCH'),
+    warnings,
+  }
 }
 
-/** Whether outbound calls are bounded. */
-export function outboundFromEnvironment(environment: Environment): boolean {
-  return isOn(environment, 'MELTPROOF') && isOn(environment, 'MELTPROOF_OUTBOUND')
+function unknownVariables(environment: Readonly<NodeJS.ProcessEnv>): string[] {
+  const isUnknown = (name: string): boolean =>
+    name.startsWith(PREFIX) && Boolean(environment[name]) && !VARIABLES.includes(name) && !OF_KUBERNETES.test(name)
+  return Object.keys(environment)
+    .filter(isUnknown)
+    .map(name => {
+      // Without what all of them begin with, which would make everything near.
+      const close = nearest(
+        name.slice(PREFIX.length),
+        VARIABLES.map(each => each.slice(PREFIX.length)),
+      )
+      return `${name} is not known.${close === undefined ? '' : ` Did you mean ${PREFIX}${close}?`}`
+    })
 }
 
-function isOn(environment: Environment, name: keyof typeof VARIABLES): boolean {
-  const value = environment[name] || 'on'
-  if (value !== 'on' && value !== 'off') invalidOption(name, '`on` or `off`', value)
-  return value === 'on'
+const PREFIX = 'MELTPROOF_'
+
+type Given<T> = { readonly [Option in keyof T]?: Exclude<T[Option], undefined> }
+
+function onlyGiven<T extends object>(options: T): Given<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
-/** The option of this variable; none when that is not set or empty. */
-function parsed<Option extends string, T>(
-  environment: Environment,
-  name: keyof typeof VARIABLES,
-  option: Option,
-  parse: (name: string, text: string) => T,
-): { [Name in Option]?: T } {
-  const text = environment[name]
-  return (text ? { [option]: parse(name, text) } : {}) as { [Name in Option]?: T }
+function textOf(text: string): string {
+  return text
 }
 
-function lanesOf(name: string, text: string): number {
-  const lanes = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(lanes >= 1 && lanes <= 128)) invalidOption(name, 'a whole number from 1 to 128', text)
-  return lanes
+/** Also in the words of other programs: an operator who sets MELTPROOF=false means off. */
+function onOrOff(text: string, name: string): boolean {
+  if (/^(?:on|true|1)$/i.test(text)) return true
+  if (/^(?:off|false|0)$/i.test(text)) return false
+  return invalidOption(name, '`on` or `off`', text)
 }
 
-function bytesOf(name: string, text: string): number {
+function wholeNumber(least: number, most: number): (text: string, name: string) => number {
+  return (text, name) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least && value <= most)) invalidOption(name, `a whole number from ${least} to ${most}`, text)
+    return value
+  }
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Of a time in ms; `mostText` is what `mostMs` is with its unit. */
+function duration(leastMs: number, mostMs: number, mostText: string): (text: string, name: string) => number {
+  return (text, name) => {
+    const [, number, unit = ''] = /^(\d{1,8})(ms|s|m|h)$/.exec(text) ?? []
+    const ms = Number(number) * UNIT_MS[unit]!
+    if (!(ms >= leastMs && ms <= mostMs)) {
+      const range = `from ${leastMs}ms to ${mostText}`
+      invalidOption(name, `a time with its unit, such as \`500ms\` or \`2s\`, ${range}`, text)
+    }
+    return ms
+  }
+}
+
+function bytesOf(text: string, name: string): number {
   const match = /^(\d{1,7})(KB|MB)$/.exec(text)
   const bytes = Number(match?.[1]) * (match?.[2] === 'MB' ? 1_048_576 : 1024)
   if (!(bytes >= 65_536 && bytes <= 1_073_741_824)) {
@@ -80,14 +157,7 @@ function bytesOf(name: string, text: string): number {
   return bytes
 }
 
-function durationMs(name: string, text: string): number {
-  const match = /^(\d{1,5})(ms|s)$/.exec(text)
-  const ms = Number(match?.[1]) * (match?.[2] === 's' ? 1000 : 1)
-  if (!(ms <= 60_000)) invalidOption(name, 'a time with its unit, such as `500ms` or `2s`, up to 60s', text)
-  return ms
-}
-
-function secondsRange(name: string, text: string): [number, number] {
+function secondsRange(text: string, name: string): [number, number] {
   const match = /^(\d{1,5})s(?:-(\d{1,5})s)?$/.exec(text)
   const least = Number(match?.[1])
   const most = Number(match?.[2] ?? match?.[1])
@@ -95,4 +165,22 @@ function secondsRange(name: string, text: string): [number, number] {
     invalidOption(name, 'whole seconds with their unit, such as `3s` or `1s-5s`, from 1s to 86400s', text)
   }
   return [least, most]
+}
+
+function pathOf(text: string, name: string): string {
+  if (!/^\/[^?#\s,*]*$/.test(text)) invalidOption(name, "a path that begins with '/', without a query", text)
+  return text
+}
+
+/** Besides the probes; `none` in the list takes these out. */
+function exemptPaths(text: string, name: string): readonly string[] {
+  const items = text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+  const paths = items.filter(item => item !== 'none')
+  if (!paths.every(path => /^\/[^?#\s]*$/.test(path))) {
+    invalidOption(name, "paths that begin with '/', separated by commas, or `none`", text)
+  }
+  return items.includes('none') ? paths : [...PROBES, ...paths]
 }

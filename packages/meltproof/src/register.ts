@@ -5,32 +5,48 @@
  */
 import { Server as HttpServer } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
-import { isMeltproofError } from './errors.ts'
+import { isMainThread } from 'node:worker_threads'
+import { drainOnSigterm } from './drain-on-sigterm.ts'
 import { guardOf } from './guard-of.ts'
 import { install } from './logging/stdout.ts'
-import { type ReportedGuard, reportTo } from './observe/reporter.ts'
+import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
-import { optionsFromEnvironment, outboundFromEnvironment, stdoutFromEnvironment } from './register-options.ts'
+import { settingsFrom } from './register-options.ts'
 import type { Guard } from './server/guard.ts'
 import { protect } from './server/protect.ts'
 
-/** Node's own exit code for a bad option (process.exit codes, "9 Invalid Argument"). */
-const INVALID_ARGUMENT = 9
-
-const options = readOptions(optionsFromEnvironment)
-const stdoutOptions = readOptions(stdoutFromEnvironment)
-const watched = process.env['MELTPROOF_WATCH']
-if (watched) attempt('could not report to meltlab watch; the app runs as it would', () => report(watched))
-if (options !== undefined) {
-  if (stdoutOptions !== undefined) {
-    attempt('could not take over stdout and stderr; they are as Node has them', () => install(stdoutOptions))
+const settings = settingsFrom(process.env)
+const listened = new Set<WeakRef<HttpServer>>()
+const { watch } = settings
+if (watch) {
+  attempt('could not report to meltlab watch; the app runs as it would', () =>
+    reportTo(watch, () => guards().map(guard => guard.stats())),
+  )
+}
+if (settings.on) {
+  // Threads have the variables of the process.
+  if (isMainThread) for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
+  if (settings.stdout !== undefined) {
+    attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
   beforeListening(server => {
     // On a server that listens already, listen() throws Node's own error.
     if (server.listening || guardOf(server) !== undefined) return
-    attempt('could not protect a server; it runs unprotected', () => protect(server, options))
+    attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
   })
-  if (outboundFromEnvironment(process.env)) boundOutbound(warn)
+  if (settings.outbound) boundOutbound(warn)
+  if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
+}
+if (watch || settings.drain) beforeListening(server => listened.add(new WeakRef(server)))
+
+/** Of the servers that listen. */
+function guards(): Guard[] {
+  return [...listened].flatMap(ref => {
+    const server = ref.deref()
+    if (server === undefined) listened.delete(ref)
+    const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
+    return guard === undefined ? [] : [guard]
+  })
 }
 
 /** `listen` is inherited from net.Server; an own property on these two prototypes leaves every other server alone. */
@@ -43,30 +59,6 @@ function beforeListening(act: (server: HttpServer) => void): void {
     }
     Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
   }
-}
-
-/** A variable that is wrong ends the process before the app starts: a typo must not run a service unprotected. */
-function readOptions<T>(read: (environment: NodeJS.ProcessEnv) => T): T {
-  try {
-    return read(process.env)
-  } catch (error) {
-    if (!isMeltproofError(error)) throw error
-    process.stderr.write(`meltproof/register: ${error.message}\n`)
-    process.exit(INVALID_ARGUMENT)
-  }
-}
-
-function report(socketPath: string): void {
-  const servers = new Set<WeakRef<HttpServer>>()
-  const guards = (): ReportedGuard[] =>
-    [...servers].flatMap(ref => {
-      const server = ref.deref()
-      if (server === undefined) servers.delete(ref)
-      const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
-      return guard === undefined ? [] : [guard.stats()]
-    })
-  beforeListening(server => servers.add(new WeakRef(server)))
-  reportTo(socketPath, guards)
 }
 
 function attempt(failure: string, act: () => unknown): void {

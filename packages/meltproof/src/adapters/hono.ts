@@ -14,7 +14,7 @@ interface HonoContext {
 
 /**
  * Middleware that names routes for metrics and logs, tells when handlers end, and answers a passed deadline with 504
- * unless `onError` has answered with something else than 500.
+ * where Hono would answer 500 in plain text; what your `onError` answers in another form stays.
  */
 // biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
 export function meltproof(): (context: any, next: () => Promise<void>) => Promise<void> {
@@ -29,7 +29,8 @@ export function meltproof(): (context: any, next: () => Promise<void>) => Promis
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)
     const { error, res } = context
-    if (res.status === 500 && isMeltproofError(error) && error.statusCode !== undefined) {
+    const isPlain500 = res.status === 500 && res.headers.get('content-type')?.startsWith('text/plain') === true
+    if (isPlain500 && isMeltproofError(error) && error.statusCode !== undefined) {
       context.res = context.text(ERROR_CODES[error.code], error.statusCode)
     }
   }

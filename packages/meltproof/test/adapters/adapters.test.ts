@@ -138,3 +138,12 @@ for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
     assert.equal(await ownStatus('/api/broken'), OWN)
   })
 }
+
+test('hono: a 500 that is the app’s own stays what it is', async () => {
+  const app = new Hono()
+  app.use(forHono())
+  app.get('/late', () => late())
+  app.onError((_, context) => context.json({ sorry: true }, 500))
+  const answer = await app.request('/late')
+  assert.deepEqual([answer.status, await answer.json()], [500, { sorry: true }])
+})

@@ -138,7 +138,7 @@ describe('with a reader that has stopped for good', () => {
 
 describe('a program that heeds back-pressure and ends', () => {
   const env = { LINES: '5000', MELTPROOF_STDOUT_FLUSH: '50ms' }
-  for (const HOW of ['pipe', 'drain', 'callback', 'end', 'worker']) {
+  for (const HOW of ['pipe', 'drain', 'consoleThenDrain', 'callback', 'end', 'worker']) {
     it(`${HOW}: is kept alive until all is read, far beyond its flush limit`, async () => {
       const pipe = new Pipe()
       const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })

@@ -1,5 +1,6 @@
 /** Loggers with worker threads, worker threads that log, and clusters: one stdout, several writers. */
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 import { describe, it } from 'node:test'
 import { Pipe, run } from './child.ts'
 
@@ -49,6 +50,16 @@ describe('pino', () => {
 })
 
 describe('a worker thread', () => {
+  // Most runs terminate it within a write.
+  for (const attempt of [1, 2, 3, 4]) {
+    it(`that is terminated does not keep the process from its end (${attempt})`, async () => {
+      const file = fs.openSync('/dev/null', 'w')
+      const { code, signal } = await run('terminates.mjs', { stdout: file }).ended
+      fs.closeSync(file)
+      assert.deepEqual({ code, signal }, { code: 0, signal: null })
+    })
+  }
+
   it('that logs to a reader that keeps up loses nothing, also at its end', async () => {
     const pipe = new Pipe()
     const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...patient, LINES: '5000', WAIT: '500' } })

@@ -1,7 +1,6 @@
 /** meltproof/register bounds outbound calls, says so once, and leaves them alone when told to. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { outboundFromEnvironment } from '../../src/register-options.ts'
 import { start } from './child.ts'
 
 for (const CLIENT of ['fetch', 'http', 'undici']) {
@@ -28,10 +27,3 @@ for (const CLIENT of ['fetch', 'http', 'undici']) {
     })
   })
 }
-
-it('is on unless one of two variables is off', () => {
-  assert.equal(outboundFromEnvironment({}), true)
-  assert.equal(outboundFromEnvironment({ MELTPROOF: 'on', MELTPROOF_OUTBOUND: 'on' }), true)
-  assert.equal(outboundFromEnvironment({ MELTPROOF: 'off', MELTPROOF_OUTBOUND: 'on' }), false)
-  assert.equal(outboundFromEnvironment({ MELTPROOF_OUTBOUND: 'off' }), false)
-})

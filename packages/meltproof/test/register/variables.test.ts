@@ -1,111 +1,149 @@
-/** MELTPROOF_* variables: good values work, bad ones end the process before the app starts, with one sentence. */
+/** MELTPROOF_* variables: good values work; bad ones, and names nobody knows, are told of once and end nothing. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isMeltproofError } from '../../src/errors.ts'
-import { optionsFromEnvironment, stdoutFromEnvironment } from '../../src/register-options.ts'
+import { PROBES, settingsFrom, VARIABLES } from '../../src/register-options.ts'
+import { checkProtectOptions } from '../../src/server/protect-options.ts'
 import { start } from './child.ts'
 
-describe('variables that are right', () => {
-  for (const [variables, options] of [
-    [{}, {}],
-    [{ MELTPROOF: 'on' }, {}],
-    [{ MELTPROOF: '', MELTPROOF_LANES: '' }, {}],
-    [{ MELTPROOF: 'off' }, undefined],
-    [{ MELTPROOF: 'off', MELTPROOF_LANES: '4' }, undefined],
-    [{ MELTPROOF_LANES: '1' }, { lanes: 1 }],
-    [{ MELTPROOF_LANES: '128' }, { lanes: 128 }],
-    [{ MELTPROOF_RETRY_AFTER: '3s' }, { retryAfterS: [3, 3] }],
-    [{ MELTPROOF_RETRY_AFTER: '1s-86400s' }, { retryAfterS: [1, 86_400] }],
-    [{ MELTPROOF_DRAIN_DELAY: '8s' }, { drainDelayMs: 8000 }],
-    [{ MELTPROOF_DRAIN_DELAY: '0ms' }, { drainDelayMs: 0 }],
-    [{ PATH: '/bin', MELT: 'cheese', MELTPROOFING: 'yes' }, {}],
-  ] as const) {
-    it(JSON.stringify(variables), () => assert.deepEqual(optionsFromEnvironment(variables), options))
-  }
-})
+const DEFAULTS = settingsFrom({})
 
-describe('variables of stdout that are right', () => {
-  for (const [variables, options] of [
-    [{}, {}],
-    [{ MELTPROOF_STDOUT: 'on' }, {}],
-    [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_FLUSH: '2s' }, undefined],
-    [{ MELTPROOF_STDOUT_BUFFER: '64KB' }, { bufferBytes: 65_536 }],
-    [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { bufferBytes: 1_073_741_824 }],
-    [{ MELTPROOF_STDOUT_FLUSH: '0ms' }, { flushMs: 0 }],
-    [{ MELTPROOF_STDOUT_FLUSH: '60s' }, { flushMs: 60_000 }],
-    [{ MELTPROOF_STDOUT_LOSS_FILE: '/var/log/lost' }, { lossFile: '/var/log/lost' }],
-  ] as const) {
-    it(JSON.stringify(variables), () => {
-      assert.deepEqual(stdoutFromEnvironment(variables), options)
-      assert.doesNotThrow(() => optionsFromEnvironment(variables))
-    })
-  }
-})
-
-describe('variables of stdout that are wrong', () => {
-  for (const [name, value, sentence] of [
-    ['MELTPROOF_STDOUT', 'no', /MELTPROOF_STDOUT must be `on` or `off`; got 'no'/],
-    ['MELTPROOF_STDOUT_BUFFER', '8', /MELTPROOF_STDOUT_BUFFER must be a size with its unit.*got '8'/],
-    ['MELTPROOF_STDOUT_BUFFER', '63KB', /got '63KB'/],
-    ['MELTPROOF_STDOUT_BUFFER', '1025MB', /got '1025MB'/],
-    ['MELTPROOF_STDOUT_FLUSH', '500', /must be a time with its unit.*got '500'/],
-    ['MELTPROOF_STDOUT_FLUSH', '61s', /got '61s'/],
-  ] as const) {
-    it(`${name}=${value}`, () => {
-      assert.throws(
-        () => stdoutFromEnvironment({ [name]: value }),
-        error => isMeltproofError(error) && sentence.test(error.message),
-      )
-    })
-  }
-
-  it('ends the process before the app starts', async () => {
-    const { code, stdout, stderr } = await start('quiet.mjs', { env: { MELTPROOF_STDOUT: 'no' } }).ended
-    assert.equal(code, 9)
-    assert.equal(stdout, '')
-    assert.match(stderr, /^meltproof\/register: MELTPROOF_STDOUT must be `on` or `off`; got 'no'\.\n$/)
+it('protects, exempts probes, bounds calls and takes over stdout without any variable', () => {
+  assert.deepEqual(DEFAULTS, {
+    on: true,
+    protect: { exempt: PROBES },
+    stdout: {},
+    outbound: true,
+    drain: false,
+    watch: undefined,
+    warnings: [],
   })
 })
 
-/** Variable, value, and what the sentence must say. */
-const WRONG: [string, string, RegExp][] = [
-  ['MELTPROOF', 'no', /MELTPROOF must be `on` or `off`; got 'no'/],
-  ['MELTPROOF', 'OFF', /got 'OFF'/],
-  ['MELTPROOF_OUTBOUND', '5s', /MELTPROOF_OUTBOUND must be `on` or `off`; got '5s'/],
-  ['MELTPROOF_LANES', '0', /MELTPROOF_LANES must be a whole number from 1 to 128; got '0'/],
-  ['MELTPROOF_LANES', '129', /from 1 to 128; got '129'/],
-  ['MELTPROOF_LANES', '4.5', /got '4\.5'/],
-  ['MELTPROOF_LANES', '0x10', /got '0x10'/],
-  ['MELTPROOF_LANES', 'many', /got 'many'/],
-  ['MELTPROOF_DRAIN_DELAY', '8', /MELTPROOF_DRAIN_DELAY must be a time with its unit.*got '8'/],
-  ['MELTPROOF_DRAIN_DELAY', '61s', /got '61s'/],
-  ['MELTPROOF_RETRY_AFTER', '3', /MELTPROOF_RETRY_AFTER must be whole seconds with their unit, such as `3s`.*got '3'/],
-  ['MELTPROOF_RETRY_AFTER', '0s', /got '0s'/],
-  ['MELTPROOF_RETRY_AFTER', '5s-1s', /got '5s-1s'/],
-  ['MELTPROOF_RETRY_AFTER', '1m', /got '1m'/],
-  ['MELTPROOF_RETRY_AFTER', '86401s', /got '86401s'/],
-  ['MELTPROOF_LANE', '4', /does not know 'MELTPROOF_LANE'\. Did you mean 'MELTPROOF_LANES'\?/],
-  ['MELTPROOF_RETRYAFTER', '4s', /Did you mean 'MELTPROOF_RETRY_AFTER'\?/],
-  ['MELTPROOF_SPEED_OF_LIGHT', 'c', /does not know 'MELTPROOF_SPEED_OF_LIGHT'\. Known: MELTPROOF, /],
-]
+describe('variables that are right', () => {
+  for (const [variables, changed] of [
+    [{ MELTPROOF: 'on' }, {}],
+    [{ MELTPROOF: '', MELTPROOF_LANES: '', MELTPROOF_SPEED: '' }, {}],
+    [{ MELTPROOF: 'off' }, { on: false }],
+    [{ MELTPROOF: 'false' }, { on: false }],
+    [{ MELTPROOF_OUTBOUND: '0' }, { outbound: false }],
+    [{ MELTPROOF_DRAIN: 'True' }, { drain: true }],
+    [{ MELTPROOF_WATCH: '/tmp/watch' }, { watch: '/tmp/watch' }],
+    [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_FLUSH: '2s' }, { stdout: undefined }],
+    [{ MELTPROOF_STDOUT_BUFFER: '64KB' }, { stdout: { bufferBytes: 65_536 } }],
+    [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { stdout: { bufferBytes: 1_073_741_824 } }],
+    [{ MELTPROOF_STDOUT_FLUSH: '0ms' }, { stdout: { flushMs: 0 } }],
+    [{ MELTPROOF_STDOUT_FLUSH: '1m' }, { stdout: { flushMs: 60_000 } }],
+    [{ MELTPROOF_STDOUT_LOSS_FILE: '/var/log/lost' }, { stdout: { lossFile: '/var/log/lost' } }],
+    [{ PATH: '/bin', MELT: 'cheese', MELTPROOFING: 'yes' }, {}],
+  ] as const) {
+    it(JSON.stringify(variables), () => assert.deepEqual(settingsFrom(variables), { ...DEFAULTS, ...changed }))
+  }
+})
 
-describe('a variable that is wrong', () => {
-  for (const [name, value, sentence] of WRONG) {
+describe('variables that are options of protect()', () => {
+  for (const [name, value, option] of [
+    ['DRY_RUN', 'on', { dryRun: true }],
+    ['LANES', '1', { lanes: 1 }],
+    ['LANES', '128', { lanes: 128 }],
+    ['LIMIT', '1', { limit: 1 }],
+    ['LIMIT', '1000000', { limit: 1_000_000 }],
+    ['DEADLINE', '1ms', { deadlineMs: 1 }],
+    ['DEADLINE', '24h', { deadlineMs: 86_400_000 }],
+    ['READINESS', '/ready', { readiness: '/ready' }],
+    ['RETRY_AFTER', '3s', { retryAfterS: [3, 3] }],
+    ['RETRY_AFTER', '1s-86400s', { retryAfterS: [1, 86_400] }],
+    ['DRAIN_DELAY', '8s', { drainDelayMs: 8000 }],
+    ['DRAIN_DELAY', '0ms', { drainDelayMs: 0 }],
+    ['EXEMPT', 'none', { exempt: [] }],
+    ['EXEMPT', '/metrics, /internal/*', { exempt: [...PROBES, '/metrics', '/internal/*'] }],
+    ['EXEMPT', 'none,/metrics', { exempt: ['/metrics'] }],
+  ] as const) {
+    it(`MELTPROOF_${name}=${value}`, () => {
+      const { protect, warnings } = settingsFrom({ [`MELTPROOF_${name}`]: value })
+      assert.deepEqual({ protect, warnings }, { protect: { exempt: PROBES, ...option }, warnings: [] })
+      assert.doesNotThrow(() => checkProtectOptions(protect), 'protect() takes it')
+    })
+  }
+})
+
+describe('a value out of range leaves the default and is told of', () => {
+  for (const [name, value, sentence] of [
+    ['MELTPROOF', 'no', /^MELTPROOF must be `on` or `off`; got 'no'\. The default holds\.$/],
+    ['MELTPROOF_OUTBOUND', '5s', /^MELTPROOF_OUTBOUND must be `on` or `off`; got '5s'/],
+    ['MELTPROOF_DRY_RUN', 'yes please', /^MELTPROOF_DRY_RUN must be `on` or `off`/],
+    ['MELTPROOF_LANES', '0', /^MELTPROOF_LANES must be a whole number from 1 to 128; got '0'/],
+    ['MELTPROOF_LANES', '129', /from 1 to 128; got '129'/],
+    ['MELTPROOF_LANES', '4.5', /got '4\.5'/],
+    ['MELTPROOF_LANES', '0x10', /got '0x10'/],
+    ['MELTPROOF_LIMIT', '0', /^MELTPROOF_LIMIT must be a whole number from 1 to 1000000; got '0'/],
+    ['MELTPROOF_LIMIT', '1000001', /got '1000001'/],
+    ['MELTPROOF_DEADLINE', '0s', /^MELTPROOF_DEADLINE must be a time with its unit.* from 1ms to 24h; got '0s'/],
+    ['MELTPROOF_DEADLINE', '25h', /got '25h'/],
+    ['MELTPROOF_DRAIN_DELAY', '8', /^MELTPROOF_DRAIN_DELAY must be a time with its unit.* from 0ms to 60s; got '8'/],
+    ['MELTPROOF_DRAIN_DELAY', '61s', /got '61s'/],
+    ['MELTPROOF_EXEMPT', 'healthz', /^MELTPROOF_EXEMPT must be paths that begin with '\/'.*got 'healthz'/],
+    ['MELTPROOF_EXEMPT', '/a?b', /got '\/a\?b'/],
+    ['MELTPROOF_READINESS', 'ready', /^MELTPROOF_READINESS must be a path/],
+    ['MELTPROOF_READINESS', '/ready*', /got '\/ready\*'/],
+    [
+      'MELTPROOF_RETRY_AFTER',
+      '3',
+      /^MELTPROOF_RETRY_AFTER must be whole seconds with their unit, such as `3s`.*got '3'/,
+    ],
+    ['MELTPROOF_RETRY_AFTER', '0s', /got '0s'/],
+    ['MELTPROOF_RETRY_AFTER', '5s-1s', /got '5s-1s'/],
+    ['MELTPROOF_RETRY_AFTER', '86401s', /got '86401s'/],
+    ['MELTPROOF_STDOUT', 'no', /^MELTPROOF_STDOUT must be `on` or `off`; got 'no'/],
+    ['MELTPROOF_STDOUT_BUFFER', '8', /^MELTPROOF_STDOUT_BUFFER must be a size with its unit.*got '8'/],
+    ['MELTPROOF_STDOUT_BUFFER', '63KB', /got '63KB'/],
+    ['MELTPROOF_STDOUT_BUFFER', '1025MB', /got '1025MB'/],
+    ['MELTPROOF_STDOUT_FLUSH', '500', /^MELTPROOF_STDOUT_FLUSH must be a time with its unit.*got '500'/],
+  ] as const) {
     it(`${name}=${value}`, () => {
-      assert.throws(
-        () => optionsFromEnvironment({ [name]: value }),
-        error => isMeltproofError(error) && sentence.test(error.message),
-      )
+      const { warnings, ...settings } = settingsFrom({ [name]: value })
+      assert.deepEqual({ ...settings, warnings: [] }, DEFAULTS)
+      assert.equal(warnings.length, 1)
+      assert.match(warnings[0]!, sentence)
+    })
+  }
+})
+
+describe('a variable that nobody knows', () => {
+  for (const [name, sentence] of [
+    ['MELTPROOF_LANE', 'MELTPROOF_LANE is not known. Did you mean MELTPROOF_LANES?'],
+    ['MELTPROOF_RETRYAFTER', 'MELTPROOF_RETRYAFTER is not known. Did you mean MELTPROOF_RETRY_AFTER?'],
+    ['MELTPROOF_DRYRUN', 'MELTPROOF_DRYRUN is not known. Did you mean MELTPROOF_DRY_RUN?'],
+    ['MELTPROOF_SPEED_OF_LIGHT', 'MELTPROOF_SPEED_OF_LIGHT is not known.'],
+  ] as const) {
+    it(`${name} is told of`, () => {
+      assert.deepEqual(settingsFrom({ [name]: 'x' }), { ...DEFAULTS, warnings: [sentence] })
     })
   }
 
-  for (const [name, value, sentence] of [WRONG[0]!, WRONG[2]!, WRONG[8]!, WRONG[13]!]) {
-    it(`${name}=${value} ends the process before the app starts`, async () => {
-      const { code, stdout, stderr } = await start('quiet.mjs', { env: { [name]: value } }).ended
-      assert.equal(code, 9)
-      assert.equal(stdout, '')
-      assert.match(stderr, sentence)
-      assert.match(stderr, /^meltproof\/register: [^\n]+\n$/, 'one sentence, no stack')
-    })
-  }
+  it('is nobody’s business when Kubernetes has set it for a Service', () => {
+    const ofServices = Object.fromEntries(
+      ['MELTPROOF', 'MELTPROOF_API', 'MELTPROOF_LANE'].flatMap(service =>
+        ['SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_PORT_HTTP', 'PORT', 'PORT_80_TCP', 'PORT_80_TCP_PROTO']
+          .concat('PORT_80_TCP_PORT', 'PORT_80_TCP_ADDR', 'PORT_53_UDP_ADDR')
+          .map(rest => [`${service}_${rest}`, 'tcp://10.96.0.1:80']),
+      ),
+    )
+    assert.deepEqual(settingsFrom(ofServices), DEFAULTS)
+    for (const name of VARIABLES) assert.doesNotMatch(name, /_PORT$|_PORT_|_SERVICE_/, 'a Service could set it')
+  })
+})
+
+describe('a process with variables that are wrong', () => {
+  const WRONG = { MELTPROOF_LANE: '4', MELTPROOF_LIMIT: 'many', MELTPROOF_STDOUT: 'no' }
+
+  it('runs, and says so once for each', async () => {
+    const { code, stdout, stderr } = await start('quiet.mjs', { env: WRONG }).ended
+    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'ran\n' })
+    for (const name of Object.keys(WRONG)) assert.equal(stderr.split(`set up wrongly: ${name} `).length, 2, stderr)
+  })
+
+  it('says nothing at all when meltproof is off', async () => {
+    const { code, stdout, stderr } = await start('quiet.mjs', { env: { ...WRONG, MELTPROOF: 'off' } }).ended
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ran\n', stderr: '' })
+  })
 })

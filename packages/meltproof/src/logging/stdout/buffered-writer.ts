@@ -106,9 +106,10 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
+  /** Somebody is about to listen for 'drain', or to pipe. */
   heeded(): void {
     this.pending.heed()
-    this.holdProcess()
+    this.holdProcess(() => this.needsDrain)
   }
 
   addNotice(text: string): void {
@@ -218,8 +219,8 @@ export class BufferedWriter {
   }
 
   /** Not for a stream that fails: it may never take what waits, and the process must be able to end. */
-  private holdProcess(): void {
-    if (!this.failing && this.pending.keepAlive(this.awaitsDrain)) this.timer?.ref()
+  private holdProcess(awaitsDrain: () => boolean = this.awaitsDrain): void {
+    if (!this.failing && this.pending.keepAlive(awaitsDrain)) this.timer?.ref()
   }
 
   private readonly awaitsDrain = (): boolean =>

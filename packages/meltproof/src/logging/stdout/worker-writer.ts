@@ -3,6 +3,7 @@
  * so they count the lines that they have not written in memory that the main thread can read.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { now } from '../../clock.ts'
 import { BufferedWriter, type Done, type Sink, type WriterHooks } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
 import type { LineQueueLimits } from './line-queue.ts'
@@ -15,6 +16,9 @@ const SLOTS = 3
 const FREE = 0
 const TAKEN = 1
 const CLOSED = 2
+
+/** A write holds the lock for less. A thread that was terminated within a write holds it for ever. */
+const HELD_MS = 200
 
 /** A thread writes only while it holds the lock; once that is closed the count is exact. */
 export class WorkerBacklog {
@@ -35,15 +39,11 @@ export class WorkerBacklog {
 
   /** Runs `work`, which may write and returns by how many the lines grew, unless the process is ending. */
   locked(fd: 1 | 2, work: () => number): void {
-    for (;;) {
-      const state = Atomics.compareExchange(this.slots, LOCK, FREE, TAKEN)
-      if (state === CLOSED) return
-      if (state === FREE) break
-    }
+    if (this.move(TAKEN) === CLOSED) return
     try {
       Atomics.add(this.slots, fd, work())
     } finally {
-      Atomics.store(this.slots, LOCK, FREE)
+      Atomics.compareExchange(this.slots, LOCK, TAKEN, FREE)
     }
   }
 
@@ -57,7 +57,18 @@ export class WorkerBacklog {
 
   /** No thread writes from now on. */
   close(): void {
-    while (Atomics.compareExchange(this.slots, LOCK, FREE, CLOSED) === TAKEN);
+    this.move(CLOSED)
+  }
+
+  /** Moves a lock that is free. Returns what it was; a lock that nobody can let go of any more is taken away. */
+  private move(to: typeof TAKEN | typeof CLOSED): number {
+    let fromMs: number | undefined
+    for (;;) {
+      const state = Atomics.compareExchange(this.slots, LOCK, FREE, to)
+      if (state !== TAKEN) return state
+      fromMs ??= now()
+      if (now() - fromMs > HELD_MS) return Atomics.compareExchange(this.slots, LOCK, TAKEN, to)
+    }
   }
 }
 

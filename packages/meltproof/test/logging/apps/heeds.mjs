@@ -20,6 +20,12 @@ const hows = {
       await once(out, 'drain')
     }
   },
+  async consoleThenDrain() {
+    for (const i of numbers) {
+      console.log(line(i).trimEnd())
+      if (out.writableNeedDrain) await once(out, 'drain')
+    }
+  },
   async callback() {
     for (const i of numbers) await new Promise(resolve => out.write(line(i), resolve))
   },

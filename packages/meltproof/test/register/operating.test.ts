@@ -1,0 +1,107 @@
+/** What an operator sets without code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Child, get, start } from './child.ts'
+
+function statusOf(port: number, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const read = (response: http.IncomingMessage): void => {
+      response.resume()
+      resolve(response.statusCode!)
+    }
+    http.get({ port, path, host: '127.0.0.1', agent: false }, read).on('error', reject)
+  })
+}
+
+/** With a deadline and a limit that leave room for one slow request, a second one can not be served in time. */
+const ONE_AT_A_TIME = { MELTPROOF_LIMIT: '1', MELTPROOF_DEADLINE: '700ms' }
+
+async function besideASlowOne(env: Record<string, string>, path: string): Promise<number> {
+  const child = start('slow.mjs', { env: { ...ONE_AT_A_TIME, ...env } })
+  const port = await child.port()
+  await get(port)
+  const first = statusOf(port, '/slow')
+  await sleep(100)
+  const [status] = await Promise.all([statusOf(port, path), first])
+  child.process.kill('SIGKILL')
+  await child.ended
+  return status
+}
+
+describe('register, set up by variables', () => {
+  it('has the limit and the deadline of the operator', async () => {
+    assert.ok((await besideASlowOne({}, '/slow')) >= 503)
+  })
+
+  it('serves all in a dry run', async () => {
+    assert.equal(await besideASlowOne({ MELTPROOF_DRY_RUN: 'on', MELTPROOF_DEADLINE: '10s' }, '/slow'), 200)
+  })
+
+  it('has a readiness page', async () => {
+    const child = start('slow.mjs', { env: { MELTPROOF_READINESS: '/is-ready' } })
+    const page = JSON.parse(await get(await child.port(), '/is-ready')) as { ready: boolean }
+    assert.equal(page.ready, true)
+    child.process.kill('SIGKILL')
+  })
+
+  for (const [EXEMPT, path, exempt] of [
+    ['', '/healthz', true],
+    ['/slow-too', '/healthz', true],
+    ['/slow-too', '/slow-too', true],
+    ['none', '/healthz', false],
+  ] as const) {
+    it(`${exempt ? 'exempts' : 'does not exempt'} ${path} with MELTPROOF_EXEMPT='${EXEMPT}'`, async () => {
+      const child = start('http.mjs', { env: { MELTPROOF_EXEMPT: EXEMPT } })
+      // What the app answers is how many were admitted.
+      assert.equal(await get(await child.port(), path), `admitted ${exempt ? 0 : 1}`)
+      child.process.kill('SIGKILL')
+    })
+  }
+})
+
+describe('SIGTERM', () => {
+  async function signalled(child: Child): Promise<[answer: string, Awaited<Child['ended']>]> {
+    const port = await child.port()
+    const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
+    await sleep(200)
+    child.process.kill('SIGTERM')
+    return [await answer, await child.ended]
+  }
+
+  it('ends the process at once, as Node does, unless it is to drain', async () => {
+    const [answer, { signal }] = await signalled(start('slow.mjs'))
+    assert.deepEqual([answer, signal], ['ECONNRESET', 'SIGTERM'])
+  })
+
+  it('drains, and ends the process by the signal', async () => {
+    const [answer, { signal, stderr }] = await signalled(start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }))
+    assert.deepEqual([answer, signal, stderr], ['served', 'SIGTERM', ''])
+  })
+
+  it('drains, and then the app does what it does', async () => {
+    const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', ON_SIGTERM: 'exit' } })
+    const [answer, { code }] = await signalled(child)
+    assert.deepEqual([answer, code], ['served', 3])
+  })
+
+  it('a second time does not wait', async () => {
+    const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
+    const port = await child.port()
+    const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
+    await sleep(200)
+    child.process.kill('SIGTERM')
+    await sleep(100)
+    child.process.kill('SIGTERM')
+    assert.equal(await answer, 'ECONNRESET')
+    assert.equal((await child.ended).signal, 'SIGTERM')
+  })
+
+  it('ends a process that serves nothing at once', async () => {
+    const child = start('idle.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
+    await child.port()
+    child.process.kill('SIGTERM')
+    assert.equal((await child.ended).signal, 'SIGTERM')
+  })
+})
