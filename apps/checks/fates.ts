@@ -14,3 +14,10 @@ export const failedOf = ({ failed, scheduled }: Load): string[] =>
 
 export const otherOf = ({ other, scheduled }: Load): string[] =>
   total(other) > 0 ? [`${total(other)} of ${scheduled} requests were answered ${listed(other)}`] : []
+
+/** Sent to a server that listened, and not answered. */
+export const lostOf = ({ failed }: Load): number => total(failed) - (failed['refused'] ?? 0)
+
+/** True when `count` is more than `usual` by three standard deviations of two counts, and by more than a handful. */
+export const beyondChance = (count: number, usual: number): boolean =>
+  count - usual > Math.max(5, 3 * Math.sqrt(count + usual))
