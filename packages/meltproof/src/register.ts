@@ -3,8 +3,7 @@
  * however its module got hold of `node:http`; every call the process makes is bounded, and what it logs waits for no
  * reader. Side effects only.
  */
-import { Server as HttpServer } from 'node:http'
-import { Server as HttpsServer } from 'node:https'
+import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { drainOnSigterm } from './drain-on-sigterm.ts'
 import { guardOf } from './guard-of.ts'
@@ -13,10 +12,11 @@ import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { settingsFrom } from './register-options.ts'
 import type { Guard } from './server/guard.ts'
-import { protect } from './server/protect.ts'
+import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
 
 const settings = settingsFrom(process.env)
-const listened = new Set<WeakRef<HttpServer>>()
+const listened = new Set<WeakRef<ProtectedServer>>()
+let saidStreams = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
@@ -32,6 +32,7 @@ if (settings.on) {
   beforeListening(server => {
     // On a server that listens already, listen() throws Node's own error.
     if (server.listening || guardOf(server) !== undefined) return
+    if (isHttp2Server(server) && server.listenerCount('request') === 0) return sayStreams()
     attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
   })
   if (settings.outbound) boundOutbound(warn)
@@ -49,16 +50,21 @@ function guards(): Guard[] {
   })
 }
 
-/** `listen` is inherited from net.Server; an own property on these two prototypes leaves every other server alone. */
-function beforeListening(act: (server: HttpServer) => void): void {
-  for (const { prototype } of [HttpServer, HttpsServer]) {
-    const listen = prototype.listen as (...args: unknown[]) => unknown
-    const actThenListen = function (this: HttpServer, ...args: unknown[]): unknown {
-      act(this)
-      return listen.apply(this, args)
-    }
-    Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
+/** Every kind of HTTP server inherits `listen` from net.Server. */
+function beforeListening(act: (server: ProtectedServer) => void): void {
+  const { prototype } = Server
+  const listen = prototype.listen as (...args: unknown[]) => unknown
+  const actThenListen = function (this: Server, ...args: unknown[]): unknown {
+    if (isServer(this)) act(this)
+    return listen.apply(this, args)
   }
+  Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
+}
+
+/** gRPC, for one, takes the streams of HTTP/2 without requests. */
+function sayStreams(): void {
+  if (!saidStreams) warn("does not protect a server that takes HTTP/2 streams instead of 'request' events")
+  saidStreams = true
 }
 
 function attempt(failure: string, act: () => unknown): void {

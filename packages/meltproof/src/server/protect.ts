@@ -147,9 +147,13 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
   return existing
 }
 
+/** What protect() takes. */
+export function isServer(value: unknown): value is ProtectedServer {
+  return value instanceof HttpServer || value instanceof HttpsServer || isHttp2Server(value)
+}
+
 /** HTTP/2 servers are known by a method only they have: their classes are not exported. */
-function isServer(value: unknown): boolean {
-  if (value instanceof HttpServer || value instanceof HttpsServer) return true
+export function isHttp2Server(value: unknown): boolean {
   return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
 }
 
