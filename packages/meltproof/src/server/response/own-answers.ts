@@ -140,7 +140,7 @@ function write(
 
 /** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
 export function keepsConnection({ complete }: IncomingMessage, { bodyBytes, expects }: HeadNeeds): boolean {
-  return !expects && (complete || bodyBytes <= DROPPABLE_BODY)
+  return complete || (!expects && bodyBytes <= DROPPABLE_BODY)
 }
 
 function problem(status: number, title: string, detail: string): string {
