@@ -119,7 +119,9 @@ test('after a 504 the connection serves on when all of the request had come, als
     else request.resume()
   })
   const client = await connectRaw(Number(new URL(url).port))
-  client.send('POST /hangs HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi').get('/behind')
+  client
+    .send('POST /hangs HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi')
+    .get('/behind')
   assert.equal((await client.answer()).status, 100)
   const { status, headers } = await client.answer()
   assert.equal(status, 504)
