@@ -11,7 +11,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import { rejection } from '../rejection.ts'
-import { eventually, listen } from './harness.ts'
+import { connect as connectRaw, eventually, listen } from './harness.ts'
 
 async function serve(options: ProtectOptions, handler: RequestListener): Promise<string> {
   const server = http.createServer(handler)
@@ -111,6 +111,22 @@ test('work left running after the answer is not limited by it', async () => {
   })
   await (await fetch(url)).text()
   assert.equal(await done.promise, 'finished')
+})
+
+test('after a 504 the connection serves on when all of the request had come, also one with Expect', async () => {
+  const url = await serve({ deadlineMs: 100 }, (request, response) => {
+    if (request.method === 'GET') response.end('served')
+    else request.resume()
+  })
+  const client = await connectRaw(Number(new URL(url).port))
+  client
+    .send('POST /hangs HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi')
+    .get('/behind')
+  assert.equal((await client.answer()).status, 100)
+  const { status, headers } = await client.answer()
+  assert.equal(status, 504)
+  assert.equal(headers['connection'], 'keep-alive')
+  assert.equal((await client.answer()).body, 'served')
 })
 
 test('an upload at the client’s pace is not cut', async () => {

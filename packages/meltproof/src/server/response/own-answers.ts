@@ -131,7 +131,9 @@ function write(
   // HTTP/2 has neither, and Node warns of both.
   if (request.httpVersionMajor < 2) {
     response.statusMessage = ''
-    if (!response.shouldKeepAlive || !keepsConnection(request, needs)) endAfter(request, response)
+    // Before a 504 a handler has run, and an Expect was met.
+    const keeps = keepsConnection(request, needs) || (status === 504 && request.complete)
+    if (!response.shouldKeepAlive || !keeps) endAfter(request, response)
   }
   response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
   response.end(text)
