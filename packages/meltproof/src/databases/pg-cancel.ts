@@ -13,6 +13,9 @@ export function pgCancellation(client: PgClient): Cancellation | undefined {
     const canceller = new Connection({ ssl, sslNegotiation })
     let sent = false
     let failed = false
+    const leaves = (): void => {
+      sent = true
+    }
     const fail = (): void => {
       failed = true
       canceller.stream.destroy()
@@ -22,7 +25,9 @@ export function pgCancellation(client: PgClient): Cancellation | undefined {
     canceller.on('end', () => done(!sent ? 'unsent' : failed ? 'unknown' : 'processed'))
     if (ssl && sslNegotiation !== 'direct') canceller.on('connect', () => canceller.requestSsl())
     canceller.on(ssl ? 'sslconnect' : 'connect', () => {
-      sent = true
+      // pg says 'sslconnect' as the handshake begins; nothing has left before its end.
+      if (ssl) canceller.stream.once('secureConnect', leaves)
+      else leaves()
       // Not ended: to a proxy that would be a reason to close our side before it has passed the request on.
       canceller.cancel(processID, secretKey)
     })

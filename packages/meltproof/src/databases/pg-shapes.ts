@@ -6,7 +6,7 @@ export type Release = (error?: unknown) => void
 export type Query = (config: unknown, values?: unknown, callback?: unknown) => unknown
 
 export interface PgConnection {
-  readonly stream: { destroy(): void; unref?(): void }
+  readonly stream: { destroy(): void; unref?(): void; once(event: 'secureConnect', listener: () => void): unknown }
   connect(port: number | string, host?: string): void
   requestSsl(): void
   cancel(processID: number, secretKey: number): void

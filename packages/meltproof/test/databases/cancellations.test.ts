@@ -1,8 +1,12 @@
 /** Bounds that need no database: cancellations under way, connections being replaced. */
 import assert from 'node:assert/strict'
+import net, { type AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import pg from 'pg'
 import { BoundPool } from '../../src/databases/bound-pool.ts'
 import { type CancellationOutcome, Cancellations } from '../../src/databases/cancellations.ts'
+import { pgCancellation } from '../../src/databases/pg-cancel.ts'
+import type { PgClient } from '../../src/databases/pg-shapes.ts'
 
 test('eight cancellations at once, the others in turn; one that is taken back in time is never made', () => {
   const cancellations = new Cancellations()
@@ -62,4 +66,21 @@ test('a quarter of a pool is replaced at once, one at least', () => {
     assert.equal(replaced, most)
     for (const give of takeBack) give()
   }
+})
+
+test('a cancel request whose TLS handshake is not over has not been sent', async () => {
+  const server = net.createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write('S'))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const client = new pg.Client({ host: '127.0.0.1', port, ssl: { rejectUnauthorized: false } })
+  const connected = Object.assign(client, { processID: 1, secretKey: 2 }) as unknown as PgClient
+  const outcome = await new Promise(resolve => {
+    const giveUp = pgCancellation(connected)!(resolve)
+    setTimeout(giveUp, 100)
+  })
+  assert.equal(outcome, 'unsent')
+  server.close()
 })
