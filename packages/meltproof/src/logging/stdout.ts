@@ -8,10 +8,11 @@
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
+import { now } from '../clock.ts'
 import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
 import { descriptorSink } from './stdout/descriptor-sink.ts'
 import { type ExitHooks, onExit } from './stdout/exit-hooks.ts'
-import { FinalFlush } from './stdout/final-flush.ts'
+import { FinalFlush, writeOut } from './stdout/final-flush.ts'
 import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
 import { troubleNotice } from './stdout/notices.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
@@ -84,7 +85,11 @@ class BufferedStreams {
       this.exitHooks = onExit(() => finalFlush.run(this.writers, this.backlog, this.settings), isWaiting)
       this.undos.push(this.exitHooks.undo)
     } else {
-      const handOver = (): void => this.handOver()
+      const handOver = (): void => {
+        // Nobody writes what the thread leaves behind.
+        writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
+        this.handOver()
+      }
       process.on('exit', handOver)
       this.undos.push(() => process.removeListener('exit', handOver))
     }

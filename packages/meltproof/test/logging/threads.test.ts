@@ -50,6 +50,15 @@ describe('pino', () => {
 })
 
 describe('a worker thread', () => {
+  it('that ends before its reader has caught up leaves nothing behind', async () => {
+    const pipe = new Pipe()
+    const inTime = { ...patient, LINES: '5000', MELTPROOF_STDOUT_FLUSH: '20s' }
+    const app = run('thread-ends.mjs', { stdout: pipe.writeFd, env: inTime })
+    const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
+    assert.equal((await app.ended).code, 3)
+    assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
+  })
+
   // Most runs terminate it within a write.
   for (const attempt of [1, 2, 3, 4]) {
     it(`that is terminated does not keep the process from its end (${attempt})`, async () => {

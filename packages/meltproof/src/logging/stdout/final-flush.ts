@@ -17,8 +17,7 @@ export class FinalFlush {
   run(writers: ReadonlyMap<Fd, BufferedWriter>, backlog: WorkerBacklog | undefined, settings: StdoutSettings): void {
     const distinct = [...new Set(writers.values())]
     if (now() > this.deadlineMs + SAME_END_MS) this.deadlineMs = now() + settings.flushMs
-    const cell = new Int32Array(new SharedArrayBuffer(4))
-    while (isWaiting(distinct, backlog) && now() < this.deadlineMs) Atomics.wait(cell, 0, 0, 1)
+    writeOut(distinct, this.deadlineMs, backlog)
     backlog?.close()
     for (const writer of distinct) {
       const fds = [...writers.keys()].filter(fd => writers.get(fd) === writer)
@@ -29,6 +28,12 @@ export class FinalFlush {
       distinct.find(each => each !== writer)?.addNotice(lastNotice(streams, lines))
     }
   }
+}
+
+/** Returns when all is written, of the threads of `backlog` too, when what is not only fails, or at `deadlineMs`. */
+export function writeOut(writers: readonly BufferedWriter[], deadlineMs: number, backlog?: WorkerBacklog): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  while (isWaiting(writers, backlog) && now() < deadlineMs) Atomics.wait(cell, 0, 0, 1)
 }
 
 function isWaiting(writers: readonly BufferedWriter[], backlog: WorkerBacklog | undefined): boolean {
