@@ -31,7 +31,7 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly now: () => number
   readonly turn: () => number
   readonly kindInService?: ((entry: E) => number) | undefined
-  /** The latest start that meets the request's deadline, on the gate's clock; Infinity without one. */
+  /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
 
@@ -98,10 +98,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /**
-   * A request arrived. `start`: the caller runs its handler. `wait`: the gate keeps the entry and later calls a hook
-   * with it. A reason: the caller sheds it.
-   */
+  /** `wait`: the gate keeps the entry and later calls a hook with it. A reason: the caller sheds it. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -116,8 +113,7 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * An admitted request gave its permit back because its client was slow to send it, and needs one again. Its work so
-   * far is paid for, so it may wait the longest time, and gets every second permit.
+   * For a request that gave its permit back to wait for its client. It may wait longest and gets every second permit.
    */
   offerAgain(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
@@ -145,8 +141,7 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * The reason for which {@link offer} would shed a request that came now, found before anything is spent on it. After
-   * undefined, offer it. Without levels this answers nearly all sheds under heavy overload.
+   * Why {@link offer} would shed a request that came now, found before anything is spent on it. Undefined: offer it.
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
@@ -272,10 +267,7 @@ export class Gate<E extends Entry> {
     entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
   }
 
-  /**
-   * True when this turn has used its budget on handlers. A wake-up at the end of every turn would cost each quiet one a
-   * system call, so it is asked for only when the budget runs low.
-   */
+  /** A wake-up at every turn's end costs a system call, so it is asked for only when the budget runs low. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false

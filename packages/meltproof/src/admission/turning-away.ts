@@ -41,13 +41,11 @@ export class TurningAway {
     this.#lastAt = nowMs
   }
 
-  /** Sheds took the whole time between `fromMs` and `untilMs`. */
   spentAll(fromMs: number, untilMs: number): void {
     this.#take(untilMs - fromMs)
     this.#lastTurn = Number.NaN
   }
 
-  /** A handler runs: the time until the next shed is not its cost. */
   interrupted(): void {
     this.#lastTurn = Number.NaN
   }

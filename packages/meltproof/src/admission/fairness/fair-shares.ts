@@ -1,10 +1,6 @@
 /**
- * Max-min fairness between kinds of requests (Bertsekas and Gallager, Data Networks, 1992): a kind that asks for less
- * than an equal share of the permits gets all it asks for, and the others share the rest equally. Pure.
- *
- * Demand is the number of permits a kind would hold if it did not wait in service: arrivals times its least mean
- * service time. Kinds that share a saturated pool wait for each other, and the limit does not count that waiting
- * either.
+ * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that asks for less than an equal
+ * share gets it all. Demand is arrivals times the least mean service time: waits in service do not count. Pure.
  */
 
 const WINDOW_MS = 200
@@ -41,10 +37,7 @@ export class FairShares {
   #since = Number.NaN
   #drawn = false
 
-  /**
-   * @param kinds number of kinds, numbered from 0
-   * @param newcomers requests of a kind without demand so far that may come first in a window
-   */
+  /** @param newcomers requests of a kind without demand so far that may come first in a window */
   constructor(kinds: number, newcomers = 0) {
     this.#kinds = kinds
     this.#unasked = newcomers - 1

@@ -1,7 +1,6 @@
 /**
  * Finds the kind of a request from its path. Clients can invent paths, so a path becomes a kind only after it was seen
- * often and found; all others share one kind. A kind may cover a path with any last segment. Requests beyond a kind's
- * usual rate in calm times count as unknown. Pure and bounded.
+ * often and found. Requests beyond a kind's usual rate in calm times count as unknown. Pure and bounded.
  */
 import { PathHash } from './path-hash.ts'
 
@@ -88,7 +87,6 @@ export class KnownKinds {
     this.#seen(sight)
   }
 
-  /** A request was answered with 404. Its path is no kind, unless it was found before. */
   notFound(kind: number, url: string): void {
     if (kind !== UNKNOWN) {
       if (this.#found[kind] === 0) this.#forget(kind)

@@ -3,10 +3,7 @@
 export class PathHash {
   /** Of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
-  /**
-   * Of the route, with any text in place of its ids ({@link learn}). Without known ids, of the path with any last
-   * segment, such as `/users/*`; 0 for a path of one segment.
-   */
+  /** Of the route, without its ids ({@link learn}); else of the path with any last segment, 0 if it has only one. */
   under = 0
   readonly #salt: number
   readonly #ids = new Set<number>()

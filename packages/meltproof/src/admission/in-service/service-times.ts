@@ -58,10 +58,7 @@ export class ServiceTimes<S extends Serving> {
     this.#inService[kindNoted]!--
   }
 
-  /**
-   * Whether `times` as many of its kind were answered since it came as were in service then or are now. By Little's law
-   * it has then taken `times` the current service time.
-   */
+  /** Whether `times` its neighbours were answered: by Little's law it then took `times` the current service time. */
   overtaken({ kindNoted: kind, answeredThen, besideThen }: S, times: number): boolean {
     const beside = Math.max(besideThen, this.#inService[kind]!)
     return this.#answered[kind]! - answeredThen >= times * beside
@@ -76,9 +73,7 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /**
-   * The shortest service time of this kind, ms. 0 if unknown or if none is in service, when the figure may be outdated.
-   */
+  /** The shortest service time of this kind, ms; 0 if unknown or none is in service, as it may be outdated. */
   leastMs(kind: number): number {
     if (this.#inService[kind] === 0) return 0
     return Math.max(0, this.#meanMs[kind]! - DEVIATIONS * this.#deviationMs[kind]!)

@@ -11,10 +11,7 @@ import type { ServiceTimes, Serving } from './service-times.ts'
 export interface StragglerTuning {
   /** Shorter requests never straggle, ms: they need few permits. */
   readonly straggleMs: number
-  /**
-   * Multiple of the usual time. Below 2, exponential service times pass it by chance; higher, one slow request in ten
-   * raises the usual time too far.
-   */
+  /** Multiple of the usual time. Lower catches exponential times by chance; higher misses one slow request in ten. */
   readonly overtakenBy: number
   /** Only while the loop is busy for less than this share: otherwise a request may be slow because it computes. */
   readonly restsBelow: number
@@ -45,9 +42,7 @@ export class Stragglers<S extends Serving> {
     this.#tuning = tuning
   }
 
-  /**
-   * Begins a look at the requests in service. False when none can go on. `busyMs`: the loop's busy time, cumulative.
-   */
+  /** False when none can go on. `busyMs`: the loop's busy time, cumulative. */
   look(nowMs: number, busyMs: number): boolean {
     const sinceMs = nowMs - this.#judgedAt
     const [least, most] = JUDGED_MS

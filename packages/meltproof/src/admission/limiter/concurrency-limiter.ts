@@ -192,7 +192,6 @@ export class ConcurrencyLimiter implements Limiter {
     if (!this.#bound) this.#unboundAt = nowMs
     this.#reference = { rate: 0, limit: Math.max(this.#inflight, limit) }
     this.#limit = Math.max(1, Math.floor(limit))
-    // While requests above the limit leave, throughput is at its maximum, so it is measured at once.
     this.#changedAt = undefined
     this.#measureFrom(nowMs)
   }
@@ -237,7 +236,6 @@ export class ConcurrencyLimiter implements Limiter {
     this.#take(rest(this.#reference.limit), nowMs)
   }
 
-  /** True once the requests admitted under the last limit have left, so that a measurement belongs to the new one. */
   #settled(nowMs: number): boolean {
     if (this.#changedAt === undefined) return true
     const sinceMs = nowMs - this.#changedAt

@@ -53,9 +53,8 @@ export class Contention {
   }
 
   /**
-   * A request was answered that came when `inServiceThen` were in service, including it. Returns the number from which
-   * on they wait for each other, once that shows. `agesMs`: summed age of those in service; undefined for a kind
-   * without a limit, which may grow faster than it is answered, so that its slow requests are always missing.
+   * Returns the number in service from which on requests wait for each other, once that shows. `agesMs`: summed age of
+   * those in service; undefined for a kind without a limit, whose slow requests are always missing.
    */
   completed(inServiceThen: number, serviceMs: number, agesMs: number | undefined): number | undefined {
     if (this.#count === 0) this.#agesThen = agesMs ?? 0

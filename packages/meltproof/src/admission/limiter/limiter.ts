@@ -10,14 +10,10 @@ export interface Limiter {
   inService?(kind: number): number
   /** `inServiceThen`: how many of its kind were in service when it came, including it. */
   completed(nowMs: number, serviceMs: number, kind?: number, inServiceThen?: number): void
-  /**
-   * A request no longer counts though it is not over: its client left, or it straggles (stragglers.ts). Its time
-   * teaches nothing. `serviceMs`: how long it counted, where known.
-   */
+  /** A request no longer counts: its client left or it straggles. `serviceMs`: how long it counted, where known. */
   dropped(nowMs: number, serviceMs?: number, kind?: number): void
   gaveUp?(kind?: number): void
   limitReached(nowMs: number): void
-  /** Requests still wait. Called at least every 100 ms meanwhile. */
   tick(nowMs: number): void
   limitCleared(nowMs: number): void
   /** The loop stalled for so long that the current measurement says nothing about the limit. */

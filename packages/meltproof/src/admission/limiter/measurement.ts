@@ -64,7 +64,6 @@ export class Measurement {
     return Math.max(this.#effectiveAnswers, 1) / this.#overMs
   }
 
-  /** The effective sample size (Kish 1965): as many answers as did most of the work. */
   get #effectiveAnswers(): number {
     return this.#squares === 0 ? 0 : this.#servedMs ** 2 / this.#squares
   }

@@ -7,7 +7,6 @@ export class Open {
   growing = true
   #grewAt = 0
 
-  /** The limit after an answer. It doubles in one service time, however many quick answers come meanwhile. */
   grown(limit: number, inService: number, serviceMs: number, meanMs: number, nowMs: number): number {
     if (2 * inService <= limit) return limit
     this.#grewAt = nowMs

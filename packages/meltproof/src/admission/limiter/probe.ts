@@ -1,10 +1,7 @@
 /** The phase that tries a lower limit: throughput under it was measured. Pure. */
 import { floorOf, lower, type Measured, OPEN, rest, type SearchTuning, type Step } from './search.ts'
 
-/**
- * With contention, a knee above this share of the reference limit means that throughput is in proportion to the limit:
- * nothing is scarce. Otherwise the reference may be little above a knee itself, and the share is 1.
- */
+/** With contention, a knee above this share of the reference limit means that nothing is scarce. Otherwise it is 1. */
 const PROPORTION = 0.8
 
 export interface Reference {
@@ -19,7 +16,6 @@ export function afterProbe(measured: Measured, reference: Reference, contended: 
   const kept = byLoop ? busy / tuning.loopBusy : rate / (tuning.fell * reference.rate)
   if (kept >= 1) return lower(measured, tuning)
   if (byLoop) return rest(Math.max(floorOf(measured, tuning), (2 * limit) / busy))
-  // Below the knee, throughput is in proportion to the limit.
   const knee = (limit * reference.rate) / rate
   if (knee >= (contended ? PROPORTION : 1) * reference.limit) return OPEN
   // No more above the knee than the least work, or every request would wait twice as long for a slow service.

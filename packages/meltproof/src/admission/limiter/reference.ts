@@ -4,6 +4,5 @@ import { lower, type Measured, OPEN, probe, type SearchTuning, type Step } from 
 export function afterReference(measured: Measured, contended: boolean, tuning: SearchTuning): Step {
   // Throughput at half of this limit, below the suspected knee, shows whether they do.
   if (contended) return probe(measured.limit / 2)
-  // If the loop rests, it only had a burst of work.
   return measured.byLoop ? lower(measured, tuning) : OPEN
 }

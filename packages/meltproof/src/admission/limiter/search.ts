@@ -4,12 +4,9 @@
  */
 
 export interface SearchTuning {
-  /**
-   * The least work under the limit where the loop is scarce, ms; by Little's law, service then takes this long. Less
-   * would save a latency that no client notices, and each turn of the loop has a fixed cost.
-   */
+  /** Least work under the limit where the loop is scarce, ms: less saves no latency that a client notices. */
   readonly workMs: number
-  /** The same elsewhere: a dependency may do more at higher concurrency, like a database that commits in groups. */
+  /** The same elsewhere: a dependency may do more at higher concurrency, like a database with group commits. */
   readonly workElsewhereMs: number
   readonly loopBusy: number
   /** Throughput below this share of the reference: the limit is below the knee. */

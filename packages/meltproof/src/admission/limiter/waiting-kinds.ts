@@ -33,7 +33,6 @@ interface Kind {
   startsMs: number
   unanswered: boolean
   quick: number
-  /** The first slow answers: their number, when the first left, and when the first and the last came. */
   slow: number
   leftAt: number
   firstCame: number
@@ -146,10 +145,7 @@ export class WaitingKinds {
     else if (known.unanswered) this.#newInService--
   }
 
-  /**
-   * Allows more requests of unanswered kinds, unless one has waited for long since `boundSinceMs` and no other kind is
-   * answered either.
-   */
+  /** Allows more of unanswered kinds, unless one has waited for long and no other kind is answered either. */
   grow(nowMs: number, boundSinceMs: number, loopRests: boolean): boolean {
     const { promiseMs, patienceMs, blindPerMs, blindMs } = this.#tuning
     if (this.#newInService === 0) return false

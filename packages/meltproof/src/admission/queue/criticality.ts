@@ -16,9 +16,7 @@ export const COHORTS = 128
 /** Class and cohort form one number, the level, below this. Lower levels matter more. */
 export const LEVELS: number = CRITICALITIES.length * COHORTS
 
-/**
- * What a criticality function may answer: a class, or a class with a key whose requests are shed or served together.
- */
+/** A key's requests are shed or served together. */
 export type CriticalityAnswer =
   | Criticality
   | {
@@ -32,19 +30,13 @@ export function classOf(level: number): number {
   return Math.floor(level / COHORTS)
 }
 
-/**
- * @param epoch changes which cohorts are shed first, by the hour for example, so that it is not always the same users
- * (as DAGOR does). Within an epoch a key keeps its level.
- */
+/** @param epoch changes which cohorts are shed first, by the hour for example (as DAGOR does) */
 export function levelOf(criticality: Criticality = DEFAULT_CRITICALITY, key?: string, epoch = 0): number {
   const base = CRITICALITIES.indexOf(criticality) * COHORTS
   return key === undefined ? base : base + (hash(key, epoch) % COHORTS)
 }
 
-/**
- * The level for the answer of a criticality function or a header. Undefined if it makes no sense, so that the caller
- * can warn and use the default. Never throws for plain values.
- */
+/** Undefined if the answer makes no sense, so that the caller can warn. Never throws for plain values. */
 export function readCriticality(answer: unknown, epoch = 0): number | undefined {
   if (typeof answer === 'string') return isCriticality(answer) ? levelOf(answer) : undefined
   // An async function answers with a promise, which would pass for an answer that names nothing.

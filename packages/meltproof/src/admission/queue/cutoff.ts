@@ -10,10 +10,7 @@ const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
 /** What remains of earlier windows: a memory of about ten, so that users near the line do not flap. */
 const KEPT = 0.9
-/**
- * Share of the departures that the line admits. Free permits admit any level when no request waits, and fill the rest;
- * so a request within the line hardly ever loses by chance.
- */
+/** Share of the departures that the line admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97
 /** A line that still admits between these shares of what is wanted stays. */
 const TOO_FEW = 0.95
@@ -44,7 +41,6 @@ export class Cutoff {
     this.#line = OPEN
   }
 
-  /** Called for each request that arrives while others wait. True when its level is admitted. */
   arrived(level: number): boolean {
     this.#arrived[level]!++
     return level <= this.#line

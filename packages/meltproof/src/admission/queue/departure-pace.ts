@@ -1,6 +1,5 @@
 /** The usual time between two departures from service while requests wait. Pure. */
 
-/** The pace is forgotten after this long without a queue, ms. */
 const PACE_KEPT_MS = 1000
 const DEPARTURES_COUNTED = 8
 /** A gap this many times the usual one is a stall. */

@@ -5,10 +5,7 @@ export interface DueStart extends Waiting {
   startBy: number
 }
 
-/**
- * Nearly all have the same budget, so nearly all are added at the end. An entry that left the queue stays here until
- * its time comes or such entries fill most of the list.
- */
+/** Nearly all have the same budget, so nearly all are added at the end. Entries that left are removed late. */
 export class DueStarts<E extends DueStart> {
   #due: E[] = []
 

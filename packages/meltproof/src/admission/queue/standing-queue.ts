@@ -36,10 +36,7 @@ export interface StandingTuning {
   readonly staleDepartures: number
   /** The last few in a standing queue may be this many times as old: they take the next free permits. */
   readonly keptLonger: number
-  /**
-   * A standing queue keeps a request only when this share of the gap between two departures has passed since the last
-   * one. At 0.25 the gate can choose from four for every permit, and sheds all others on arrival.
-   */
+  /** A request is kept only after this share of a departure gap since the last one: 0.25 gives four per permit. */
   readonly freshGaps: number
   /** Intervals in a row without shrinking that make a queue stand; chance rarely produces them. */
   readonly intervalsToStand: number
@@ -66,7 +63,6 @@ export const STANDING_TUNING: StandingTuning = {
 
 /** An entry is shed, taken or removed once. */
 export interface QueueHooks<E extends Waiting> {
-  /** Answers a request that was just taken out. */
   readonly shed: (entry: E, reason: ShedReason) => void
   readonly level?: ((entry: E) => number) | undefined
   /** The kind of a request (known-kinds.ts); absent without fairness between kinds. */
@@ -148,8 +144,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * The reason for which {@link push} would shed a request that came now, found before anything is spent on it;
-   * undefined when that is unknown.
+   * Why {@link push} would shed a request that came now, found before anything is spent on it; undefined if unknown.
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
@@ -178,7 +173,6 @@ export class StandingQueue<E extends Waiting> {
     return true
   }
 
-  /** A request left service while others wait; `entry` and its time in service if it was answered. */
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
     if (entry !== undefined) {
@@ -223,16 +217,12 @@ export class StandingQueue<E extends Waiting> {
     return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
-  /** Better than the cutoff, or within its shares: all of these can be served, and only chance makes them wait. */
   #wanted(entry: E): boolean {
     if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
-  /**
-   * Newest first needs one fresh request per permit. Where far more arrive than leave, most can be shed on arrival,
-   * without the cost of waiting.
-   */
+  /** Newest first needs one fresh request per permit, so most others can be shed on arrival. */
   #enoughWait(line: number, nowMs: number): boolean {
     return (
       this.#standing &&
@@ -254,15 +244,11 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** How long a request that arrives now would wait for all others, ms. */
   get #backlogMs(): number {
     return this.#queue.size * this.#pace.gapMs
   }
 
-  /**
-   * The queue stands when its backlog stays up over an interval and does not shrink. CoDel watches the shortest wait;
-   * but after a stall all requests arrive at once, and their waits grow one by one while the queue drains.
-   */
+  /** Unlike CoDel it ignores the shortest wait: after a stall, waits grow one by one while the queue drains. */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
@@ -280,7 +266,6 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
 
-  /** The longest wait of the oldest request, ms since it arrived. */
   #longestWait(entry: E): number {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs

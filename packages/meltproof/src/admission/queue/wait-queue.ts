@@ -9,8 +9,7 @@ export interface Waiting {
 }
 
 /**
- * A ring buffer that doubles as it fills. An entry that leaves from the middle stays as a tombstone until an end
- * reaches it, once per entry, so every operation is O(1) amortised.
+ * An entry that leaves from the middle stays as a tombstone until an end reaches it, so each step is O(1) amortised.
  */
 export class WaitQueue<E extends Waiting> {
   #ring: (E | undefined)[] = new Array(64)
