@@ -6,16 +6,12 @@ import { nameRoute } from '../route.ts'
 interface HonoContext {
   readonly env?: { readonly incoming?: object }
   readonly req: { readonly routePath?: string; readonly matchedRoutes?: readonly { readonly path: string }[] }
-  /** What the handler threw; by then `onError` has answered. */
   readonly error?: unknown
   res: Response
   text(text: string, status: number): Response
 }
 
-/**
- * Middleware that names routes for metrics and logs, tells when handlers end, and answers a passed deadline with 504
- * unless `onError` has answered with something else than 500.
- */
+/** Names routes, tells when handlers end, and answers a passed deadline with 504 unless `onError` did. */
 // biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
 export function meltproof(): (context: any, next: () => Promise<void>) => Promise<void> {
   return async (context: HonoContext, next) => {
@@ -25,7 +21,7 @@ export function meltproof(): (context: any, next: () => Promise<void>) => Promis
     } finally {
       if (env?.incoming !== undefined) handlerEnded(env.incoming)
     }
-    // The last that matched is the handler; before it come middlewares such as this one.
+    // The last match is the handler; middlewares come before it.
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)
     const { error, res } = context
