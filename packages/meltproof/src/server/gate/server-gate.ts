@@ -33,7 +33,6 @@ export interface ServerGateParts {
 export class ServerGate {
   admitted = 0
   exempt = 0
-  /** When a connection or a request last came, or a request ended. */
   activeAt: number = Number.NEGATIVE_INFINITY
   readonly failOpen: FailOpen
   readonly pressure: PressureMeter = new PressureMeter()
@@ -127,7 +126,6 @@ export class ServerGate {
     if (!exchange.again) this.admitted++
   }
 
-  /** The gate has let it in, and its client has gone. */
   drop(exchange: Exchange): void {
     this.#gate.drop(now(), 0, exchange)
   }
