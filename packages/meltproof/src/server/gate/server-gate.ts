@@ -1,6 +1,5 @@
 /**
- * The gate of one server: tells the pure gate (admission/gate.ts) what it asks about a request, gives it the loop's clock
- * and timers, and turns its yes into a permit. Knows nothing of where requests wait and how they are answered.
+ * The gate of one server: answers the pure gate's questions about a request (admission/gate.ts) and gives out permits.
  */
 import { type Decision, Gate, type GateTuning } from '../../admission/gate.ts'
 import type { Limiter } from '../../admission/limiter/limiter.ts'
@@ -92,7 +91,6 @@ export class ServerGate {
     return this.#gate.limit
   }
 
-  /** A request arrived. With `start` it has its permit, or needs none. */
   decide(exchange: Exchange, nowMs: number): Decision {
     const { answerMs, policy } = this.#parts
     const { request } = exchange
@@ -158,7 +156,6 @@ export class ServerGate {
     return memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind, this.#headClient)
   }
 
-  /** The head that {@link refuses} was asked about last is turned away. */
   refused(nowMs: number): void {
     if (this.#headKind !== undefined) {
       this.#kinds.known.came(this.#headKind, nowMs)
