@@ -1,7 +1,4 @@
-/**
- * meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Knows Express by shape alone; protect() does
- * everything else, below any framework.
- */
+/** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Knows Express by shape alone. */
 import { nameRoute } from '../route.ts'
 
 interface ExpressRequest {
@@ -9,7 +6,7 @@ interface ExpressRequest {
   readonly route?: { readonly path?: unknown }
 }
 
-/** Middleware that names routes for metrics and logs. Express answers a passed deadline with 504 by itself. */
+/** Names routes for metrics and logs. Express answers a passed deadline with 504 by itself. */
 export function meltproof(): (request: object, response: object, next: () => void) => void {
   return (request, _, next) => {
     nameRoute(request, () => {

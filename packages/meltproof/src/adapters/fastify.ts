@@ -14,15 +14,12 @@ interface FastifyLike {
   addHook(name: any, hook: any): unknown
 }
 
-/**
- * Plugin that names routes for metrics and logs, and tells when handlers end. It applies to all routes, not only to those
- * of its own scope. Fastify answers a passed deadline with 504 by itself.
- */
+/** Names the routes of all scopes and tells when handlers end. Fastify answers a passed deadline with 504 by itself. */
 export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
   })
-  // Fastify does not end an answer that was given in its place: only the handler's promise tells when the handler ended.
+  // Fastify does not end an answer given in its place: only the handler's promise tells its end.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
     route.handler = function (request, reply) {
@@ -36,5 +33,5 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   })
 }
 
-// Fastify keeps a plugin's hooks to itself unless it is marked so; the same mark that fastify-plugin sets.
+// The mark of fastify-plugin: without it the hooks would apply to this plugin only.
 Object.assign(meltproof, { [Symbol.for('skip-override')]: true })

@@ -4,14 +4,10 @@ import { nameRoute } from '../route.ts'
 
 interface KoaContext {
   readonly req: object
-  /** Set by the router. */
   readonly _matchedRoute?: unknown
 }
 
-/**
- * Middleware that names routes for metrics and logs, and tells when handlers end. Koa answers a passed deadline with 504
- * by itself.
- */
+/** Names routes and tells when handlers end. Koa answers a passed deadline with 504 by itself. */
 export function meltproof(): (context: object, next: () => Promise<unknown>) => Promise<void> {
   return async (given, next) => {
     const context = given as KoaContext

@@ -1,11 +1,11 @@
 /**
- * The gate: decides for each request whether it starts now, waits, or is shed. It is told the time, and reaches the
- * outside through hooks only. Three rules, each with one job:
+ * Decides for each request whether it starts, waits or is shed. It gets the time, and reaches the outside through
+ * hooks.
  *
- * 1. The turn budget protects the event loop. One poll batch can hold a thousand ready requests, and nothing a sampled
- *    signal says can change inside it; so once this turn has spent its budget on starting handlers, further ones wait.
+ * 1. The turn budget protects the event loop. One poll batch can hold a thousand ready requests, and no sampled signal
+ * changes inside it. So once a turn has spent its budget on starting handlers, further requests wait.
  * 2. The limit protects what lies behind the loop (limiter/).
- * 3. The queue alone sheds: it tells a burst from overload (queue/standing-queue.ts).
+ * 3. Only the queue sheds: it tells a burst from overload (queue/standing-queue.ts).
  */
 import { STRAGGLER_TUNING, type StragglerTuning } from './in-service/stragglers.ts'
 import type { Limiter } from './limiter/limiter.ts'
@@ -14,35 +14,29 @@ import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } 
 import { WaitQueue } from './queue/wait-queue.ts'
 import type { ShedReason } from './shed-reason.ts'
 
-/** A request at the gate. */
 export interface Entry extends DueStart {
-  /** It has been let in before (see {@link Gate.offerAgain}). */
   readonly again: boolean
-  /** The kind it is counted as in service, below KINDS_IN_SERVICE (service-times.ts); written when it enters service. */
+  /** Its kind in service, below KINDS_IN_SERVICE (service-times.ts); written when it enters service. */
   kindNoted: number
-  /** How many of that kind were in service then, with it. */
+  /** How many of that kind were in service then, including it. */
   inServiceThen: number
 }
 
-/** What the gate does to the outside. Hooks that ask something are called only about requests that can not start at once. */
 export interface GateHooks<E extends Entry> extends QueueHooks<E> {
-  /** Start this request's handler now. */
   readonly start: (entry: E) => void
-  /** Call {@link Gate.turnEnded} at the end of this turn of the loop. */
+  /** Must call {@link Gate.turnEnded} at the end of this turn of the loop. */
   readonly wakeAtTurnEnd: () => void
-  /** Call {@link Gate.timeCame} after about this many milliseconds, instead of any time asked for before. */
+  /** Must call {@link Gate.timeCame} after about this many milliseconds; replaces an earlier time. */
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
-  /** Which turn of the loop this is: another number in each. */
   readonly turn: () => number
-  /** The kind that a request is counted as in service. */
   readonly kindInService?: ((entry: E) => number) | undefined
-  /** When a request must start to be answered within its deadline, on the gate's clock; Infinity when it has none. */
+  /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
 
 export interface GateTuning extends StandingTuning, StragglerTuning {
-  /** How long one turn may keep starting handlers, ms. Longer delays every other event; shorter only adds turns. */
+  /** How long one turn may start handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
 }
 
@@ -52,12 +46,11 @@ export const GATE_TUNING: GateTuning = {
   ...STRAGGLER_TUNING,
 }
 
-/** A wake-up later than this by the loop's fault is a stall, not a busy turn, ms. */
+/** A wake-up later than this is a stall, not a busy turn, ms. */
 const STALL_MS = 50
-/** Asking which turn it is costs a tenth of a short request, so it is asked once in this share of the turn's budget. */
+/** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */
 const ASK_TURN_AFTER = 0.25
 
-/** What becomes of a request on arrival: it starts, it waits, or it is shed for a reason. */
 export type Decision = 'start' | 'wait' | ShedReason
 
 export class Gate<E extends Entry> {
@@ -66,7 +59,6 @@ export class Gate<E extends Entry> {
   readonly #turnBudgetMs: number
   readonly #maxWaitMs: number
   readonly #queue: StandingQueue<E>
-  /** Those let in before, first come, first served. */
   readonly #again = new WaitQueue<E>()
   #againIsNext = true
   readonly #dueStarts = new DueStarts<E>()
@@ -75,7 +67,6 @@ export class Gate<E extends Entry> {
   #pumpAtTurnEnd = false
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
-  /** The turn in which a handler was last started on arrival, and when the first one was. */
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
@@ -87,12 +78,10 @@ export class Gate<E extends Entry> {
     this.#queue = new StandingQueue(limiter, hooks, tuning)
   }
 
-  /** Requests in service. */
   get inflight(): number {
     return this.#inflight
   }
 
-  /** Requests waiting. */
   get queued(): number {
     return this.#queue.size + this.#again.size
   }
@@ -101,20 +90,15 @@ export class Gate<E extends Entry> {
     return this.#limiter.limit
   }
 
-  /** Whoever comes now has to wait for a permit. */
   get full(): boolean {
     return this.#inflight >= this.#limiter.limit
   }
 
-  /** True while the queue is standing: the service is overloaded, not merely bursty. */
   get standing(): boolean {
     return this.#queue.standing
   }
 
-  /**
-   * A request arrived at `nowMs`. `start`: run its handler. `wait`: the gate keeps the entry and later calls a hook with
-   * it. A reason: answer it now that it is shed.
-   */
+  /** `wait`: the gate keeps the entry and later calls a hook with it. A reason: the caller sheds it. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -129,8 +113,7 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * A request that was let in and has given its permit back (its client took long to send it) needs one again. What it
-   * waits for has been paid for, so it waits as long as anybody may, and every second permit is for such requests.
+   * For a request that gave its permit back to wait for its client. It may wait longest and gets every second permit.
    */
   offerAgain(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
@@ -153,44 +136,40 @@ export class Gate<E extends Entry> {
     else this.#wakeAtTurnEnd()
   }
 
-  /** Nobody who comes now is refused ({@link refuses}), whoever it is. */
   get refusesNobody(): boolean {
     return this.#queue.size === 0 && !this.#closed
   }
 
   /**
-   * The reason {@link offer} would shed anybody who came now, asked before anything was spent on the request. With
-   * undefined, offer it. Without levels this answers for nearly all that are shed under heavy overload.
+   * Why {@link offer} would shed a request that came now, found before anything is spent on it. Undefined: offer it.
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
-  /** A request of this kind and client was told what {@link refuses} said. */
   refused(nowMs: number, kind: number, client?: number): void {
     this.#queue.refused(nowMs, kind, client)
   }
 
-  /** A request was answered, `serviceMs` after it started: its permit is free. */
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#inflight--
     this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen)
     this.#left(nowMs, entry, serviceMs)
   }
 
-  /** The permit of a request is free though it was not answered, so what it took says nothing about the limit. */
+  /** A permit is free though its request was not answered, so its time says nothing about the limit. */
   drop(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** Its client does not wait any more; its handler works on, and keeps the permit. */
+  /** Its client left; its handler works on and keeps the permit. */
   gaveUp({ kindNoted }: E): void {
     this.#limiter.gaveUp?.(kindNoted)
   }
 
-  /** A request goes on without its permit (stragglers.ts): what it took so far is what its kind takes. */
+  /** A request goes on without its permit (stragglers.ts). Its time so far counts for its kind. */
   goOn(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
@@ -207,29 +186,25 @@ export class Gate<E extends Entry> {
     this.#wakeAtTurnEnd()
   }
 
-  /** Its client went away while it waited. False when it was not waiting any more. */
   abandon(entry: E, nowMs: number): boolean {
     if (!(entry.again ? this.#again.remove(entry) : this.#queue.remove(entry, nowMs))) return false
     if (this.queued === 0) this.#setUnbound(nowMs)
     return true
   }
 
-  /** The turn that {@link GateHooks.wakeAtTurnEnd} asked about is over. */
   turnEnded(nowMs: number): void {
     this.#pumpAtTurnEnd = false
     this.#pump(nowMs)
   }
 
-  /** The time that {@link GateHooks.wakeAfter} asked for has passed. */
   timeCame(nowMs: number): void {
-    // The loop did not turn, and whatever is being measured holds the pause.
+    // The loop stalled, and the current measurement contains the pause.
     if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#limiter.invalidated(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)
   }
 
-  /** Starts whoever may start, sheds whoever waited too long. */
   #pump(nowMs: number): void {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
@@ -270,7 +245,7 @@ export class Gate<E extends Entry> {
     if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
-  /** Sheds everybody who waits, and everybody who comes from now on. */
+  /** Sheds all requests that wait, and all that come later. */
   close(): void {
     this.#closed = true
     const nowMs = this.#hooks.now()
@@ -280,7 +255,7 @@ export class Gate<E extends Entry> {
     this.#setUnbound(nowMs)
   }
 
-  /** A request enters service; from outside, one that can not be turned away any more. */
+  /** A request enters service. Called from outside for one that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
     this.#inflight++
     if (entry === undefined) {
@@ -292,10 +267,7 @@ export class Gate<E extends Entry> {
     entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
   }
 
-  /**
-   * True when this turn has used its budget on handlers. Being called at the end of every turn would cost each quiet one a
-   * system call, so that is asked for only when the budget runs low.
-   */
+  /** A wake-up at every turn's end costs a system call, so it is asked for only when the budget runs low. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false
@@ -327,7 +299,6 @@ export class Gate<E extends Entry> {
     this.#hooks.wakeAtTurnEnd()
   }
 
-  /** Somebody must be shed in time even when nothing else happens. */
   #wakeWhenDue(nowMs: number): void {
     let due = this.#queue.dueInMs(nowMs)
     const firstAgain = this.#again.oldest()

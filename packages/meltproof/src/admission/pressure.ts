@@ -1,8 +1,6 @@
 /**
- * Pressure in one number from 0 to 1: how likely a request that arrives now does not start at once.
- *
- * 0: every recent request started on arrival. Up to 0.5: a growing share waits. Above 0.5: a growing share is shed;
- * at 1 all are. Measured over the last one to two seconds, so it falls back to 0 by itself when traffic stops.
+ * Pressure from 0 to 1, over the last one to two seconds: how likely a request does not start on arrival. 0: all start.
+ * Up to 0.5: a growing share waits. Above 0.5: a growing share is shed; at 1 all are.
  */
 export class PressureMeter {
   #secondStart = 0
@@ -26,7 +24,7 @@ export class PressureMeter {
     this.#roll(nowMs)
     const offered = this.#current.offered + this.#previous.offered
     if (offered === 0) return 0
-    // A request may be offered in one window and shed in the next; never claim more than all.
+    // A request may be offered in one window and shed in the next, so the shares are capped.
     const waited = Math.min(1, (this.#current.waited + this.#previous.waited) / offered)
     const shed = Math.min(1, (this.#current.shed + this.#previous.shed) / offered)
     return Math.max(waited, shed) / 2 + shed / 2

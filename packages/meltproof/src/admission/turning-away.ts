@@ -1,29 +1,27 @@
 /**
- * How much of the loop's time goes into turning away, and how much may: a third of a loop that never rests, and whatever it
- * needs of one that does. What it needs beyond that has to wait (docs/benchmarks.md says what this is worth). Pure.
+ * Bounds the loop's time for sheds: a third of a loop that never rests; no bound on one that does. Further sheds wait
+ * (docs/benchmarks.md has the gain). Pure.
  *
- * What one shed costs belongs to the machine, and reading and parsing come before we are asked. But under overload sheds
- * come one after the other within a turn of the loop, so the time between two of them is the cost of one.
+ * The cost of a shed belongs to the machine, and reading and parsing come before our code. But under overload sheds
+ * follow each other within a turn of the loop, so the time between two is the cost of one.
  */
 
-/** Of the time the loop works. At forty times the capacity of a service of 5 ms half of it is enough. */
+/** Of the loop's busy time. At 40 times the capacity of a 5 ms service half of it is enough. */
 const SHARE = 0.35
-/** Time that was not used is good for a burst later, ms. */
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
-/** How long the loop has worked is asked no more often, ms: it costs a fifth of a shed. */
+/** The loop's busy time is read no more often, ms: a read costs a fifth of a shed. */
 const REFILL_MS = 2
-/** A loop that works less than this share of the time rests. */
+/** A loop that is busy for less than this share rests. */
 const BUSY = 0.95
-/** What takes longer is something else, ms. */
+/** A longer gap is not the cost of a shed, ms. */
 const LONGEST_MS = 0.5
 
 export type TurningAwayTime = Pick<TurningAway, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
 
 export class TurningAway {
-  /** Time the loop has spent working, ever; ms. */
   readonly #busyMs: () => number
-  /** CPU it has used, ever; ms. On a core that others share this is less, and all there is to share out. */
+  /** Cumulative CPU time of the loop, ms: less than its busy time on a shared core, and all there is to spend. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0
@@ -37,25 +35,21 @@ export class TurningAway {
     this.#cpuMs = cpuMs
   }
 
-  /** Another request was turned away, or another connection accepted, in this turn of the loop. */
   spent(nowMs: number, turn: number): void {
     if (turn === this.#lastTurn) this.#take(Math.min(nowMs - this.#lastAt, LONGEST_MS))
     this.#lastTurn = turn
     this.#lastAt = nowMs
   }
 
-  /** Between `fromMs` and `untilMs` nothing else was done. */
   spentAll(fromMs: number, untilMs: number): void {
     this.#take(untilMs - fromMs)
     this.#lastTurn = Number.NaN
   }
 
-  /** A handler runs: the time until the next one is turned away is not spent on that. */
   interrupted(): void {
     this.#lastTurn = Number.NaN
   }
 
-  /** Whether there is time for more of it. */
   hasTime(nowMs: number): boolean {
     if (nowMs - this.#refilledAt >= REFILL_MS) this.#refill(nowMs)
     return this.#creditMs > 0

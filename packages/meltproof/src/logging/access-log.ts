@@ -1,8 +1,4 @@
-/**
- * meltproof/access-log: a line for each request that came to a guard. It never throws into the service, and waits for
- * nobody where meltproof/stdout is on. The way of a line, in access-log/: sampling.ts decides whether the request gets
- * one, redact.ts takes the secrets out of its URL, access-line.ts makes the line, options.ts says where it goes.
- */
+/** meltproof/access-log: a line for each request of a guard. It never throws into the service. */
 import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, wallClockMs } from '../clock.ts'
@@ -17,12 +13,10 @@ import { secretNames } from './access-log/secret-names.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 
-/** What of a Guard the log reads. */
 export interface PressureGuard {
   pressure(): number
 }
 
-/** A shed took nothing but its wait. */
 const SHED = {
   route: undefined,
   status: 503,

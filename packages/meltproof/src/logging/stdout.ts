@@ -1,9 +1,7 @@
 /**
- * meltproof/stdout: from install() on, what is written to process.stdout and process.stderr, by whatever logger, waits
- * for nobody. docs/stdout.md says what that means at the edges. The way of a line, in stdout/: patched-stream.ts and
- * patched-fs.ts take what the app writes; buffered-writer.ts writes it at once, to a sink that descriptor-sink.ts or
- * standard-stream.ts makes, or keeps it in a line-queue.ts until there is room; exit-hooks.ts and final-flush.ts do the
- * rest when the process ends; worker-writer.ts is the writer of worker threads.
+ * meltproof/stdout: after install(), writes to process.stdout and process.stderr do not wait for their readers.
+ * docs/stdout.md has the limits. stdout/patched-stream.ts and patched-fs.ts take what the app writes,
+ * buffered-writer.ts writes it, exit-hooks.ts and final-flush.ts act when the process ends.
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'

@@ -1,7 +1,4 @@
-/**
- * Connections, and requests as Node's parser reports them, before a ServerResponse exists: keeps them in order, asks the
- * gate, and has those that start handed on to Node.
- */
+/** Connections and requests at Node's parser, before a ServerResponse exists: keeps their order and asks the gate. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Decision } from '../admission/gate.ts'
@@ -33,7 +30,6 @@ export interface ParserParts {
 }
 
 export class AtParser implements HeadHandler<Exchange> {
-  /** HTTP/1 connections whose parser we stand at. */
   readonly connections: OpenConnections<Exchange> = new OpenConnections()
   /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
@@ -61,7 +57,7 @@ export class AtParser implements HeadHandler<Exchange> {
       if (connection === undefined) return
       const nowMs = now()
       gate.activeAt = nowMs
-      // Of no interest while nobody is turned away; and which turn it is costs a good part of a connection.
+      // Only needed while requests are shed; reading the turn costs a good part of a connection.
       if (gate.queued > 0) turningAway.spent(nowMs, loopTurn())
       this.connections.add(connection)
       socket.on('close', () => this.#onDisconnect(connection))
@@ -104,7 +100,6 @@ export class AtParser implements HeadHandler<Exchange> {
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
-  /** A head was parsed. Answers what Node's parser expects: 0, or 2 for an upgrade. */
   onHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     const { gate, handOn, lines, server } = this.#parts
     if (connection.closing) {
@@ -128,7 +123,7 @@ export class AtParser implements HeadHandler<Exchange> {
   /** Node decides on an upgrade, at once; one that nobody listens for comes back as a plain request through `emit`. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     const { gate, server, waiting } = this.#parts
-    // It would overtake requests that wait, and answers in the wrong order are answers to the wrong requests.
+    // It would overtake requests that wait, and their answers would get out of order.
     if (connection.hasLine) waiting.shedLine(connection)
     if (connection.closing) {
       connection.forget(request)
@@ -161,7 +156,6 @@ export class AtParser implements HeadHandler<Exchange> {
     }
   }
 
-  /** Asks the gate. A request that does not start waits, or is answered. */
   mayStart(connection: Connection<Exchange>, exchange: Exchange): boolean {
     const { decide, gate, lines, server, waiting } = this.#parts
     try {

@@ -1,6 +1,5 @@
 /**
- * Fail open: the one place that decides what an exception of ours does. It takes meltproof off the server for good, is
- * reported once, and never reaches the app.
+ * Fail open: an exception of ours takes meltproof off the server for good, is reported once, and never reaches the app.
  */
 export interface FailOpenHooks {
   readonly stepAside: () => void
@@ -17,7 +16,6 @@ export class FailOpen {
     this.#hooks = hooks
   }
 
-  /** The gate is not asked any more. */
   get isOpen(): boolean {
     return this.#isOpen
   }

@@ -20,7 +20,7 @@ test('behind ten connections the eleventh waits', () => {
   assert.ok(knee !== undefined && knee >= 8 && knee <= 40, `${knee}`)
 })
 
-test('what merely takes long takes as long whoever is there', () => {
+test('a slow kind without contention takes the same time at any concurrency', () => {
   assert.equal(
     kneeOf(() => 15_000),
     undefined,
@@ -32,7 +32,7 @@ test('what merely takes long takes as long whoever is there', () => {
   )
 })
 
-test('where everything became slower, those who came while few were there are as slow', () => {
+test('when everything becomes slower, requests that came among few are as slow', () => {
   assert.equal(
     kneeOf((_, nth) => (nth < 20 ? 5 : 200)),
     undefined,

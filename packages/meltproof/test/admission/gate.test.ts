@@ -175,7 +175,7 @@ test('nobody waits longer than the longest wait, even when nothing else happens'
   assert.deepEqual(world.shed, [[1, 'late']])
 })
 
-test('who leaves while waiting is neither started nor shed', () => {
+test('a request that leaves while waiting is neither started nor shed', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(1))
   arrive()
   const leaving = arrive().entry
@@ -197,7 +197,7 @@ test('a full queue holds no more than it may', () => {
   assert.deepEqual(world.shed, [])
 })
 
-test('closing sheds whoever waits and whoever comes', () => {
+test('closing sheds all waiting and all new requests', () => {
   const { gate, world, arrive } = gateOn(fixedLimit(1))
   arrive()
   arrive()
@@ -361,7 +361,7 @@ test('a permit that is dropped is free, and the limiter is told that its service
   assert.equal(gate.inflight, 0)
 })
 
-test('who can not start in time is told at once, on arrival and while it waits', () => {
+test('a request that cannot start in time is shed at once, on arrival or while it waits', () => {
   const { world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
   world.now = 1000
   assert.equal(come({ mustStartBy: 999 }).decision, 'deadline', 'there is room, but it would be too late')
@@ -377,7 +377,7 @@ test('who can not start in time is told at once, on arrival and while it waits',
   assert.equal(world.started.at(-1), patient.id)
 })
 
-test('who would wait for longer than it has is told on arrival', () => {
+test('a request whose expected wait exceeds its deadline is shed on arrival', () => {
   const { gate, world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
   come({})
   for (let i = 0; i < 40; i++) come({})

@@ -39,7 +39,7 @@ test('but not once others have waited for so long that they are shed anyway', ()
   assert.equal(kinds.uncounted, 0)
 })
 
-test('a quick kind counts, also when nobody of it is answered any more', () => {
+test('a quick kind counts, even after its answers stop', () => {
   const kinds = new WaitingKinds(LIMITER_TUNING)
   forty(kinds, 50, 1000)
   for (let ms = 1000; ms < 5000; ms += 25) {

@@ -1,17 +1,16 @@
 /**
- * Max-min fairness between clients (fair-shares.ts), of which there may be any number: they are hashed to a few buckets.
- * One that meets a heavy client in a bucket must not share its fate: it has two buckets, and is as well off as the better
- * one; and from time to time other clients meet. (Stochastic fairness queueing, McKenney 1990; two buckets as the levels
- * of stochastic fair blue, Feng et al. 2001.) Pure.
+ * Max-min fairness between clients (fair-shares.ts). Clients are hashed to buckets (stochastic fairness queueing,
+ * McKenney 1990). Each has two buckets and the better one decides, so a client that shares a bucket with a heavy one is
+ * not lost (stochastic fair blue, Feng et al. 2001). Pure.
  */
 import { FairShares } from './fair-shares.ts'
 import { mix } from './path-hash.ts'
 
 const BUCKET_BITS = 8
 const BUCKETS = 2 ** BUCKET_BITS
-/** Clients of whom nothing is known may come first with so many requests in a window of fair-shares.ts. */
+/** Requests of an unknown client that may come first in a window of fair-shares.ts. */
 const NEWCOMERS = 2
-/** In turn, one row of buckets is dealt anew every so often, ms. */
+/** One row of buckets gets a new salt this often, ms, so that other clients share a bucket. */
 const DEAL_MS = 5000
 
 export class ClientShares {
@@ -25,7 +24,6 @@ export class ClientShares {
     this.#rows = [0, 1].map(() => ({ shares: new FairShares(BUCKETS, NEWCOMERS), salt: this.#salt() }))
   }
 
-  /** A request of the client with this hash came while others wait. */
   arrived(client: number, nowMs: number, limit: number): void {
     if (nowMs >= this.#dealAt) this.#dealAnew(nowMs)
     for (const { shares, salt } of this.#rows) shares.arrived(bucketOf(client, salt), nowMs, limit)
@@ -40,7 +38,7 @@ export class ClientShares {
     return false
   }
 
-  /** It counts in both buckets, or one that alternates between them would have twice its share. */
+  /** Both buckets count it, or a client that alternates between them would get twice its share. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }

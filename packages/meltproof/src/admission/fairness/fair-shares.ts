@@ -1,25 +1,19 @@
 /**
- * Max-min fairness between kinds of requests while there is not enough for all (Bertsekas and Gallager, Data Networks,
- * 1992): a kind that asks for less than an equal share of the permits gets all it asks for, and the others share what is
- * left, equally. Pure.
- *
- * What a kind asks for is how many permits it would hold if nobody had to wait: arrivals times the least mean time in
- * service, for kinds that share a saturated pool wait for each other there. The limit counts without that waiting too.
+ * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that asks for less than an equal
+ * share gets it all. Demand is arrivals times the least mean service time: waits in service do not count. Pure.
  */
 
-/** Demand is counted over windows of this, ms. */
 const WINDOW_MS = 200
-/** Weight of the last window in what is known. */
+/** Weight of the latest window in the mean rate. */
 const WEIGHT = 0.5
-/** Weight of one more service time in the mean. */
 const SERVICE_WEIGHT = 0.1
-/** What is known of waiting in service is so much less with each draw. */
+/** Each window reduces the sums of time held and worked by this share. */
 const FORGOTTEN = 0.3
-/** The least mean time in service comes so much nearer to the mean with each draw. */
+/** Each window moves the least mean service time up to the mean by this share. */
 const RISES = 0.005
 /** Share of the limit that is dealt out: demand is an estimate. */
 const DEALT = 0.9
-/** A kind that fits comes first up to so many times what it asks for in a window, and so many besides. */
+/** A kind that fits may come first with BURST times its demand in a window, plus FEW. */
 const BURST = 1.5
 const FEW = 4
 const NOBODY = -1
@@ -28,27 +22,22 @@ export class FairShares {
   readonly #kinds: number
   readonly #unasked: number
   readonly #arrivals: Float64Array
-  /** Arrivals per ms. */
   readonly #rates: Float64Array
-  /** Mean time in service, ms, 0 before it is known; and the least that this mean has been. */
+  /** Mean service time, ms, 0 before it is known; and the least that this mean has been. */
   readonly #serviceMs: Float64Array
   readonly #leastMs: Float64Array
-  /** How many of a kind have come first since the last draw; how many may, at once; */
+  /** In this window: requests that came first, how many may at once, and how many more per ms. */
   readonly #first: Float64Array
   readonly #granted: Float64Array
-  /** and so many more for each ms since. */
   readonly #pace: Float64Array
   #meanServiceMs = 0
-  /** Of those who were served: time in service, and what of it is left where nobody waits. */
+  /** Sum of service times, and the part left if no request waited in service, ms. */
   #heldMs = 0
   #workedMs = 0
   #since = Number.NaN
   #drawn = false
 
-  /**
-   * @param kinds how many there are: 0 to `kinds` - 1
-   * @param newcomers how many may come first in a window of a kind that nobody asked for before
-   */
+  /** @param newcomers requests of a kind without demand so far that may come first in a window */
   constructor(kinds: number, newcomers = 0) {
     this.#kinds = kinds
     this.#unasked = newcomers - 1
@@ -61,14 +50,12 @@ export class FairShares {
     this.#pace = new Float64Array(kinds)
   }
 
-  /** A request of this kind came while others wait. */
   arrived(kind: number, nowMs: number, limit: number): void {
     this.#arrivals[kind]!++
     if (Number.isNaN(this.#since)) this.#since = nowMs
     else if (nowMs - this.#since >= WINDOW_MS) this.#draw(nowMs, limit)
   }
 
-  /** One was answered after so long in service. */
   served(kind: number, serviceMs: number): void {
     const before = this.#serviceMs[kind]!
     const mean = before === 0 ? serviceMs : before + (serviceMs - before) * SERVICE_WEIGHT
@@ -78,17 +65,16 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /** One more of this kind can be had. False for a kind of which suddenly far more come: floods must not come first. */
+  /** Whether another request of this kind may come first. False once a kind floods beyond its share. */
   within(kind: number, nowMs: number): boolean {
     return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
   }
 
-  /** One that is {@link within} comes first. */
   comesFirst(kind: number): void {
     this.#first[kind]!++
   }
 
-  /** A queue begins: what was asked for before is another traffic's. */
+  /** A queue begins. Demand from before belongs to other traffic. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
@@ -119,7 +105,7 @@ export class FairShares {
     asking.sort((a, b) => a.permits - b.permits)
     let left = DEALT * limit * this.#working()
     for (const [i, { kind, permits }] of asking.entries()) {
-      // Somebody must be asked to do with less, or there would be no queue. Who asks for most has what the others leave.
+      // The kind with the highest demand gets what the others leave: without excess demand there would be no queue.
       if (i === asking.length - 1) return
       const share = left / (asking.length - i)
       if (permits <= share) this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS
@@ -128,7 +114,7 @@ export class FairShares {
     }
   }
 
-  /** The share of those in service who do not wait there. */
+  /** The share of time in service that is not spent waiting there. */
   #working(): number {
     const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
     this.#heldMs *= 1 - FORGOTTEN

@@ -1,58 +1,48 @@
 /**
- * Which kind of request a path is. Paths are cheap to make up, so a path is a kind of its own only once it has been seen
- * again and again, and found; all others are one kind together. A path may also be known by the one it lies under, and what
- * a kind asks for beyond what it was answered in calm times counts as unknown. Pure, and bounded whatever comes.
+ * Finds the kind of a request from its path. Clients can invent paths, so a path becomes a kind only after it was seen
+ * often and found. Requests beyond a kind's usual rate in calm times count as unknown. Pure and bounded.
  */
 import { PathHash } from './path-hash.ts'
 
-/** The kind of all that are not known. */
 export const UNKNOWN = 0
-/** Kinds told apart, with the unknown ones. */
 export const KINDS = 33
 
-/** A path is seen once in so long, however often it is asked, ms. */
+/** A path is sighted at most once in this time, ms. */
 const SIGHT_MS = 100
-/** So many sightings make a kind of a path, where no other is known; */
+/**
+ * Sightings that make a path a kind: this many at first, DEARER times as many per known kind, at most MOST_SIGHTINGS.
+ */
 const SIGHTINGS = 4
-/** so many times as many for each kind that there is; */
 const DEARER = 1.3
-/** and never more than this. */
 const MOST_SIGHTINGS = 300
-/** Paths on their way to be known; a power of two. */
+/** Places for paths that may become kinds; a power of two. */
 const CANDIDATES = 1024
-/** What kinds are answered is counted over windows of this, ms. */
 const WINDOW_MS = 2000
-/** The usual is that of so many calm windows. */
+/** Calm windows behind a kind's usual rate, and the number after which it counts. */
 const WINDOWS = 15
-/** It counts after so many of them. */
 const WINDOWS_TO_COUNT = 3
-/** More than so many times the usual, and so many besides, are not of the kind any more, in a window. */
+/** In a window, a kind may have GROWN times its usual requests, plus FEW. */
 const GROWN = 1.5
 const FEW = 4
-/** A kind that nobody was answered of for so many windows is forgotten. */
+/** A kind without answers for this many windows is forgotten. */
 const FORGOTTEN_AFTER = 15
 
 export class KnownKinds {
   readonly #hash: PathHash
   readonly #kinds = new Map<number, number>()
-  // Of each kind: its path, or 0 when it is free;
   readonly #paths = new Int32Array(KINDS)
-  // whether it is what lies under a path, with any last segment;
   readonly #isUnder = new Uint8Array(KINDS)
-  // whether one was answered, and not with 404;
   readonly #found = new Uint8Array(KINDS)
   readonly #came = new Int32Array(KINDS)
   readonly #answered = new Int32Array(KINDS)
-  // answers in a calm window.
   readonly #usual = new Float64Array(KINDS)
   readonly #calmWindows = new Int32Array(KINDS)
   readonly #silentWindows = new Int32Array(KINDS)
-  /** How many may come in this window. */
   readonly #most = new Float64Array(KINDS).fill(Number.POSITIVE_INFINITY)
   #windowEndsAt = 0
   #calm = true
   #learntIn = Number.NaN
-  /** Some kinds are known from calm times: whatever comes with an overload is none of them. */
+  /** Some kinds are known from calm times, so no path that appears under overload becomes one. */
   #settled = false
 
   readonly #candidates = new Int32Array(CANDIDATES)
@@ -63,28 +53,24 @@ export class KnownKinds {
     this.#hash = new PathHash(salt)
   }
 
-  /** The hash of the path that {@link of} was asked about last. */
   get path(): number {
     return this.#hash.path
   }
 
-  /** The kind of a request that comes now. */
   of(url: string): number {
     const kind = this.#known(url)
     return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN
   }
 
-  /** The one that {@link of} was asked about last came while somebody waits, and is of this kind. */
   came(kind: number, nowMs: number): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     this.#came[kind]!++
-    // In a process that is flooded from its start on, few are answered of whom few come.
+    // A process that is flooded from its start answers few requests, so arrivals count as sightings.
     if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
 
   /**
-   * One that was of this kind when it came was answered. `standing`: the service is overloaded. `route`: what the framework
-   * calls it, where it is known.
+   * A request was answered. `standing`: the service is overloaded. `route`: the framework's name for it, where known.
    */
   answered(kind: number, url: string, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
@@ -101,7 +87,6 @@ export class KnownKinds {
     this.#seen(sight)
   }
 
-  /** One that was of this kind when it came was answered with 404: nothing is there, unless something was before. */
   notFound(kind: number, url: string): void {
     if (kind !== UNKNOWN) {
       if (this.#found[kind] === 0) this.#forget(kind)
@@ -127,7 +112,7 @@ export class KnownKinds {
     return this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
   }
 
-  /** After Misra and Gries (1982), a place for each hash: who is seen more often than others stays. */
+  /** Frequent paths, after Misra and Gries (1982), with one place per hash. */
   #sight(path: number, sight: number, isUnder: 0 | 1): void {
     const place = path & (CANDIDATES - 1)
     if (this.#seenIn[place] === sight) return

@@ -1,23 +1,18 @@
-/** A path as numbers: its own, and that of whatever lies beside it; and any other text. Pure. */
+/** Hashes of a path, of its route or siblings, and of other texts. Pure. */
 
 export class PathHash {
-  /** Of the path without its query. Letter case makes no difference, nor does which id a segment with a digit in it is. */
+  /** Of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
-  /**
-   * The same with anything where a framework has an id ({@link learn}); where it has none, with any last segment, as
-   * `/users/anybody`. 0 for a path of one segment.
-   */
+  /** Of the route, without its ids ({@link learn}); else of the path with any last segment, 0 if it has only one. */
   under = 0
   readonly #salt: number
-  /** What stands before an id. */
   readonly #ids = new Set<number>()
 
-  /** @param salt another one in each process, so that nobody outside knows which paths meet */
+  /** @param salt differs between processes, so that clients cannot find paths with equal hashes */
   constructor(salt: number = (Math.random() * 2 ** 32) | 0) {
     this.#salt = salt
   }
 
-  /** Looks at no more than the first {@link LONGEST} characters. */
   read(url: string): this {
     const length = Math.min(url.length, LONGEST)
     let hash = this.#salt
@@ -54,7 +49,7 @@ export class PathHash {
     return this
   }
 
-  /** A framework says of which route a path is: `/users/:name/orders`. */
+  /** Learns which segments are ids from a framework's route, such as `/users/:name/orders`. */
   learn(url: string, route: string): void {
     const path = url.split('?', 1)[0]!
     const texts = path.split('/').filter(Boolean)
@@ -68,7 +63,6 @@ export class PathHash {
   }
 }
 
-/** As {@link PathHash.read} has it. */
 function segmentOf(text: string, salt: number): number {
   let segment = salt
   for (let i = 0; i < text.length; i++) {
@@ -81,7 +75,6 @@ function segmentOf(text: string, salt: number): number {
 }
 
 const LONGEST = 128
-/** Places of ids that are remembered. */
 const MOST_IDS = 64
 const SLASH = 47
 const QUESTION_MARK = 63
@@ -90,14 +83,12 @@ const NINE = 57
 const A = 65
 const Z = 90
 const TO_LOWER_CASE = 32
-/** In place of a segment. */
 const ID = 1
 const ANY = 2
 
-/** Of FNV-1a, which this is but for its start: the salt. */
+/** FNV-1a's; the salt replaces its start value. */
 const PRIME = 0x01000193
 
-/** Salted as a path is; of any text. */
 export function hashOf(text: string, salt: number): number {
   let hash = salt
   for (let i = 0; i < text.length && i < LONGEST; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)

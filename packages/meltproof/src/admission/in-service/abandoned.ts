@@ -1,28 +1,25 @@
 /**
- * Requests whose answer nobody waits for any more, while their handlers work on: the client has left, or was told that
- * the deadline has passed. Each keeps its permit, or a dependency that hangs would fill up with the work of clients that
- * have lost patience. The permit comes back when the handler ends; where Node does not tell, when it is presumed over:
+ * Requests whose client left or got a 504 while their handlers work on. Each keeps its permit, or a hung dependency
+ * would fill up with abandoned work. The permit comes back when the handler ends. Node does not always tell, so one is
+ * presumed over once it took twice as long as others of its kind that were answered since it came, or one by one after
+ * 0.5, 1, 2, 4, ... seconds in which no handler ended.
  *
- * - once others of its kind have been answered since it came, and it has taken twice as long as they do;
- * - one by one after a half, 1, 2, 4, ... seconds in which no handler ended, for nobody of its kind might ever be answered.
- *
- * That may be wrong, so each is doubted for a while, and no more are doubted at once than there are permits: at most twice
- * as many handlers work as there are permits. Doubt lasts as long as the request is known to be at work; longer where one
- * that was presumed over is seen to end after all, and less long where nothing is heard of one. Pure.
+ * That may be wrong, so each is doubted for a while, and no more than there are permits: at most twice as many handlers
+ * work. Doubt lasts while a request is known to work, longer for kinds that proved it wrong, else shorter. Pure.
  */
 import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 
-/** So many times as long as its like is long. */
+/** Presumed over after this multiple of its kind's mean service time. */
 const TIMES = 2
-/** After so long without a sign the oldest gives its permit back, ms; then after twice as long, and so on. */
+/** Time without a sign after which the oldest gives its permit back, ms; doubled each time, up to the second. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
-/** Nobody keeps a permit, or is doubted, for longer than this after it was abandoned, ms. */
+/** The longest time a request keeps a permit or is doubted after it was abandoned, ms. */
 const LONGEST_MS = 300_000
-/** For how long one that is presumed over is doubted where nothing is known of its kind, and at least, ms. */
+/** Doubt for an unknown kind, and the shortest doubt, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** And at least where it had taken far longer than its like when it was abandoned, ms. */
+/** The shortest doubt for a request that was far slower than its kind when abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 interface Work {
@@ -33,11 +30,8 @@ interface Work {
 
 export class Abandoned<S extends Serving> {
   readonly #times: ServiceTimes<S>
-  /** Those with a permit, in the order in which they were abandoned. */
   readonly #working = new Map<S, Work>()
-  /** Those presumed over, in that order, while they are doubted. */
   readonly #doubted = new Map<S, Work>()
-  /** By kind. */
   readonly #doubtMs = new Float64Array(KINDS_IN_SERVICE).fill(FIRST_DOUBT_MS)
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
@@ -46,12 +40,11 @@ export class Abandoned<S extends Serving> {
     this.#times = times
   }
 
-  /** How many handlers work on and hold a permit. */
   get count(): number {
     return this.#working.size
   }
 
-  /** `isAtWork`: whether it is known to be; it is doubted for as long. */
+  /** `isAtWork`: whether its handler is known to work; it is doubted for that long. */
   add(request: S, nowMs: number, isAtWork: () => boolean = () => false): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
@@ -61,7 +54,6 @@ export class Abandoned<S extends Serving> {
     this.#working.set(request, { sinceMs: nowMs, straggles, isAtWork })
   }
 
-  /** The handler of one that was abandoned has ended, be it after it was presumed over. */
   ended(request: S, nowMs: number): void {
     if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
@@ -72,7 +64,7 @@ export class Abandoned<S extends Serving> {
     this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
   }
 
-  /** Takes out those that are to give their permits back, of so many, though nobody has said that they ended. */
+  /** Takes out the requests that are presumed over and must give their permits back. `permits`: how many there are. */
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []
@@ -96,7 +88,7 @@ export class Abandoned<S extends Serving> {
     return request
   }
 
-  /** Those of whom nothing was heard for so long are over, and so are others of their kind, sooner. */
+  /** Believes that silent requests are over, and doubts their kind for a shorter time from then on. */
   #believe(nowMs: number): void {
     for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
       const kind = request.kindNoted

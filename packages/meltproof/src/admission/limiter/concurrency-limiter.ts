@@ -1,13 +1,11 @@
 /**
- * The concurrency limiter. Its phases:
+ * The concurrency limiter. It learns from answers while the limit binds, and does not count kinds that merely wait
+ * (waiting-kinds.ts). Its phases:
  *
  * - open (open.ts): nothing is known to be scarce.
- * - reference (reference.ts): the loop never rests (loop-load.ts), or requests wait for each other (contention.ts).
- *   Throughput is measured at the limit there is.
- * - probe (probe.ts): and at lower ones, until it falls.
- * - rest (rest.ts): the limit stays above where it fell, and is halved again from time to time.
- *
- * Kinds that merely wait are not counted (waiting-kinds.ts). It learns from answers alone, while the limit binds.
+ * - reference (reference.ts): the loop never rests, or requests wait for each other. Measures throughput at this limit.
+ * - probe (probe.ts): measures it at lower limits until it falls.
+ * - rest (rest.ts): the limit stays above that point, and is halved again from time to time.
  */
 import { IdleProbe } from './idle-probe.ts'
 import type { Limiter } from './limiter.ts'
@@ -21,7 +19,6 @@ import { type Measured, rest, type Step } from './search.ts'
 import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
 import { WaitingKinds } from './waiting-kinds.ts'
 
-/** Weight of one more answer in the mean service time. */
 const ANSWER_WEIGHT = 0.1
 
 type Phase = 'open' | 'reference' | 'probe' | 'rest'
@@ -35,25 +32,19 @@ export class ConcurrencyLimiter implements Limiter {
   readonly #idle = new IdleProbe()
   readonly #open = new Open()
   #phase: Phase = 'open'
-  /** Of those who count. */
   #limit: number
   #inService = 0
-  /** Somebody waits because of the limit. */
   #bound = false
   #boundSince = 0
   #unboundAt = Number.NEGATIVE_INFINITY
-  /** Of the last answers, ms; 0 before the first. */
   #meanMs = 0
 
-  // While it is limited.
-  /** What is scarce is the loop. */
   #byLoop = false
-  /** The search began because requests wait for each other. */
   #contended = false
   #reference: Reference = { rate: 0, limit: 0 }
   #rest: Rest | undefined
   #invalidated = false
-  /** When the limit was changed, while those admitted under the one before are still to leave; else undefined. */
+  /** When the limit changed, until the requests admitted under the last one have left. */
   #changedAt: number | undefined
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
@@ -77,7 +68,6 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#phase === 'open' && this.#open.growing
   }
 
-  /** In service, and counted. */
   get #inflight(): number {
     return this.#inService - this.#kinds.uncounted
   }
@@ -102,7 +92,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#kinds.completed(nowMs, serviceMs, kind)
     if (!this.#loop.busy && this.#phase === 'open') {
       const share = this.#kinds.contended(nowMs, kind, inServiceThen, serviceMs)
-      // A few that wait for each other are no reason for a limit, which a burst would meet.
+      // A few requests that wait for each other are no reason for a limit, which would hold up a burst.
       const enough = this.#bound || 2 * this.#inflight >= this.#tuning.initial
       if (share !== undefined && enough) this.#searchContention(share, nowMs)
     }
@@ -132,7 +122,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#pass(nowMs)
     this.#bound = true
     this.#boundSince = nowMs
-    // What was learned may be another traffic's.
+    // What was learned may belong to other traffic.
     if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#forgetLimit()
     this.#open.growing = true
     this.#loop.judge(nowMs)
@@ -153,7 +143,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   invalidated(nowMs: number): void {
-    // Once: a loop that never turns in time would never be measured at all.
+    // Once, or a loop that always stalls would never be measured.
     if (this.#phase !== 'open' && !this.#invalidated) this.#measureFrom(nowMs)
     this.#invalidated = true
   }
@@ -161,9 +151,9 @@ export class ConcurrencyLimiter implements Limiter {
   #lookWhetherIdle(nowMs: number): void {
     const { idleMs, initial } = this.#tuning
     const found = this.#idle.look(nowMs, Math.max(idleMs, 2 * this.#meanMs))
-    // Under this limit all take longer than their clients wait.
+    // Under this limit every request takes longer than its client waits.
     if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
-    // Slow requests hold all the permits of the lower limit.
+    // Slow requests hold all permits of the lower limit.
     if (found === 'idle' && this.#phase === 'probe') this.#giveUpProbe(nowMs)
   }
 
@@ -183,7 +173,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#open.judge(nowMs, grew, this.#tuning.idleMs)
   }
 
-  /** Requests of a kind wait for each other from this share of those in service on. */
+  /** `share`: where requests of a kind begin to wait for each other, as a share of those in service. */
   #searchContention(share: number, nowMs: number): void {
     this.#byLoop = false
     this.#contended = true
@@ -202,14 +192,13 @@ export class ConcurrencyLimiter implements Limiter {
     if (!this.#bound) this.#unboundAt = nowMs
     this.#reference = { rate: 0, limit: Math.max(this.#inflight, limit) }
     this.#limit = Math.max(1, Math.floor(limit))
-    // While those above the limit leave throughput is what it can be.
     this.#changedAt = undefined
     this.#measureFrom(nowMs)
   }
 
   #learn(nowMs: number): void {
     const { busy } = this.#measurement
-    // What was scarce when a search began may rest because of the search.
+    // During a probe the loop may rest because of the lower limit.
     if (this.#phase !== 'probe') this.#byLoop = busy >= this.#tuning.loopBusy
     const rate = this.#byLoop ? this.#measurement.rateByWork : this.#measurement.rate
     this.#invalidated = false
@@ -247,13 +236,12 @@ export class ConcurrencyLimiter implements Limiter {
     this.#take(rest(this.#reference.limit), nowMs)
   }
 
-  /** True once those admitted under the limit before have left, so that what is measured belongs to the new one. */
   #settled(nowMs: number): boolean {
     if (this.#changedAt === undefined) return true
     const sinceMs = nowMs - this.#changedAt
     const { maxWindowMs } = this.#tuning
     if (this.#inflight > this.#limit) {
-      // A probe that keeps everybody out for so long costs more than it can teach.
+      // A probe that admits no request for this long costs more than it can teach.
       if (this.#phase === 'probe' && !this.#contended && sinceMs > maxWindowMs) this.#giveUpProbe(nowMs)
       return false
     }
@@ -263,7 +251,6 @@ export class ConcurrencyLimiter implements Limiter {
     return true
   }
 
-  /** Whether what happens now says something about the limit. */
   get #measures(): boolean {
     return this.#bound || this.#phase === 'reference'
   }

@@ -1,33 +1,32 @@
 /**
- * Whether requests in service wait for each other: then service takes in proportion to how many were in service when each
- * came. Answers are gathered into batches, and a batch is compared with the latest one that found clearly fewer. What
- * merely takes long takes as long whatever the number; and where service became slower for another reason, those who came
- * while few were in service are as slow. Pure.
+ * Tells whether requests in service wait for each other: their service time then grows with the number in service when
+ * each came. Answers are gathered into batches, and each is compared with the latest batch that came among clearly
+ * fewer. A slow kind takes the same time at any number, and other slowness shows among few too. Pure.
  */
 export interface ContentionTuning {
-  /** A batch is compared with the latest one that found fewer by this factor. */
+  /** A batch is compared with the latest one that had fewer in service by this factor. */
   readonly larger: number
-  /** Service must rise by at least this share of what the number rose by; */
+  /** Service time must rise by at least this share of the rise in number, */
   readonly slower: number
-  /** and by no more than so many times as much: waiting for more requests takes no longer than they are more. */
+  /** and at most this multiple: a wait for others grows no faster than their number. */
   readonly atMost: number
-  /** Service times of a batch must spread by less than this share of their mean: what waits is not quick by chance. */
+  /**
+   * Service times of a batch must spread by less than this share of their mean: a request that waits is not quick by
+   * chance.
+   */
   readonly alike: number
-  /** By so many standard errors. */
+  /** Standard errors that make the rise clear. */
   readonly clearly: number
-  /** A batch is no smaller. */
   readonly least: number
-  /** And no smaller than this share of how many are in service, or the slow ones are missing. */
+  /** and as a share of those in service, or the slow ones are missing. */
   readonly ofThose: number
-  /** Nor do answers say much while those in service have grown older by so many times what the answers took. */
+  /** A batch says little while requests in service aged by more than this multiple of its service times. */
   readonly missing: number
 }
 
-/** Batches that are remembered. */
 const KEPT = 16
 
 interface Batch {
-  /** How many were in service when each came, with it; the mean. */
   readonly inService: number
   readonly serviceMs: number
   /** Squared standard error of the mean service time. */
@@ -36,9 +35,7 @@ interface Batch {
 
 export class Contention {
   readonly #tuning: ContentionTuning
-  /** The newest last. */
   readonly #batches: Batch[] = []
-  // The batch under way.
   #count = 0
   #inService = 0
   #services = 0
@@ -56,9 +53,8 @@ export class Contention {
   }
 
   /**
-   * A request was answered that came when so many were in service, with it. The number from which on they wait for each
-   * other, when that shows. `agesMs`: how long those in service have been, together; undefined for a kind that nothing
-   * limits, which may grow faster than it is answered: there the slow ones are always missing.
+   * Returns the number in service from which on requests wait for each other, once that shows. `agesMs`: summed age of
+   * those in service; undefined for a kind without a limit, whose slow requests are always missing.
    */
   completed(inServiceThen: number, serviceMs: number, agesMs: number | undefined): number | undefined {
     if (this.#count === 0) this.#agesThen = agesMs ?? 0
@@ -75,10 +71,10 @@ export class Contention {
     const mean = this.#services / count
     const spread = Math.max(0, this.#squares / count - mean * mean)
     const batch = { inService, serviceMs: mean, variance: spread / count }
-    // Where the slow ones are missing, those that came among more must have taken longer than others of their batch.
+    // Where slow requests are missing, those that came among more must be slower than others of their batch.
     const rises = agesMs !== undefined || this.#products > inService * this.#services
     const knee = rises ? this.#kneeOf(batch, Math.sqrt(spread)) : undefined
-    // Few of very different service times may be slow by chance: go on until it is clear.
+    // A few very different service times may be slow by chance, so the batch goes on until it is clear.
     if (knee === 'unclear') return undefined
     this.#beginBatch()
     if (knee === undefined && this.#batches.push(batch) > KEPT) this.#batches.shift()

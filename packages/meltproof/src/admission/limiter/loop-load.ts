@@ -1,16 +1,15 @@
-/** Whether the event loop itself is the scarce thing. Pure. */
+/** Tells whether the event loop is scarce. Pure. */
 
 export interface LoopLoadTuning {
-  /** Busy for more than this share of the time, the loop is scarce: more concurrency can not help. */
+  /** The loop is scarce when busy for more than this share: more concurrency cannot help. */
   readonly loopBusy: number
-  /** That is judged over no less than this, ms: a few turns of a healthy loop may all be busy. */
+  /** Shortest window, ms: a few turns of a healthy loop may all be busy. */
   readonly busyWindowMs: number
-  /** So many windows in a row: one may be a garbage collection. */
+  /** Busy windows in a row: one may be a garbage collection. */
   readonly busyToLimit: number
 }
 
 export class LoopLoad {
-  /** Cumulative milliseconds the loop was busy; differences count. */
   readonly #busyMs: () => number
   readonly #tuning: LoopLoadTuning
   #judgedAt = 0
@@ -22,12 +21,10 @@ export class LoopLoad {
     this.#tuning = tuning
   }
 
-  /** The last window was busy. */
   get busy(): boolean {
     return this.#windows > 0
   }
 
-  /** It has been busy for long enough. */
   get scarce(): boolean {
     return this.#windows >= this.#tuning.busyToLimit
   }

@@ -1,25 +1,24 @@
-/** The phase in which the limit is known: it is raised when it is worth too little, and doubted from time to time. Pure. */
+/**
+ * The phase in which the limit is known: it rises when it holds too little work, and is probed from time to time. Pure.
+ */
 import { floorOf, lower, type Measured, rest, type SearchTuning, type Step } from './search.ts'
 
 export interface RestTuning extends SearchTuning {
-  /** How long a limit is trusted before half of it is tried again, ms. */
+  /** How long a limit is trusted before half of it is tried, ms. */
   readonly lookEveryMs: number
 }
 
-/** Weight of one more measurement in the mean rate. */
 const RATE_WEIGHT = 0.2
-/** After so many measurements the limit may be raised; */
+/** Measurements before the limit may rise, and the factor by which its floor must exceed it. */
 const SURE = 5
-/** when the floor is above it by more than this factor; */
 const RAISED = 1.25
-/** by this where the loop is scarce: there the rate is also a matter of how many cheap requests are served. */
+/** The factor when the loop is scarce: there the rate depends on the number of cheap requests too. */
 const RAISED_BY_LOOP = 2
 
 export class Rest {
   readonly #tuning: RestTuning
   readonly #lookAt: number
   #count = 0
-  /** Mean, answers per ms. */
   rate = 0
 
   constructor(nowMs: number, tuning: RestTuning) {
@@ -27,7 +26,6 @@ export class Rest {
     this.#lookAt = nowMs + tuning.lookEveryMs
   }
 
-  /** One more measurement. Undefined: nothing changes. */
   measured(measured: Measured, nowMs: number): Step | undefined {
     this.rate = this.#count === 0 ? measured.rate : this.rate + (measured.rate - this.rate) * RATE_WEIGHT
     this.#count++

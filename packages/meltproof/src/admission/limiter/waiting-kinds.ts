@@ -1,49 +1,43 @@
 /**
- * Kinds of requests that merely wait: a model gateway, long polls, a slow partner. They take longer than anybody hopes
- * for anyway, and nothing shows that they stand in each other's way, so the limit does not count them. Pure.
+ * Kinds that merely wait: a model gateway, long polls, a slow partner. They are slower than any client hopes for, and
+ * nothing shows that they hold each other up, so the limit does not count them. Pure.
  *
- * A kind is new until enough of it have been answered to tell. It is slow when its answers take longer than the promise
- * from the first on, and quick when they do not. Once quick it counts for good: if nobody of it is answered any more, it
- * has come to a halt, and more of it would help nobody.
+ * A kind is new until enough answers show what it is: slow when they exceed the promise from the first on, else quick.
+ * A quick kind counts for good: if its answers stop, its dependency has halted, and more requests would not help.
  */
 import { KINDS_IN_SERVICE } from '../in-service/service-times.ts'
 import { Contention, type ContentionTuning } from './contention.ts'
 
 export interface WaitingTuning extends ContentionTuning {
-  /** An answer that takes longer is slow, ms: nobody who hopes for less can be helped by a limit. */
+  /** A slow answer takes longer than this, ms: a limit cannot make it quick. */
   readonly promiseMs: number
-  /** So long, ms, new kinds are taken for quick ones. */
+  /** New kinds count as quick for this long, ms. */
   readonly patienceMs: number
-  /** Then so many more of them a ms may be in service, though none was answered. */
+  /** Then this many more of them per ms may be in service without an answer, */
   readonly blindPerMs: number
-  /** Unless some have waited for so long, ms: they are shed anyway. */
+  /** until some have waited for this long, ms: they are shed anyway. */
   readonly blindMs: number
 }
 
-/** Fewer answers than one for so many in service are hardly any. */
+/** A kind with fewer quick answers than one for this many in service counts as unanswered. */
 const SOME = 8
-/** Where the loop is busy a new kind is given so many times the promise. */
+/** While the loop is busy, a new kind gets this multiple of the promise. */
 const SLOWER = 4
-/** So many answers tell what a kind is. */
 const ENOUGH = 8
-/** Requests that leave within this share of the time in which they came had been held. */
+/** Requests that leave within this share of the time in which they came were held up. */
 const HELD = 0.5
 
 interface Kind {
   state: 'new' | 'slow' | 'quick'
   inService: number
-  /** When they started, added up. */
   startsMs: number
-  /** New, and hardly any of it have been answered. */
   unanswered: boolean
-  /** Answers within the promise. */
   quick: number
-  /** Of the first slow answers: how many, when the first of them left, and when the first and the last had come. */
   slow: number
   leftAt: number
   firstCame: number
   lastCame: number
-  /** Slow answers of those who came before say nothing. */
+  /** Slow answers of requests that came before say nothing. */
   judgedFrom: number
   readonly contention: Contention
 }
@@ -52,30 +46,24 @@ export class WaitingKinds {
   readonly #tuning: WaitingTuning
   readonly #kinds: (Kind | undefined)[] = new Array(KINDS_IN_SERVICE)
   #slowInService = 0
-  /** Of new kinds of which hardly any have been answered. */
   #newInService = 0
-  /** So many of these are not counted. */
   #allowed = 0
   #allowedAt = 0
   #newSince = 0
-  /** When somebody of another kind was last answered. */
   #othersAnsweredAt = Number.NEGATIVE_INFINITY
 
   constructor(tuning: WaitingTuning) {
     this.#tuning = tuning
   }
 
-  /** How many in service are not counted. */
   get uncounted(): number {
     return this.#slowInService + Math.min(this.#newInService, Math.floor(this.#allowed))
   }
 
-  /** Whether requests of this kind count. */
   counts(kind: number): boolean {
     return this.#kinds[kind]?.state !== 'slow'
   }
 
-  /** How many of a kind are in service. */
   inService(kind: number): number {
     return this.#kinds[kind]?.inService ?? 0
   }
@@ -132,8 +120,7 @@ export class WaitingKinds {
   }
 
   /**
-   * From how many on those of this kind wait for each other, as a share of how many there are; undefined when nothing
-   * says that they do.
+   * Where requests of this kind begin to wait for each other, as a share of how many there are; undefined if unknown.
    */
   contended(nowMs: number, kind: number, inServiceThen: number, serviceMs: number): number | undefined {
     const known = this.#kinds[kind]
@@ -145,12 +132,10 @@ export class WaitingKinds {
     return known.inService === 0 ? 1 : Math.min(1, knee / known.inService)
   }
 
-  /** Something has changed. */
   forget(): void {
     for (const known of this.#kinds) known?.contention.clear()
   }
 
-  /** Somebody left. `startedAt`: where it is not known, one of usual age. */
   left(kind: number, startedAt?: number): void {
     const known = this.#kinds[kind]
     if (known === undefined || known.inService === 0) return
@@ -160,10 +145,7 @@ export class WaitingKinds {
     else if (known.unanswered) this.#newInService--
   }
 
-  /**
-   * Those of new kinds that nobody was answered of yet may become more, unless somebody has waited for long, since
-   * `boundSinceMs`, and no other kind is answered either.
-   */
+  /** Allows more of unanswered kinds, unless one has waited for long and no other kind is answered either. */
   grow(nowMs: number, boundSinceMs: number, loopRests: boolean): boolean {
     const { promiseMs, patienceMs, blindPerMs, blindMs } = this.#tuning
     if (this.#newInService === 0) return false
@@ -181,7 +163,9 @@ export class WaitingKinds {
     this.#newSince = nowMs
   }
 
-  /** Slow by itself, or held by something that has ended: then the first slow ones leave in less time than they came in. */
+  /**
+   * Slow by itself, or held up by something that ended: then the first slow ones leave in less time than they came in.
+   */
   #slowAnswer(known: Kind, nowMs: number, startedAt: number): void {
     if (known.slow++ === 0) {
       known.leftAt = nowMs

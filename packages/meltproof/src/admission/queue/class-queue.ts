@@ -13,7 +13,6 @@ export class ClassQueue<E extends Waiting> {
     return this.#size
   }
 
-  /** Of this class or a better one. */
   sizeThrough(which: number): number {
     let size = 0
     for (let i = 0; i <= which; i++) size += this.#queues[i]!.size
@@ -25,7 +24,6 @@ export class ClassQueue<E extends Waiting> {
     this.#size++
   }
 
-  /** The entry that has waited longest of all, left in place. */
   oldest(): E | undefined {
     let oldest: E | undefined
     for (const queue of this.#queues) {
@@ -44,7 +42,6 @@ export class ClassQueue<E extends Waiting> {
     return undefined
   }
 
-  /** The worst class of which anybody waits; -1 when nobody does. */
   worstClass(): number {
     let which = this.#queues.length - 1
     while (which >= 0 && this.#queues[which]!.size === 0) which--
@@ -57,7 +54,6 @@ export class ClassQueue<E extends Waiting> {
     return entry
   }
 
-  /** False when it had left already. */
   remove(entry: E, which: number): boolean {
     const removed = this.#queues[which]!.remove(entry)
     if (removed) this.#size--

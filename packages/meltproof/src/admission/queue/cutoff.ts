@@ -1,25 +1,21 @@
 /**
- * Up to which level requests are let in while a queue stands. Counts what arrives by level and what leaves, and draws
- * the line where the levels above it just fill what leaves: DAGOR's histogram and prefix sum (SoCC 2018), with the
- * measured pace of departures in place of its blind steps. Pure.
+ * The level up to which requests are admitted while a queue stands. It counts arrivals by level and departures, and
+ * draws the line where arrivals up to it just fill the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
+ * the measured pace of departures in place of blind steps. Pure.
  */
 import { LEVELS } from './criticality.ts'
 
-/** A line is drawn over no less than this, ms, and this many departures: fewer would move it by chance. */
+/** Least time, ms, and departures for a line: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** What earlier windows still count for: a memory of about ten windows, so that users near the line do not flap. */
+/** What remains of earlier windows: a memory of about ten, so that users near the line do not flap. */
 const KEPT = 0.9
-/**
- * Let in by right so much of what leaves. Not all: whenever nobody waits and a permit is free, any level starts, so the
- * rest is filled by whoever comes, while those above the line hardly ever lose to chance.
- */
+/** Share of the departures that the line admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97
-/** A line that still lets in between this and that share of what is wanted stays where it is. */
+/** A line that still admits between these shares of what is wanted stays. */
 const TOO_FEW = 0.95
 const TOO_MANY = 1.08
 
-/** Everybody is let in. */
 const OPEN: number = LEVELS - 1
 
 export class Cutoff {
@@ -33,12 +29,10 @@ export class Cutoff {
     return this.#line
   }
 
-  /** False while everybody is let in. */
   get drawn(): boolean {
     return this.#line < OPEN
   }
 
-  /** There is no overload any more. */
   open(nowMs: number): void {
     this.#arrived.fill(0)
     this.#departed = 0
@@ -47,13 +41,11 @@ export class Cutoff {
     this.#line = OPEN
   }
 
-  /** Somebody of this level came while others wait. True when he is above the line or on it. */
   arrived(level: number): boolean {
     this.#arrived[level]!++
     return level <= this.#line
   }
 
-  /** Somebody left service while others wait. Draws the line anew when the window is full. */
   departed(nowMs: number): void {
     this.#departedInWindow++
     if (this.#departedInWindow < WINDOW_DEPARTURES || nowMs - this.#windowStart < WINDOW_MS) return
@@ -66,13 +58,13 @@ export class Cutoff {
   }
 
   #draw(wanted: number): void {
-    let below = 0 // of those on better levels than the one looked at
+    let below = 0 // arrivals on better levels
     let upToLine = 0
     let drawn = -1
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
       if (level === this.#line) upToLine = upTo
-      // The level that straddles what is wanted is let in: the queue decides among its requests.
+      // The level that crosses what is wanted is admitted: the queue decides among its requests.
       if (drawn < 0 && upTo >= wanted) drawn = level
       below = upTo
     }

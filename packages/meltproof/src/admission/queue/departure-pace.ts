@@ -1,31 +1,26 @@
-/** The usual time between two departures from service, while anybody waits. Pure. */
+/** The usual time between two departures from service while requests wait. Pure. */
 
-/** After so long without a queue its pace is forgotten, ms. */
 const PACE_KEPT_MS = 1000
-/** The pace is taken over at least so many departures. */
 const DEPARTURES_COUNTED = 8
-/** A gap so many times the usual one is a stall. */
+/** A gap this many times the usual one is a stall. */
 const STALL_GAPS = 20
 /** Stalls that come more often than this are the pace, ms. */
 const STALL_EVERY_MS = 500
-/** The same before the pace is known: whatever is slow leaves gaps, and enough must be counted between two, ms. */
+/** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
 const FIRST_STALL_EVERY_MS = 3000
 
 export class DeparturePace {
   readonly #leastMs: number
-  /** Milliseconds between two departures; 0: not known yet. */
   gapMs = 0
   #lastAt = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
   #countingSince = 0
   #departures = 0
 
-  /** @param leastMs the pace is taken over no less */
   constructor(leastMs: number) {
     this.#leastMs = leastMs
   }
 
-  /** A queue begins, after so long without one. */
   begin(nowMs: number, emptyMs: number): void {
     if (emptyMs > PACE_KEPT_MS) this.gapMs = 0
     this.#lastAt = nowMs
@@ -35,8 +30,8 @@ export class DeparturePace {
   departed(nowMs: number): void {
     const gapMs = nowMs - this.#lastAt
     this.#lastAt = nowMs
-    // One long gap is a stall of the loop and says nothing of the pace. Several are the pace: of a pool that became
-    // slow, or of heavy requests that leave one by one among volleys of cheap ones.
+    // One long gap is a stall of the loop and says nothing about the pace. Several are the pace: a pool became slow, or
+    // heavy requests leave one by one among volleys of cheap ones.
     const stallEveryMs = this.gapMs > 0 ? STALL_EVERY_MS : FIRST_STALL_EVERY_MS
     if (gapMs > STALL_GAPS * this.gapMs && nowMs - this.#lastStallAt > stallEveryMs) {
       this.#lastStallAt = nowMs

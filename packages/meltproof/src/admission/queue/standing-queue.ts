@@ -1,10 +1,11 @@
 /**
- * Who waits, who is next, and who is shed. A queue that drains is a burst: first come, first served, nobody shed. A queue
- * that stands is overload: newest first, and whoever has waited too long is told so at once. This is CoDel's distinction
- * (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue 2015).
+ * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, none
+ * shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This is
+ * CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
+ * 2015).
  *
- * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); else those within their fair
- * shares before the others (fairness/), clients before kinds.
+ * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); otherwise those within
+ * their fair shares come first (fairness/), clients before kinds.
  */
 import { ClientShares } from '../fairness/client-shares.ts'
 import { FairShares } from '../fairness/fair-shares.ts'
@@ -17,36 +18,30 @@ import { Cutoff } from './cutoff.ts'
 import { DeparturePace } from './departure-pace.ts'
 import type { Waiting } from './wait-queue.ts'
 
-/** Milliseconds unless the name says otherwise. docs/admission-curves.md has the curves. */
 export interface StandingTuning {
-  /** CoDel's interval: how long a queue must fail to drain before it is called standing. */
+  /** CoDel's interval: the queue is judged at the end of each. */
   readonly intervalMs: number
-  /** What is promised: an answer within this. */
   readonly promiseMs: number
-  /** A backlog below this share of the promise drains before anybody is told no. */
+  /** A backlog below this share of the promise drains without sheds. */
   readonly drains: number
-  /** The same once a queue has stood within {@link rememberMs}, ms of waiting. */
+  /** The tolerated backlog once a queue has stood within {@link rememberMs}, ms of waiting. */
   readonly targetMs: number
-  /** For so long after a queue has stood, it is not given another chance to drain. */
+  /** For this long after a queue has stood, a backlog gets no other chance to drain. */
   readonly rememberMs: number
-  /** Nobody waits longer than this, standing or not: most of the usual SLO of one second. */
+  /** The longest wait in any queue: most of the usual SLO of one second. */
   readonly maxWaitMs: number
-  /** In a standing queue nobody waits longer than this, or than {@link staleDepartures} departures take. */
+  /** The longest wait in a standing queue, unless {@link staleDepartures} departures take longer. */
   readonly staleMs: number
-  /** How many departures' worth of time a request may wait in a standing queue, so that slow services stay busy. */
+  /** Departures for which a request may wait in a standing queue, so that slow services stay busy. */
   readonly staleDepartures: number
-  /** The last few in a standing queue may be so many times as old: they take the permits that come free next. */
+  /** The last few in a standing queue may be this many times as old: they take the next free permits. */
   readonly keptLonger: number
-  /**
-   * In a standing queue a request is kept only when this share of the time between two departures has passed since the
-   * last one was: at 0.25 there are four to choose from for every permit, and everybody else is told on arrival.
-   */
+  /** A request is kept only after this share of a departure gap since the last one: 0.25 gives four per permit. */
   readonly freshGaps: number
-  /** So many intervals in a row without shrinking call a queue standing; chance alone manages that rarely. */
+  /** Intervals in a row without shrinking that make a queue stand; chance rarely produces them. */
   readonly intervalsToStand: number
   /** The same once a queue has stood within {@link rememberMs}. */
   readonly intervalsToStandAgain: number
-  /** Requests that may wait at once; each holds a socket and its parsed head. */
   readonly maxQueued: number
 }
 
@@ -66,15 +61,13 @@ export const STANDING_TUNING: StandingTuning = {
   maxQueued: 4096,
 }
 
-/** What the queue asks and does outside. An entry is shed, taken or removed once. */
+/** An entry is shed, taken or removed once. */
 export interface QueueHooks<E extends Waiting> {
-  /** Answers a request that waited, and was just taken out, that it is shed. */
   readonly shed: (entry: E, reason: ShedReason) => void
-  /** The level of a request (criticality.ts); absent when all are alike. */
   readonly level?: ((entry: E) => number) | undefined
-  /** The kind of a request, a small whole number (known-kinds.ts); absent where nobody is to be fair between kinds. */
+  /** The kind of a request (known-kinds.ts); absent without fairness between kinds. */
   readonly kind?: ((entry: E) => number) | undefined
-  /** Whose request it is, as a hash (client-shares.ts); absent where nobody is to be fair between clients. */
+  /** The hash of a request's client (client-shares.ts); absent without fairness between clients. */
   readonly client?: ((entry: E) => number) | undefined
 }
 
@@ -84,18 +77,14 @@ export class StandingQueue<E extends Waiting> {
   readonly #tuning: StandingTuning
   readonly #queue: ClassQueue<E>
   readonly #pace: DeparturePace
-  /** Undefined when all are alike. */
   readonly #cutoff: Cutoff | undefined
-  /** Undefined when there are levels, or no kinds. */
   readonly #shares: FairShares | undefined
-  /** Undefined when there are levels, or clients are not told apart. */
   readonly #clients: ClientShares | undefined
-  /** Requests in one of the first so many lines can be served, and waiting is chance. */
+  /** Requests in this many first lines can all be served; only chance makes them wait. */
   readonly #wantedLines: number
-  /** When somebody of this line or a better one was last kept. */
   readonly #lastKeptAt: number[]
   #intervalEndsAt = 0
-  /** At the end of the last intervals, as long as it is more than may drain, ms. */
+  /** At the end of the last intervals, ms, while it is more than may drain. */
   readonly #backlogs: number[] = []
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
@@ -117,22 +106,19 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt = new Array<number>(classes).fill(0)
   }
 
-  /** How many wait. */
   get size(): number {
     return this.#queue.size
   }
 
-  /** True while waiting is overload and not merely a burst. */
   get standing(): boolean {
     return this.#standing && this.#queue.size > 0
   }
 
-  /** How long one that came now would wait, as far as is known, ms: in a standing queue the newest is next. */
+  /** The expected wait of a request that comes now, ms. A standing queue takes the newest next. */
   get expectedWaitMs(): number {
     return this.#standing ? 0 : this.#backlogMs
   }
 
-  /** A request that can not start came: it waits from now on, or is told a reason at once. */
   push(entry: E, nowMs: number): 'wait' | ShedReason {
     const line = this.#lineFor(entry, nowMs)
     entry.line = line
@@ -151,15 +137,14 @@ export class StandingQueue<E extends Waiting> {
     entry.arrivedAt = nowMs
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
-    // Hopeless growth is seen at once, without waiting for an interval to pass.
+    // Hopeless growth shows at once, before an interval has passed.
     if (!this.#limiter.searching && this.#backlogMs > 2 * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
 
   /**
-   * What {@link push} would tell anybody who came now, asked before anything was spent on the request; undefined when
-   * that is not known without it.
+   * Why {@link push} would shed a request that came now, found before anything is spent on it; undefined if unknown.
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
@@ -171,27 +156,23 @@ export class StandingQueue<E extends Waiting> {
     return 'standing'
   }
 
-  /** Somebody of this kind and client was told what {@link refuses} said. */
   refused(nowMs: number, kind: number, client = 0): void {
     this.#shares?.arrived(kind, nowMs, this.#limiter.limit)
     this.#clients?.arrived(client, nowMs, this.#limiter.limit)
   }
 
-  /** Takes out who starts next; undefined when nobody waits. */
   next(nowMs: number): E | undefined {
     const entry = this.#queue.takeBest(this.#standing ? 'newest' : 'oldest')
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return entry
   }
 
-  /** Takes out one whose client went away. False when it did not wait any more. */
   remove(entry: E, nowMs: number): boolean {
     if (entry.left || !this.#queue.remove(entry, entry.line!)) return false
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return true
   }
 
-  /** A request left service while somebody waits; with who it was and its time in service if it was answered. */
   departed(nowMs: number, entry?: E, serviceMs = 0): void {
     this.#cutoff?.departed(nowMs)
     if (entry !== undefined) {
@@ -201,13 +182,12 @@ export class StandingQueue<E extends Waiting> {
     this.#pace.departed(nowMs)
   }
 
-  /** Time passed: sheds those who have waited too long. */
+  /** Time passed: judges the queue, and sheds requests that have waited too long. */
   expire(nowMs: number): void {
     this.#observe(nowMs)
     this.#expire(nowMs)
   }
 
-  /** {@link expire} must be called again within so many milliseconds; Infinity when nobody waits. */
   dueInMs(nowMs: number): number {
     const oldest = this.#queue.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
@@ -218,7 +198,6 @@ export class StandingQueue<E extends Waiting> {
     const { level, kind, client } = this.#hooks
     if (level !== undefined) {
       const given = level(entry)
-      // A level that is none is a default one: the queue has nobody to complain to.
       entry.level = given >= 0 && given < LEVELS ? Math.floor(given) : levelOf()
       return classOf(entry.level)
     }
@@ -231,23 +210,19 @@ export class StandingQueue<E extends Waiting> {
     return line
   }
 
-  /** The best one for those whose client and kind are within their shares; and rather the client than the kind. */
+  /** The best line is for requests whose client and kind are within their shares; the client counts more. */
   #lineOf(kind: number, client: number, nowMs: number): number {
     const clientFits = this.#clients === undefined || (this.#standing && this.#clients.within(client, nowMs))
     const kindFits = this.#shares === undefined || (this.#standing && this.#shares.within(kind, nowMs))
     return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
-  /** Above the cutoff, not on it, or of a kind that fits: all of these can be served, and waiting is chance. */
   #wanted(entry: E): boolean {
     if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
   }
 
-  /**
-   * Newest first is only worth the newest there is once per permit: where far more arrive than leave, most can be told
-   * on arrival, without the cost of waiting.
-   */
+  /** Newest first needs one fresh request per permit, so most others can be shed on arrival. */
   #enoughWait(line: number, nowMs: number): boolean {
     return (
       this.#standing &&
@@ -257,7 +232,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #beginWaiting(nowMs: number): void {
-    // Empty for a moment is not over: under load that hardly exceeds capacity a queue runs empty now and then.
+    // A moment without entries does not end an overload: just above capacity a queue runs empty now and then.
     if (nowMs - this.#emptySince > this.#tuning.intervalMs) {
       this.#standing = false
       this.#backlogs.length = 0
@@ -269,16 +244,11 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** How long a request that arrives now would wait if everybody before it is served first, ms. */
   get #backlogMs(): number {
     return this.#queue.size * this.#pace.gapMs
   }
 
-  /**
-   * Closes the observation interval when it is over: the queue stands when its backlog stays up and does not shrink.
-   * CoDel watches the shortest wait instead; but after a stall all requests arrive at one instant, and their waits
-   * grow one by one while the queue in truth drains.
-   */
+  /** Unlike CoDel it ignores the shortest wait: after a stall, waits grow one by one while the queue drains. */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
@@ -296,7 +266,6 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
 
-  /** How long the request that has waited longest may still be kept, at the most, ms since it arrived. */
   #longestWait(entry: E): number {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs

@@ -1,19 +1,15 @@
 /** A double-ended queue from which any entry can leave early, in O(1). */
 
-/** What the queue needs to know of an entry; the gate's users put their own request inside. */
 export interface Waiting {
-  /** When it arrived, milliseconds on the gate's clock. */
   arrivedAt: number
-  /** Set once it has left the queue, by whichever way. */
   left: boolean
-  /** Its level (criticality.ts), where levels are in use, and its line; both are written by the queue. */
+  /** Both written by the queue; `level` (criticality.ts) only where requests have levels. */
   level?: number
   line?: number
 }
 
 /**
- * A ring buffer that doubles as it fills. An entry that leaves from the middle stays behind as a tombstone until an
- * end reaches it, which is at most once per entry, so every operation is O(1) amortised.
+ * An entry that leaves from the middle stays as a tombstone until an end reaches it, so each step is O(1) amortised.
  */
 export class WaitQueue<E extends Waiting> {
   #ring: (E | undefined)[] = new Array(64)
@@ -25,7 +21,6 @@ export class WaitQueue<E extends Waiting> {
     return this.#size
   }
 
-  /** Slots of the ring, free ones included: what the queue costs in memory. */
   get slots(): number {
     return this.#ring.length
   }
@@ -37,7 +32,6 @@ export class WaitQueue<E extends Waiting> {
     this.#size++
   }
 
-  /** The entry that has waited longest, left in place. */
   oldest(): E | undefined {
     while (this.#slots > 0) {
       const entry = this.#ring[this.#head]!
@@ -69,7 +63,6 @@ export class WaitQueue<E extends Waiting> {
     return undefined
   }
 
-  /** False when it had left already. */
   remove(entry: E): boolean {
     if (entry.left) return false
     this.#markLeft(entry)
@@ -87,7 +80,7 @@ export class WaitQueue<E extends Waiting> {
     this.#slots--
   }
 
-  /** Full: squeeze out tombstones when they are half of it, else double. */
+  /** Removes tombstones when they fill half of the ring, else doubles it. */
   #makeRoom(): void {
     const live: E[] = []
     const mask = this.#ring.length - 1

@@ -3,7 +3,6 @@ import { checkBoolean, checkFunction, checkNumber, checkOneOf, invalidOption, re
 import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
 import { isAlwaysLogged, type Sampling } from './sampling.ts'
 
-/** What of a pino logger (or one like it) the log uses. */
 export interface FieldLogger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -19,7 +19,6 @@ const ENCODED_EQUALS = /%(?:25)*3d/i
 const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
 const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
 
-/** Whether a parameter of this name, as it stands in the URL, carries a secret (secret-names.ts). */
 export type IsSecret = (rawName: string) => boolean
 
 export function redactTarget(target: string, isSecret: IsSecret): string {
@@ -73,7 +72,6 @@ function findSecret(text: string, start: number, end: number, isSecret: IsSecret
   return encoded && hidesSecret(text.slice(valueFrom, end), isSecret) ? valueFrom : undefined
 }
 
-/** Whether a value is a URL or a query, encoded, with something secret in it. */
 function hidesSecret(value: string, isSecret: IsSecret): boolean {
   if (!MAY_HIDE.test(value)) return false
   let text = value

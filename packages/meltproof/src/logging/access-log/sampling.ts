@@ -1,5 +1,3 @@
-/** Which requests get a line. Pure. */
-
 export interface Sampling {
   /** Share of ordinary requests that get a line while there is no pressure. */
   readonly calm: number

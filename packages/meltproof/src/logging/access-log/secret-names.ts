@@ -36,7 +36,6 @@ const BETWEEN_SEGMENTS = /[.[\]/?;#:,{}()"'<>|\\]+/
 /** In `user_pass`, `userPass`, `userPASS` and `USERPass`. */
 const BETWEEN_WORDS = /[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
-/** It begins only where a run of digits does, so that it is linear. */
 const LAST_DIGITS = /(?<!\d)\d+$/
 
 /** Tells whether a parameter of this name, as it stands in a URL, carries a secret; one of the `added` names does. */

@@ -26,7 +26,7 @@ export interface WriterHooks {
   waits(): void
   /** The first time that the sink fails with this error, or that lines are lost (no error). */
   trouble(error: Error | undefined): void
-  /** Lines were lost since the last call; at most one call a second. */
+  /** Lines were lost since the last call. Called at most once a second. */
   lost(lines: number, bytes: number): void
 }
 
@@ -94,7 +94,6 @@ export class BufferedWriter {
     return this.failure !== undefined
   }
 
-  /** Lines that would be lost, and nobody told, if the process ended now. */
   get unwrittenLines(): number {
     return this.queue.stats.waiting + this.queue.unreported
   }
@@ -150,7 +149,6 @@ export class BufferedWriter {
     return this.queue.abandon()
   }
 
-  /** Gives what waits to `write`, in order. The writer is not used afterwards. */
   handOver(write: (bytes: Uint8Array) => void): void {
     clearTimeout(this.timer)
     for (let bytes = this.queue.peek(PART_BYTES); bytes !== undefined; bytes = this.queue.peek(PART_BYTES)) {
@@ -255,7 +253,7 @@ export class BufferedWriter {
     this.hooks.lost(lost - lines, lostBytes - bytes)
   }
 
-  /** Never within the write, and in the order of the writes. A line that a slow reader loses is no error. */
+  /** Never within the write, and in the order of the writes. A line lost to a slow reader is no error. */
   private callBack(done: Done, lost: boolean): void {
     const error = lost && this.failure !== undefined ? this.failure : null
     if (done === NO_CALLBACK || (error === null && isOfConsole(done))) return

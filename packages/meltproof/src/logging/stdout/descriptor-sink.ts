@@ -11,7 +11,6 @@ import fs from 'node:fs'
 import { BlockingState } from './blocking-state.ts'
 import type { Sink } from './buffered-writer.ts'
 
-/** The handle Node has for a stream; undefined for files. */
 export interface Handle {
   setBlocking?(blocking: boolean): number
 }

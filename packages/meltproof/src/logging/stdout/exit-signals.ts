@@ -18,7 +18,6 @@ const FATAL: readonly string[] = [
 
 const NUMBERS: Readonly<Record<string, number>> = constants.signals
 
-/** The name of a signal, given as process.kill() takes it, if it ends a process by default. */
 export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
@@ -44,7 +43,6 @@ export class ExitSignals {
     process.on('worker', this.onWorker)
   }
 
-  /** Something waits from now on. */
   watch(): void {
     this.waited = true
     if (this.watching) return

@@ -12,7 +12,6 @@ export function endsLine(output: Output): boolean {
   return (typeof output === 'string' ? output.charCodeAt(output.length - 1) : output[output.length - 1]) === NEWLINE
 }
 
-/** How many lines end in it. */
 export function linesIn(output: Output): number {
   let lines = 0
   if (typeof output === 'string') {

@@ -25,14 +25,10 @@ export interface LineQueueLimits {
 }
 
 export interface StreamStats {
-  /** Lines the kernel has taken. */
   readonly written: number
-  /** Lines in the buffer. */
   readonly waiting: number
-  /** Lines lost, whole or in part. */
   readonly lost: number
   readonly lostBytes: number
-  /** What the lines in the buffer cost. */
   readonly bufferedBytes: number
 }
 
@@ -157,7 +153,6 @@ export class LineQueue<D> {
     return batch.length === 1 ? start : Buffer.concat(batch)
   }
 
-  /** So many of the bytes that peek() gave are written. */
   advance(bytes: number): void {
     this.offset += bytes
     for (;;) {
@@ -274,7 +269,6 @@ export class LineQueue<D> {
     this.counts.waiting -= lines
   }
 
-  /** The lines of a gap are counted already. */
   private giveUpFrom(index: number): void {
     for (const piece of this.pieces.splice(index)) {
       this.removed(piece)

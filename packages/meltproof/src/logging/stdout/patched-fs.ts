@@ -11,7 +11,6 @@ import { type Method, replaceMethod } from './replace-method.ts'
 
 const METHODS = { write: outputOf, writeSync: outputOf, writev: outputOfMany, writevSync: outputOfMany }
 
-/** Returns the undo. */
 export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): () => void {
   const undos = Object.entries(METHODS).map(([name, outputOf]) => {
     const isSync = name.endsWith('Sync')
@@ -50,7 +49,6 @@ function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   return bytes.subarray(a, a + length)
 }
 
-/** Of (buffers, position?). */
 function outputOfMany([views, position]: readonly unknown[]): Output | undefined {
   const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && isAbsent(position)
   return usable ? Buffer.concat(views) : undefined

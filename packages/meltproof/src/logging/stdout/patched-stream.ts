@@ -65,7 +65,6 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
   }
 }
 
-/** Undefined for what a stream does not take. */
 function outputOf(chunk: unknown, encoding: string): Output | undefined {
   if (typeof chunk === 'string') {
     if (encoding === 'utf8' || encoding === 'utf-8') return chunk

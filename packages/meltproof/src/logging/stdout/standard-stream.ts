@@ -1,4 +1,4 @@
-/** The standard streams: their names, and where their bytes go. */
+/** The standard streams and where their bytes go. */
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
 import type { Sink } from './buffered-writer.ts'
@@ -17,7 +17,6 @@ export function standardStream(fd: Fd): Writable | undefined {
   }
 }
 
-/** Both are one pipe, terminal or file: `2>&1`. */
 export function streamsAreOne(): boolean {
   const identity = identityOf(1)
   return isMainThread && identity !== undefined && identity === identityOf(2)

@@ -1,6 +1,6 @@
 /**
- * The writer of a worker thread to a descriptor of the process. Threads are stopped without notice when the process ends,
- * so they count the lines that they have not written in memory that the main thread can read.
+ * The writer of a worker thread. Threads stop without notice when the process ends, so they count their unwritten lines
+ * in memory that the main thread can read.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { now } from '../../clock.ts'
@@ -55,7 +55,6 @@ export class WorkerBacklog {
     return Atomics.exchange(this.slots, fd, 0)
   }
 
-  /** No thread writes from now on. */
   close(): void {
     this.move(CLOSED)
   }
@@ -92,7 +91,6 @@ export class WorkerWriter extends BufferedWriter {
   }
 
   private withLock(work: () => void): void {
-    // write() calls flush().
     if (this.locked) {
       work()
       return

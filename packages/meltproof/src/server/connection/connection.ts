@@ -1,6 +1,6 @@
 /**
- * One HTTP/1 connection. Node hands each parsed head to `socket.parser.onIncoming` (since 0.12). Standing in that place we
- * see a request before a ServerResponse exists for it, and one that must wait is handed on later.
+ * One HTTP/1 connection. Replaces `socket.parser.onIncoming` (Node 0.12 and later) to see requests before Node
+ * responds.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
@@ -16,7 +16,6 @@ export interface ConnectionRequest {
 
 export interface AnswerKind {
   readonly page: boolean
-  /** The head alone. */
   readonly head: boolean
   readonly keepAlive: boolean
 }
@@ -40,7 +39,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   timedOut = false
   /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
   overlapping: Set<R> | undefined
-  /** Its neighbours among the open ones (open-connections.ts). */
   openedBefore: Connection<R> | undefined
   openedAfter: Connection<R> | undefined
   /** The idle timeout on the socket is one that Node does not know of. */
@@ -55,7 +53,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.handOn = handOn
   }
 
-  /** Undefined when this Node keeps its parser elsewhere. */
   static attach<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
     const { parser } = socket
     if (typeof parser?.onIncoming !== 'function') return undefined
@@ -92,7 +89,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
   }
 
-  /** Requests behind the one that `response` answers have to be answered, too. */
   hasLater(response: ServerResponse): boolean {
     if (this.hasLine) return true
     let passed = this.socket._httpMessage === response
@@ -122,7 +118,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     return this.#context === undefined ? handOn() : this.#context.runInAsyncScope(handOn)
   }
 
-  /** Drops what still comes of a request that will not be read, and makes sure that it does come. */
   forget(request: IncomingMessage): void {
     const { socket } = this
     if (socket.parser?.incoming === request) socket.parser.incoming = NOBODY
@@ -144,7 +139,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.socket.setTimeout(server.timeout || 0)
   }
 
-  /** Node's, too, which would end only when a request is handed on. */
   stopEveryIdleTimeout(server: Server): void {
     if (this.socket.timeout && this.socket.timeout === idleTimeoutMs(server)) this.#ownIdleTimeout = true
     this.stopIdleTimeout(server)
@@ -157,7 +151,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.socket.pause()
   }
 
-  /** Undoes pauseReading(). A pause of Node's, for a client that does not read its answers, stays. */
   resumeReading(): void {
     if (!this.#pausedByUs) return
     this.#pausedByUs = false

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface AskedAtHead {
-  /** Its last answer has said so: whatever else arrives is not a request (RFC 9112 section 9.6). */
+  /** Its last answer closed it: whatever else arrives is not a request (RFC 9112 section 9.6). */
   closing: boolean
   /** Asked about a GET of HTTP/1.1 that is no upgrade; true when it has been answered. */
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean

@@ -24,7 +24,6 @@ export class IdleConnections {
     }
   }
 
-  /** Closes those that are idle since `sinceMs` or longer. */
   close(sinceMs: number): void {
     const spared: Connection[] = []
     for (const connection of this.#connections) {

@@ -9,9 +9,7 @@ import { type HttpSocket, sparing } from './http-socket.ts'
 /** Apps emit these events themselves, with whatever they have: arguments may be anything. */
 export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
-  /** After the listeners of the app. */
   readonly onConnection: (socket: HttpSocket | undefined) => void
-  /** Node closes a connection on which nothing moves, though a handler may be at work. */
   readonly onTimeout: (socket: HttpSocket | undefined) => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
   /** Connections that look idle to Node, though a request of theirs waits. */

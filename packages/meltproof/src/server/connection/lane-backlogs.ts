@@ -1,12 +1,11 @@
 /**
- * While the lanes do not keep up, the queues before them are short: otherwise everybody would be let in too late for an
- * answer. With a connection per request at 40 times the capacity this doubles what is served (docs/benchmarks.md).
+ * While the lanes do not keep up, keeps their queues short, so that no connection is accepted too late. With a
+ * connection per request at 40 times the capacity this doubles what is served (docs/benchmarks.md).
  */
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** A burst is over by then, ms. */
 const WINDOW_MS = 200
 /** Time and turn, which cost a tenth of a connection, are asked for once for so many connections. */
 const LOOK_EVERY = 8
@@ -63,7 +62,6 @@ export class LaneBacklogs {
     }
   }
 
-  /** Changes the length of the queue of a socket that listens already. */
   #listen(backlog: number): void {
     this.#backlog = backlog
     for (const lane of [this.#main, ...this.#lanes]) lane.listen(backlog)

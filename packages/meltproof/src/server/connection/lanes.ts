@@ -1,14 +1,10 @@
 /**
- * Accept lanes: one server listening on several SO_REUSEPORT sockets.
+ * Accept lanes: one server listening on several SO_REUSEPORT sockets. Since libuv 1.45 (Node 20) a listening socket
+ * accepts one connection per turn of the event loop, so 1 ms of work per turn allows 1,000/s; the rest wait in the
+ * kernel (https://github.com/libuv/libuv/pull/3696, docs/benchmarks.md).
  *
- * Since libuv 1.45 (Node 20) a listening socket accepts one connection per turn of the event loop, so a server that
- * does 1 ms of work per turn accepts at most 1,000/s; the rest wait in the kernel, where nobody can turn them away.
- * N sockets accept N per turn. See https://github.com/libuv/libuv/pull/3696 and docs/benchmarks.md.
- *
- * Node calls `server._listen2()` once arguments are normalised, names resolved and the cluster consulted, and keeps that
- * name for code that wraps it (lib/net.js). So every form of listen(), its errors and its timing stay Node's own. What
- * the extra sockets accept is handed to the main one's `onconnection`, so Node itself counts, limits, configures and emits
- * every connection. Whatever fails leaves fewer lanes, at worst Node's one listener.
+ * Node calls `server._listen2()` after it has normalised the arguments (lib/net.js), so every form of listen() stays
+ * Node's own. Extra sockets hand connections to the main one's `onconnection`. A failure leaves fewer lanes.
  */
 import cluster from 'node:cluster'
 import type net from 'node:net'
@@ -24,10 +20,7 @@ import {
   REUSE_PORT,
 } from './listen-socket.ts'
 
-/**
- * At 10 times the capacity of 5 ms handlers 14 to 17 connections must be accepted per turn. Sixteen lanes just hold that,
- * with twice the latency of thirty-two; sixty-four gained nothing. They cost nothing measurable (docs/benchmarks.md).
- */
+/** For 5 ms handlers at 10 times capacity, 32 halve the latency of 16, and 64 gain nothing (docs/benchmarks.md). */
 export const DEFAULT_LANES = 32
 
 export interface LaneOptions {
@@ -38,7 +31,6 @@ export interface LaneOptions {
 }
 
 export interface Lanes {
-  /** Sockets listening now; 0 before listen() and after close(). */
   readonly count: number
   /** Extra lanes close, the main listener stays. The kernel resets connections that wait unaccepted in a closing lane. */
   close(): void
@@ -65,7 +57,6 @@ interface Extra {
   readonly detach: () => void
 }
 
-/** Makes every later listen() of this server open lanes. */
 export function openLanes(server: net.Server, { lanes: wanted, onWarning }: LaneOptions): Lanes {
   const internals = server as unknown as ServerInternals
   const original = internals._listen2

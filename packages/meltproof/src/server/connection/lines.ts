@@ -28,7 +28,6 @@ export class Lines<R extends ConnectionRequest> {
     if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading()
   }
 
-  /** The first one is through. */
   move(connection: Connection<R>): void {
     connection.waiting = undefined
     if (connection.behind.length === 0) this.connections.delete(connection)

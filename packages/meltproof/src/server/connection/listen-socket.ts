@@ -1,12 +1,8 @@
-/**
- * Raw listening sockets (`net._createServerHandle`, which node:cluster uses as well), and what must be asked of the kernel
- * before a port may be shared. A socket that the kernel refuses is `undefined`.
- */
+/** Raw listening sockets (`net._createServerHandle`), and what to ask the kernel before a port may be shared. */
 import net from 'node:net'
 
 export interface ListenHandle {
   onconnection?: ((this: ListenHandle, status: number, client: unknown) => void) | undefined
-  /** Returns 0 or a negative errno, as does getsockname(). */
   listen(backlog: number): number
   close(callback?: () => void): void
   ref(): void

@@ -12,7 +12,6 @@ export class OpenConnections<R extends ConnectionRequest> {
     this.#last = connection
   }
 
-  /** Does nothing for one that is not in it, because it was upgraded before it closed. */
   delete(connection: Connection<R>): void {
     const { openedBefore: before, openedAfter: after } = connection
     if (before === undefined && this.#first !== connection) return

@@ -1,9 +1,7 @@
 /**
- * The earliest place at which a request can be shed: where llhttp has parsed a head and Node has not made an
- * IncomingMessage of it. What this is worth: docs/benchmarks.md.
- *
- * Node keeps this callback under an index of its parsers, which it pools. So each parser is wrapped once and asks whoever
- * is at its socket. The callback is known by its name; where a Node calls it otherwise, requests are seen one step later.
+ * The earliest place to shed a request: llhttp has parsed its head, and Node has made no IncomingMessage yet
+ * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If this Node names the callback
+ * otherwise, requests are seen one step later.
  */
 import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
 

@@ -1,6 +1,6 @@
 /**
- * A dry run: every request is started at once. One that would have waited has a shadow at the gate, which takes a permit in
- * its turn for as long as the handler took. So as many are counted as shed as would have been.
+ * A dry run starts every request at once. One that would have waited has a shadow at the gate, which takes a permit for
+ * as long as the handler took, so that the counts of sheds stay true.
  */
 import type { Decision } from '../../admission/gate.ts'
 import { now } from '../../clock.ts'

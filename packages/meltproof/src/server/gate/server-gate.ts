@@ -1,6 +1,5 @@
 /**
- * The gate of one server: tells the pure gate (admission/gate.ts) what it asks about a request, gives it the loop's clock
- * and timers, and turns its yes into a permit. Knows nothing of where requests wait and how they are answered.
+ * The gate of one server: answers the pure gate's questions about a request (admission/gate.ts) and gives out permits.
  */
 import { type Decision, Gate, type GateTuning } from '../../admission/gate.ts'
 import type { Limiter } from '../../admission/limiter/limiter.ts'
@@ -33,7 +32,6 @@ export interface ServerGateParts {
 export class ServerGate {
   admitted = 0
   exempt = 0
-  /** When a connection or a request last came, or a request ended. */
   activeAt: number = Number.NEGATIVE_INFINITY
   readonly failOpen: FailOpen
   readonly pressure: PressureMeter = new PressureMeter()
@@ -93,7 +91,6 @@ export class ServerGate {
     return this.#gate.limit
   }
 
-  /** A request arrived. With `start` it has its permit, or needs none. */
   decide(exchange: Exchange, nowMs: number): Decision {
     const { answerMs, policy } = this.#parts
     const { request } = exchange
@@ -127,7 +124,6 @@ export class ServerGate {
     if (!exchange.again) this.admitted++
   }
 
-  /** The gate has let it in, and its client has gone. */
   drop(exchange: Exchange): void {
     this.#gate.drop(now(), 0, exchange)
   }
@@ -160,7 +156,6 @@ export class ServerGate {
     return memoryShort?.() ? 'memory' : this.#gate.refuses(nowMs, kind, this.#headClient)
   }
 
-  /** The head that {@link refuses} was asked about last is turned away. */
   refused(nowMs: number): void {
     if (this.#headKind !== undefined) {
       this.#kinds.known.came(this.#headKind, nowMs)

@@ -1,6 +1,6 @@
 /**
- * An upload gives its permit back while its client is slow. What its handler does with the body comes after the last byte
- * and needs a permit like any other work; so the end of the body is kept until there is one.
+ * An upload gives its permit back while its client is slow. The work on its body needs a permit again, so the end of
+ * the body is kept until there is one.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../../admission/shed-reason.ts'

@@ -1,7 +1,4 @@
-/**
- * The requests that wait at the gate, each in its place: in the line of its connection (connection/lines.ts), or among
- * those without one, which came past our parser or are ends of uploads. Carries out what the gate decides about them.
- */
+/** The requests that wait at the gate: in the line of their connection (connection/lines.ts), or apart without one. */
 import type { Decision } from '../../admission/gate.ts'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { now } from '../../clock.ts'
@@ -40,7 +37,6 @@ export class Waiting {
     const { connectionOf, gate } = this.#parts
     if (exchange.shadow !== undefined) startShadow(exchange, gate)
     else if (connectionOf(exchange)?.socket.destroyed) {
-      // Its client has gone, and the news is still to come.
       if (!exchange.again) this.#leave(exchange)
       gate.drop(exchange)
     } else {

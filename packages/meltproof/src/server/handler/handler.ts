@@ -1,7 +1,4 @@
-/**
- * Runs the handler of a request, under its deadline and observed where that is asked for. The permit ends with the handler;
- * when the client has gone before, the handler works on for nobody and keeps it.
- */
+/** Runs a request's handler under its deadline. The permit ends with the handler, also when the client left before. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
@@ -71,7 +68,6 @@ export class Handler {
     }
   }
 
-  /** Node has handed the request on, or answered it itself (no Host header, a 417). */
   handedOn(exchange: Exchange, connection: Connection<Exchange>): void {
     const { gate } = this.#parts
     const { response } = exchange
@@ -99,7 +95,6 @@ export class Handler {
     else this.#abandon(exchange, times)
   }
 
-  /** The deadline has passed. */
   #answerLate(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
     this.#parts.answers.late(request, response)
     mute(response)
@@ -108,7 +103,6 @@ export class Handler {
     this.#abandon(exchange, exchange.times)
   }
 
-  /** Nobody waits for the answer any more, but the handler works on. */
   #abandon(exchange: Exchange, scope: Scope | undefined): void {
     const { failOpen, permits } = this.#parts.gate
     const working = exchange.uploadEnd ?? exchange

@@ -1,7 +1,6 @@
 /**
- * A deadline for every request of a server with `deadlineMs`: when the budget of its handler runs out before the answer has
- * begun, the client gets a 504 and the work is cancelled. A caller may say that it waits less long: it gets its 504 then,
- * and the work is cancelled if the operator trusts it.
+ * A deadline for every request: when its budget runs out before the answer has begun, the client gets a 504 and the
+ * work is cancelled. A caller may set an earlier 504; it cancels the work if the operator trusts the caller.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { now } from '../../clock.ts'

@@ -69,7 +69,6 @@ export class Permits {
     if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
   }
 
-  /** It was answered. Does nothing when its permit has ended. */
   record(exchange: Exchange, nowMs: number): void {
     const was = this.#end(exchange)
     if (was === undefined) return

@@ -12,7 +12,6 @@ export type ClientKey =
   | { readonly header: string; readonly proxies?: number }
   | ((request: IncomingMessage) => string | undefined)
 
-/** Tells clients apart. */
 export interface Clients {
   /** By the head of a request; absent where the whole request is needed. */
   readonly ofHead?: (address: string | undefined, rawHeaders: readonly string[]) => number
