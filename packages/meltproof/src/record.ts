@@ -7,7 +7,7 @@
 /**
  * Who was slow.
  * - `loop`: our event loop could not turn, and what was waited for lay ready;
- * - `dependency`: whoever was called;
+ * - `dependency`: the service or database that was called;
  * - `network`: the way there and back, or a client that takes its time;
  * - `self`: the work itself, or the queue for it.
  */

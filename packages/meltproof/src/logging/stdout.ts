@@ -84,7 +84,7 @@ class BufferedStreams {
       this.undos.push(this.exitHooks.undo)
     } else {
       const handOver = (): void => {
-        // Nobody writes what the thread leaves behind.
+        // Nothing writes what the thread leaves behind.
         writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
         this.handOver()
       }

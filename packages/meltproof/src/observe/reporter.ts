@@ -6,7 +6,7 @@ import net from 'node:net'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { now } from '../clock.ts'
 
-/** What of a guard's figures is shown. */
+/** The figures of a guard that are shown. */
 export interface ReportedGuard {
   readonly inflight: number
   readonly queued: number

@@ -40,7 +40,7 @@ export class Call implements OutboundRecord {
   firstByteAtMs: number | undefined = undefined
   endedAtMs = 0
   serverTiming: string | undefined = undefined
-  /** Somebody observes calls, and it has not ended. */
+  /** Calls are observed, and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
   #refusal: Error | undefined = undefined

@@ -115,7 +115,7 @@ export class CallPhases {
     if (this.#stage === 'idle' && progress.paused) this.paused()
     if (passed(this.#lastMs, stageMs)) {
       if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
-      // Nobody knows since when: a whole limit from here.
+      // It is not known since when: a whole limit from here.
       this.#lastMs = nowMs
       passed(nowMs, stageMs)
     }

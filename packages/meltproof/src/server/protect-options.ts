@@ -48,7 +48,7 @@ export interface ProtectOptions {
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
-   * Whose {@link deadlineHeaders} also cancel the work: everybody's, or those of peers at these addresses and networks
+   * Callers whose {@link deadlineHeaders} also cancel the work: all, or the peers at these addresses and networks
    * (`10.0.0.0/8`). The address is that of the connection: name a proxy only if it removes or sets these fields.
    * @default false
    */
@@ -67,7 +67,7 @@ export interface ProtectOptions {
    */
   readonly criticalityHeader?: string
   /**
-   * Whose request it is; under overload no client gets more than a fair share. `'address'` (of the connection; of IPv6
+   * The client of a request; under overload no client gets more than a fair share. `'address'` (of the connection; of IPv6
    * the first 64 bits), a header field that a proxy of yours writes, or a function of the request. `proxies`: how many of
    * yours append to that field. Not together with `criticality`, which has keys of its own.
    * @default it does not matter who asks

@@ -43,7 +43,7 @@ export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2Secu
  *   meltproof off the server and is reported once.
  */
 export function protect(protectedServer: ProtectedServer, options?: ProtectOptions): Guard {
-  // What of node:http's server HTTP/2's lacks is asked for before it is used.
+  // HTTP/2 servers lack some methods of node:http's; the parts ask before they use them.
   const server = protectedServer as HttpServer
   const existing = checkServer(server, options)
   if (existing !== undefined) return existing

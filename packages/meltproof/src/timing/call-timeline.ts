@@ -1,5 +1,5 @@
 /**
- * Whose time was it: one call to a dependency, taken apart. Pure.
+ * Where the time of one call to a dependency went. Pure.
  *
  *   |-- queued --|-- connect --|======== waiting for the first byte ========|-- body --|
  *   called                     sent                                      seen       ended

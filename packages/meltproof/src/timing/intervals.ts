@@ -21,7 +21,7 @@ export function union(intervals: readonly Interval[]): Intervals {
   return merged
 }
 
-/** What of `from` lies outside of `taken`. */
+/** The part of `from` that lies outside of `taken`. */
 export function subtract(from: Intervals, taken: Intervals): Intervals {
   if (from.length === 0 || taken.length === 0) return from
   const left: Interval[] = []

@@ -1,5 +1,5 @@
 /**
- * Whose time was it: one request, taken apart when it is over. Pure.
+ * Where the time of one request went, when it is over. Pure.
  *
  * Each moment between the parsed head and the end of the answer belongs to exactly one:
  * a dependency that had a call of ours, else the network that carried one, else the handler's own first stretch (what

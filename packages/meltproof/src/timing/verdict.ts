@@ -1,4 +1,4 @@
-/** Who was slow: the one with the greatest share. Pure, and nothing else decides it. */
+/** The verdict on what was slow: the greatest share. Pure; nothing else decides it. */
 import type { Shares, Verdict } from '../record.ts'
 
 /** Among equals, what can be proved (a stall of ours, a peer's own statement) goes before what is merely left over. */

@@ -105,7 +105,7 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
-  /** Somebody is about to listen for 'drain', or to pipe. */
+  /** A listener for 'drain', or a pipe, is about to be added. */
   heeded(): void {
     this.pending.heed()
     this.holdProcess(() => this.needsDrain)

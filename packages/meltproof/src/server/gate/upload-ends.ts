@@ -10,7 +10,7 @@ import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
 
 /**
- * Keeps the end of an upload from whoever reads it. When all has come, `ask` is called with an exchange that asks for a
+ * Keeps the end of an upload from its reader. When all has come, `ask` is called with an exchange that asks for a
  * permit, and whose `resume` gives the end out.
  */
 export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {

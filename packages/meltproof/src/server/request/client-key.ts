@@ -1,4 +1,4 @@
-/** Whose request it is, as the operator says. As a number: clients are only told apart, never named. */
+/** The client of a request, as the operator defines it. A number: clients are told apart, never named. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'

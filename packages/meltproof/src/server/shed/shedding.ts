@@ -1,4 +1,4 @@
-/** Counts whoever is turned away, and sees to the answer: raw where nothing else is under way on the connection. */
+/** Counts requests that are shed and has them answered: in one raw write when the connection has nothing else under way. */
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
