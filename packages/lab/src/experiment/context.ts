@@ -79,6 +79,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
       const { origin, note } = await waitUntilListening(app, {
         url: spec.url,
         preferredPort: Number(port),
+        onlyThere: spec.atPort ?? typeof spec.run === 'string',
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
         signal,
       })

@@ -71,6 +71,11 @@ export interface AppSpec {
    * @default true
    */
   readonly listens?: boolean
+  /**
+   * It listens on PORT, whatever ports it opens before.
+   * @default true for a file of packages/lab/apps
+   */
+  readonly atPort?: boolean
   /** Where it listens, for one whose port is not to be looked for. */
   readonly url?: URL | undefined
   /** @default 15 000 */

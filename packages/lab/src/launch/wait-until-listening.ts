@@ -15,6 +15,8 @@ export interface ReadyOptions {
   readonly url: URL | undefined
   /** The port we asked for through PORT: the one to take when it listens on several. */
   readonly preferredPort: number | undefined
+  /** It will come to that port: others that it opens before are not taken. @default false */
+  readonly onlyThere?: boolean
   readonly startTimeoutMs: number
   readonly signal: AbortSignal
 }
@@ -29,7 +31,7 @@ const elsewhereMs = 1000
 
 /** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
-  const { url, preferredPort, startTimeoutMs, signal } = options
+  const { url, preferredPort, onlyThere = false, startTimeoutMs, signal } = options
   const until = Date.now() + startTimeoutMs
   let firstSeen: number | undefined
   for (;;) {
@@ -48,7 +50,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
     } else {
       const expected = found.find(listener => listener.port === preferredPort)
       if (expected !== undefined) return { origin: originOf(expected) }
-      if (firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found)
+      if (!onlyThere && firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found)
     }
     if (Date.now() >= until) throw await neverListened(app, options)
     await sleep(pollMs)

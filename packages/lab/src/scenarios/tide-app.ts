@@ -36,6 +36,7 @@ export async function startDatabase(context: Context): Promise<TideDatabase> {
     name: 'PostgreSQL',
     run: script('scripts/lab-database.ts'),
     core: 'dependency',
+    atPort: true,
     startTimeoutMs: 60_000,
   })
   const post = async <T>(route: string, body: object): Promise<T> => {
@@ -68,7 +69,13 @@ export interface TideArm {
 
 export function startTide(context: Context, arm: TideArm, databaseUrl: string, port?: string): Promise<RunningApp> {
   const env = { DATABASE_URL: databaseUrl, ...arm.env, ...(port === undefined ? {} : { PORT: port }) }
-  return context.start({ name: `human-tide, ${arm.name}`, run: script('src/main.ts'), core: 'server', env })
+  return context.start({
+    name: `human-tide, ${arm.name}`,
+    run: script('src/main.ts'),
+    core: 'server',
+    atPort: true,
+    env,
+  })
 }
 
 export interface PhoneLoad {

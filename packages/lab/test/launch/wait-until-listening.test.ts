@@ -1,0 +1,35 @@
+/** Which of several ports an app is asked at: one that brings a database opens that one's port first. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { launch } from '../../src/launch/command.ts'
+import { freePort } from '../../src/launch/free-port.ts'
+import { waitUntilListening } from '../../src/launch/wait-until-listening.ts'
+
+/** Listens on a port of its own, and later on PORT. */
+const TWO_PORTS = `
+  const net = require('net')
+  const listen = port => net.createServer(socket => socket.end()).listen(port, '127.0.0.1')
+  listen(0)
+  setTimeout(() => listen(process.env.PORT), 700)
+`
+
+for (const onlyThere of [true, false]) {
+  test(`an app that ${onlyThere ? 'comes' : 'may not come'} to its PORT after it has opened another`, async () => {
+    const port = await freePort()
+    const env = { ...process.env, PORT: String(port) }
+    const app = await launch({ name: 'two ports', command: [process.execPath, '-e', TWO_PORTS], env })
+    try {
+      const { signal } = new AbortController()
+      const { origin } = await waitUntilListening(app, {
+        url: undefined,
+        preferredPort: port,
+        onlyThere,
+        startTimeoutMs: 20_000,
+        signal,
+      })
+      assert.equal(origin === `http://127.0.0.1:${port}`, onlyThere, origin)
+    } finally {
+      await app.stop()
+    }
+  })
+}
