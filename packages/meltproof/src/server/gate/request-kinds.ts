@@ -1,4 +1,4 @@
-/** Which kind a request is of, by its path (admission/known-kinds.ts). */
+/** The kind of a request, by its path (admission/fairness/known-kinds.ts). */
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../route.ts'

@@ -1,7 +1,7 @@
 /**
  * The permits of a server: the one place in which they are given and end. A permit lasts as long as the handler works,
- * also when the client has gone (admission/abandoned.ts). While others wait, it is taken back early from requests that
- * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/stragglers.ts).
+ * also when the client has gone (admission/in-service/abandoned.ts). While others wait, it is taken back early from requests that
+ * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/in-service/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../../admission/in-service/abandoned.ts'
