@@ -19,6 +19,7 @@ import { type Measured, rest, type Step } from './search.ts'
 import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
 import { WaitingKinds } from './waiting-kinds.ts'
 
+/** Weight of one more answer in the mean service time. */
 const ANSWER_WEIGHT = 0.1
 
 type Phase = 'open' | 'reference' | 'probe' | 'rest'

@@ -17,6 +17,7 @@ export interface ContentionTuning {
   readonly alike: number
   /** Standard errors that make the rise clear. */
   readonly clearly: number
+  /** Answers in a batch, at least: the mean of fewer is noise. */
   readonly least: number
   /** and as a share of those in service, or the slow ones are missing. */
   readonly ofThose: number
@@ -24,6 +25,7 @@ export interface ContentionTuning {
   readonly missing: number
 }
 
+/** Batches that are remembered. */
 const KEPT = 16
 
 interface Batch {

@@ -8,9 +8,11 @@ export interface RestTuning extends SearchTuning {
   readonly lookEveryMs: number
 }
 
+/** Weight of one more measurement in the mean rate. */
 const RATE_WEIGHT = 0.2
-/** Measurements before the limit may rise, and the factor by which its floor must exceed it. */
+/** Measurements before the limit may rise. */
 const SURE = 5
+/** The limit rises when its floor exceeds it by this factor. */
 const RAISED = 1.25
 /** The factor when the loop is scarce: there the rate depends on the number of cheap requests too. */
 const RAISED_BY_LOOP = 2

@@ -6,6 +6,7 @@ import type { RestTuning } from './rest.ts'
 import type { WaitingTuning } from './waiting-kinds.ts'
 
 export interface LimiterTuning extends LoopLoadTuning, MeasurementTuning, RestTuning, WaitingTuning, ContentionTuning {
+  /** The limit before anything is learned. */
   readonly initial: number
   /** Most requests in service: each holds memory. */
   readonly max: number

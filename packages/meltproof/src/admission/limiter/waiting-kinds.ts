@@ -23,6 +23,7 @@ export interface WaitingTuning extends ContentionTuning {
 const SOME = 8
 /** While the loop is busy, a new kind gets this multiple of the promise. */
 const SLOWER = 4
+/** Answers that tell what a kind is. */
 const ENOUGH = 8
 /** Requests that leave within this share of the time in which they came were held up. */
 const HELD = 0.5

@@ -1,6 +1,8 @@
 /** The usual time between two departures from service while requests wait. Pure. */
 
+/** After this long without a queue its pace is forgotten, ms. */
 const PACE_KEPT_MS = 1000
+/** Departures that make a pace, at least. */
 const DEPARTURES_COUNTED = 8
 /** A gap this many times the usual one is a stall. */
 const STALL_GAPS = 20
