@@ -174,9 +174,9 @@ test('more late queries than can be done: newest first, and no connection is los
     pool.on('connection', () => connections++)
     const outcomes: boolean[] = []
     const calls = []
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 200; i++) {
       await sleep(10)
-      const call = within(150, () => pool.query('select sleep(0.1)'))
+      const call = within(400, () => pool.query('select sleep(0.1)'))
       calls.push(
         call.then(
           () => outcomes.push(true),
@@ -185,8 +185,8 @@ test('more late queries than can be done: newest first, and no connection is los
       )
     }
     await Promise.all(calls)
-    // Ten a second and connection are possible; first come, first served does four in all.
-    assert.ok(outcomes.filter(Boolean).length >= 10, `${outcomes.filter(Boolean).length} in time`)
+    // Ten a second and connection are possible, forty in all; first come, first served does eight.
+    assert.ok(outcomes.filter(Boolean).length >= 16, `${outcomes.filter(Boolean).length} in time`)
     assert.equal(connections, 2)
     await until('all timers are gone', () => pendingFairTimers() === 0)
   }),
