@@ -25,8 +25,8 @@ import type { TargetHealth } from './target.ts'
 const CHECKS = 10
 /** The first checks find caches filling up and code being compiled: memory counts from here on. */
 const SETTLED_AFTER = 3
-/** What the heap may grow by over the other checks, bytes: the noise of collections. */
-const HEAP_SLACK = 2 * 1024 * 1024
+/** What the heap may grow by over the other checks, bytes: caches that still fill up. */
+const HEAP_SLACK = 1024 * 1024
 /** What the process may grow by meanwhile, bytes: allocators keep what a burst needed, but not ever more. */
 const RSS_SLACK = 128 * 1024 * 1024
 /** How long the server may take to notice that everybody has gone, ms. */
