@@ -1,4 +1,5 @@
 import type { AppDefinition, Ask } from '../runner/definition.ts'
+import { inPieces } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const post = (query: string, variables?: object): Ask => ({
@@ -30,17 +31,14 @@ export const app: AppDefinition = {
     { path: '/missing' },
   ],
   streams: [
-    {
-      kind: 'lines',
-      name: 'subscription over SSE, silences of 12 s',
-      ask: {
+    inPieces(
+      'subscription over SSE, silences of 12 s',
+      {
         ...post('subscription { ticks(count: 3, everyMs: 12000) }'),
         headers: { ...json, Accept: 'text/event-stream' },
       },
-      line: /^data:.*ticks/,
-      count: 3,
-      silenceMs: 12_000,
-    },
+      /^data:.*ticks/,
+    ),
     { kind: 'long-poll', name: 'query of 15 s', ask: post('{ later(ms: 15000) }'), waitMs: 15_000 },
     {
       kind: 'upload',

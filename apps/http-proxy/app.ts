@@ -1,13 +1,5 @@
-import type { AppDefinition, Stream } from '../runner/definition.ts'
-
-const inPieces = (name: string, path: string, line: RegExp): Stream => ({
-  kind: 'lines',
-  name,
-  ask: { path },
-  line,
-  count: 3,
-  silenceMs: 12_000,
-})
+import type { AppDefinition } from '../runner/definition.ts'
+import { echoed, inPieces, longPoll, slowDownload, slowUpload } from '../runner/usual-streams.ts'
 
 export const app: AppDefinition = {
   title: 'http-proxy',
@@ -32,31 +24,14 @@ export const app: AppDefinition = {
     { method: 'DELETE', path: '/echo' },
   ],
   streams: [
-    {
-      kind: 'websocket',
-      name: 'WebSocket, silent for 12 s',
-      path: '/ws',
-      steps: [
-        { send: 'before' },
-        { expect: /echo before/ },
-        { pauseMs: 12_000 },
-        { send: 'after' },
-        { expect: /echo after/ },
-      ],
-    },
-    inPieces('SSE, silences of 12 s', '/sse', /^data:/),
-    inPieces('ndjson, pauses of 12 s', '/ndjson', /^\{/),
-    inPieces('JSON in pieces, pauses of 12 s', '/json-in-pieces', /^\d/),
-    inPieces('plain text in pieces, pauses of 12 s', '/plain-in-pieces', /^\d/),
-    { kind: 'long-poll', name: 'long poll of 15 s', ask: { path: '/long' }, waitMs: 15_000 },
-    {
-      kind: 'upload',
-      name: 'upload of 20 s',
-      ask: { method: 'POST', path: '/echo' },
-      body: () => Buffer.alloc(2_000_000, 'upload '),
-      overMs: 20_000,
-    },
-    { kind: 'download', name: 'download of 20 s', ask: { path: '/download' }, bytes: 32 << 20, overMs: 20_000 },
+    echoed('WebSocket, silent for 12 s', '/ws'),
+    inPieces('SSE, silences of 12 s', { path: '/sse' }, /^data:/),
+    inPieces('ndjson, pauses of 12 s', { path: '/ndjson' }, /^\{/),
+    inPieces('JSON in pieces, pauses of 12 s', { path: '/json-in-pieces' }, /^\d/),
+    inPieces('plain text in pieces, pauses of 12 s', { path: '/plain-in-pieces' }, /^\d/),
+    longPoll('/long'),
+    slowUpload('/echo'),
+    slowDownload('/download'),
   ],
   dearest: { path: '/work' },
 }

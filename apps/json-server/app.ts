@@ -1,4 +1,5 @@
 import type { AppDefinition } from '../runner/definition.ts'
+import { slowDownload } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -41,7 +42,7 @@ export const app: AppDefinition = {
       body: () => Buffer.from(JSON.stringify({ id: 2002, body: 'slow '.repeat(60_000) })),
       overMs: 20_000,
     },
-    { kind: 'download', name: 'download of 20 s', ask: { path: '/large.bin' }, bytes: 32 << 20, overMs: 20_000 },
+    slowDownload('/large.bin'),
   ],
   dearest: { path: '/posts?q=goodput' },
 }

@@ -1,4 +1,5 @@
 import type { AppDefinition } from '../runner/definition.ts'
+import { inPieces, longPoll, slowDownload, slowUpload } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -39,31 +40,11 @@ export const app: AppDefinition = {
         { expect: /after/ },
       ],
     },
-    {
-      kind: 'lines',
-      name: 'SSE, silences of 12 s',
-      ask: { path: '/streams/sse', headers: { Accept: 'text/event-stream' } },
-      line: /^data:/,
-      count: 3,
-      silenceMs: 12_000,
-    },
-    {
-      kind: 'lines',
-      name: 'ndjson, pauses of 12 s',
-      ask: { path: '/streams/ndjson' },
-      line: /^\{/,
-      count: 3,
-      silenceMs: 12_000,
-    },
-    { kind: 'long-poll', name: 'long poll of 15 s', ask: { path: '/streams/long' }, waitMs: 15_000 },
-    {
-      kind: 'upload',
-      name: 'upload of 20 s',
-      ask: { method: 'POST', path: '/streams/upload', headers: { 'Content-Type': 'application/octet-stream' } },
-      body: () => Buffer.alloc(2_000_000, 'upload '),
-      overMs: 20_000,
-    },
-    { kind: 'download', name: 'download of 20 s', ask: { path: '/streams/download' }, bytes: 32 << 20, overMs: 20_000 },
+    inPieces('SSE, silences of 12 s', { path: '/streams/sse', headers: { Accept: 'text/event-stream' } }, /^data:/),
+    inPieces('ndjson, pauses of 12 s', { path: '/streams/ndjson' }, /^\{/),
+    longPoll('/streams/long'),
+    slowUpload('/streams/upload', { 'Content-Type': 'application/octet-stream' }),
+    slowDownload('/streams/download'),
   ],
   dearest: { path: '/score' },
 }

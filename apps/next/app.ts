@@ -1,22 +1,14 @@
-import type { AppDefinition, Stream } from '../runner/definition.ts'
+import type { AppDefinition } from '../runner/definition.ts'
+import { inPieces, longPoll, slowDownload, slowUpload, UPSTREAM_IN_PIECES } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
-const lines = (name: string, path: string, line: RegExp): Stream => ({
-  kind: 'lines',
-  name,
-  ask: { path },
-  line,
-  count: 3,
-  silenceMs: 12_000,
-})
-
 export const app: AppDefinition = {
   title: 'Next.js, app router',
   main: 'next',
   build: [['node_modules/next/dist/bin/next', 'build']],
   run: ['node_modules/next/dist/bin/next', 'start', '-H', '127.0.0.1', '-p', '{port}'],
   env: { NEXT_TELEMETRY_DISABLED: '1' },
-  upstream: ['upstream.mjs'],
+  upstream: UPSTREAM_IN_PIECES,
   ready: '/',
   paths: [
     { path: '/' },
@@ -44,20 +36,14 @@ export const app: AppDefinition = {
       // Its timer runs before its first piece is sent.
       silenceMs: 10_000,
     },
-    lines('SSE, silences of 12 s', '/api/sse', /^data:/),
-    lines('ndjson, pauses of 12 s', '/api/ndjson', /^\{/),
-    lines('route that streams a fetch, ndjson', '/api/proxied?path=/ndjson', /^\{/),
-    lines('route that streams a fetch, JSON', '/api/proxied?path=/json', /^\{/),
-    lines('route that streams a fetch, SSE', '/api/proxied?path=/sse', /^data:/),
-    { kind: 'long-poll', name: 'long poll of 15 s', ask: { path: '/api/long' }, waitMs: 15_000 },
-    {
-      kind: 'upload',
-      name: 'upload of 20 s',
-      ask: { method: 'POST', path: '/api/upload', headers: { 'Content-Type': 'application/octet-stream' } },
-      body: () => Buffer.alloc(2_000_000, 'upload '),
-      overMs: 20_000,
-    },
-    { kind: 'download', name: 'download of 20 s', ask: { path: '/api/download' }, bytes: 32 << 20, overMs: 20_000 },
+    inPieces('SSE, silences of 12 s', { path: '/api/sse' }, /^data:/),
+    inPieces('ndjson, pauses of 12 s', { path: '/api/ndjson' }, /^\{/),
+    inPieces('route that streams a fetch, ndjson', { path: '/api/proxied?path=/ndjson' }, /^\{/),
+    inPieces('route that streams a fetch, JSON', { path: '/api/proxied?path=/json' }, /^\{/),
+    inPieces('route that streams a fetch, SSE', { path: '/api/proxied?path=/sse' }, /^data:/),
+    longPoll('/api/long'),
+    slowUpload('/api/upload', { 'Content-Type': 'application/octet-stream' }),
+    slowDownload('/api/download'),
   ],
   dearest: { path: '/dear' },
 }

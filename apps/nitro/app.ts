@@ -1,4 +1,5 @@
 import type { AppDefinition } from '../runner/definition.ts'
+import { echoed, inPieces, longPoll, slowDownload, slowUpload, UPSTREAM_IN_PIECES } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -7,7 +8,7 @@ export const app: AppDefinition = {
   main: 'nitropack',
   build: [['node_modules/nitropack/dist/cli/index.mjs', 'build']],
   run: ['.output/server/index.mjs'],
-  upstream: ['upstream.mjs'],
+  upstream: UPSTREAM_IN_PIECES,
   ready: '/',
   paths: [
     { path: '/' },
@@ -26,51 +27,13 @@ export const app: AppDefinition = {
     { path: '/missing', headers: { Accept: 'text/html' } },
   ],
   streams: [
-    {
-      kind: 'websocket',
-      name: 'WebSocket, silent for 12 s',
-      path: '/ws',
-      steps: [
-        { send: 'before' },
-        { expect: /echo before/ },
-        { pauseMs: 12_000 },
-        { send: 'after' },
-        { expect: /echo after/ },
-      ],
-    },
-    {
-      kind: 'lines',
-      name: 'SSE, silences of 12 s',
-      ask: { path: '/sse' },
-      line: /^data:/,
-      count: 3,
-      silenceMs: 12_000,
-    },
-    {
-      kind: 'lines',
-      name: 'ndjson, pauses of 12 s',
-      ask: { path: '/ndjson' },
-      line: /^\{/,
-      count: 3,
-      silenceMs: 12_000,
-    },
-    {
-      kind: 'lines',
-      name: 'proxied ndjson, pauses of 12 s',
-      ask: { path: '/proxied?path=/ndjson' },
-      line: /^\{/,
-      count: 3,
-      silenceMs: 12_000,
-    },
-    { kind: 'long-poll', name: 'long poll of 15 s', ask: { path: '/long' }, waitMs: 15_000 },
-    {
-      kind: 'upload',
-      name: 'upload of 20 s',
-      ask: { method: 'POST', path: '/upload', headers: { 'Content-Type': 'application/octet-stream' } },
-      body: () => Buffer.alloc(2_000_000, 'upload '),
-      overMs: 20_000,
-    },
-    { kind: 'download', name: 'download of 20 s', ask: { path: '/download' }, bytes: 32 << 20, overMs: 20_000 },
+    echoed('WebSocket, silent for 12 s', '/ws'),
+    inPieces('SSE, silences of 12 s', { path: '/sse' }, /^data:/),
+    inPieces('ndjson, pauses of 12 s', { path: '/ndjson' }, /^\{/),
+    inPieces('proxied ndjson, pauses of 12 s', { path: '/proxied?path=/ndjson' }, /^\{/),
+    longPoll('/long'),
+    slowUpload('/upload', { 'Content-Type': 'application/octet-stream' }),
+    slowDownload('/download'),
   ],
   dearest: { path: '/score' },
 }

@@ -1,4 +1,5 @@
 import type { AppDefinition } from '../runner/definition.ts'
+import { echoed, inPieces, UPSTREAM_IN_PIECES } from '../runner/usual-streams.ts'
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -6,7 +7,7 @@ export const app: AppDefinition = {
   title: 'Node-RED',
   main: 'node-red',
   run: ['node_modules/node-red/red.js', '--settings', 'settings.cjs'],
-  upstream: ['upstream.mjs'],
+  upstream: UPSTREAM_IN_PIECES,
   ready: '/hello',
   paths: [
     { path: '/hello' },
@@ -27,32 +28,14 @@ export const app: AppDefinition = {
   // Addresses of the editor's own scripts, and its heartbeat.
   volatile: [/\?v=[0-9a-f]{12}/, /"data":\d{13}/],
   streams: [
-    {
-      kind: 'websocket',
-      name: 'WebSocket of a flow, silent for 12 s',
-      path: '/ws/echo',
-      steps: [
-        { send: 'before' },
-        { expect: /echo before/ },
-        { pauseMs: 12_000 },
-        { send: 'after' },
-        { expect: /echo after/ },
-      ],
-    },
+    echoed('WebSocket of a flow, silent for 12 s', '/ws/echo'),
     {
       kind: 'websocket',
       name: "the editor's WebSocket, for 20 s",
       path: '/admin/comms',
       steps: [{ pauseMs: 20_000 }, { expect: /hb/ }],
     },
-    {
-      kind: 'lines',
-      name: 'SSE of a flow, silences of 12 s',
-      ask: { path: '/sse' },
-      line: /^data:/,
-      count: 3,
-      silenceMs: 12_000,
-    },
+    inPieces('SSE of a flow, silences of 12 s', { path: '/sse' }, /^data:/),
     // Three pieces with two silences of 12 s.
     { kind: 'long-poll', name: 'flow that asks a slow service', ask: { path: '/fetched' }, waitMs: 24_000 },
     { kind: 'long-poll', name: 'flow that waits 15 s', ask: { path: '/long' }, waitMs: 15_000 },

@@ -6,17 +6,10 @@ import { programLoad } from '../load/program.ts'
 import type { AppDefinition, Arm } from './definition.ts'
 import { asker } from './asking.ts'
 import { installedFolder } from './install.ts'
-import { allowedCores, type Machine, type Cores, type Progress, pinSelf, unpinSelf } from './lab.ts'
+import { allowedCores, pinSelf, unpinSelf } from './lab.ts'
 import { type Running, type StartOptions, start } from './start.ts'
 
-export interface SubjectParts {
-  readonly name: string
-  readonly definition: AppDefinition
-  readonly machine: Machine
-  readonly pinning: Cores | undefined
-  readonly signal: AbortSignal
-  readonly progress: Progress
-}
+export type SubjectParts = Omit<Subject, 'withApp' | 'underLoad' | 'capacity'>
 
 export function subjectOf(parts: SubjectParts): Subject {
   const { name, definition, pinning, signal, progress } = parts
