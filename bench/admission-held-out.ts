@@ -16,29 +16,13 @@
  * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--limiter` runs
  * rivals (sim/limiters) behind the same gate and queue.
  */
-import { COLD_STARTS } from '../packages/meltproof/sim/cold-starts.ts'
-import { DEVELOPMENT } from '../packages/meltproof/sim/development.ts'
-import { shareOfIdeal, shedShare } from '../packages/meltproof/sim/figures.ts'
-import { FRESH } from '../packages/meltproof/sim/fresh.ts'
-import { HELD_OUT } from '../packages/meltproof/sim/held-out.ts'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
-import { SCENARIOS, type Scenario } from '../packages/meltproof/sim/scenarios.ts'
-import { simulate } from '../packages/meltproof/sim/service.ts'
 import { THIRTY } from '../packages/meltproof/sim/thirty.ts'
-import { UNSEEN } from '../packages/meltproof/sim/unseen.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
+import { figuresOf, outcomeOf, SETS } from './lib/admission-sets.ts'
 
-const SETS = {
-  tuned: SCENARIOS,
-  cold: COLD_STARTS,
-  development: DEVELOPMENT,
-  'held-out': HELD_OUT,
-  unseen: UNSEEN,
-  fresh: FRESH,
-  thirty: THIRTY,
-}
-const FALSE_SHEDS = 0.002
+const ALL_SETS = { ...SETS, thirty: THIRTY }
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2,3' },
@@ -50,32 +34,11 @@ const seeds = options.values.seeds.split(',').map(Number)
 if (seeds.some(seed => !Number.isSafeInteger(seed)))
   options.refuse(`--seeds takes whole numbers; got '${options.values.seeds}'`)
 
-interface Outcome {
-  readonly name: string
-  readonly noShed: boolean
-  readonly good: number
-  /** Of the worst seed. */
-  readonly shed: number
-}
-
-function outcomeOf(scenario: Scenario, limiter: string): Outcome {
-  const runs = seeds.map(seed =>
-    simulate(scenario.workload, { seconds: scenario.seconds, seed, limiter: LIMITERS[limiter]! }),
-  )
-  const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
-  return {
-    name: scenario.name,
-    noShed: scenario.noShed,
-    good: Math.min(1, good),
-    shed: Math.max(...runs.map(shedShare)),
-  }
-}
-
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-const sets = options.chosen('set', Object.keys(SETS) as (keyof typeof SETS)[])
+const sets = options.chosen('set', Object.keys(ALL_SETS) as (keyof typeof ALL_SETS)[])
 const limiters = options.chosen('limiter', Object.keys(LIMITERS))
-const rowOf = (limiter: string, set: keyof typeof SETS): string[] => {
-  const outcomes = SETS[set].map(scenario => outcomeOf(scenario, limiter))
+const rowOf = (limiter: string, set: keyof typeof ALL_SETS): string[] => {
+  const outcomes = ALL_SETS[set].map(scenario => outcomeOf(scenario, limiter, seeds))
   if (options.values.each) {
     for (const { name, noShed, good, shed } of outcomes) {
       console.log(
@@ -83,18 +46,14 @@ const rowOf = (limiter: string, set: keyof typeof SETS): string[] => {
       )
     }
   }
-  const overloaded = outcomes.filter(each => !each.noShed).sort((a, b) => a.good - b.good)
-  const ample = outcomes.filter(each => each.noShed)
-  const mean = overloaded.reduce((sum, each) => sum + each.good, 0) / overloaded.length
-  const below = overloaded.filter(each => each.good < 0.75).length
-  const worst = overloaded[0]
+  const { overloaded, ample, mean, worst, below, falseSheds } = figuresOf(outcomes)
   return [
     limiter,
     set,
-    worst === undefined ? '-' : `${percent(mean)} of ${overloaded.length}`,
+    worst === undefined ? '-' : `${percent(mean)} of ${overloaded}`,
     worst === undefined ? '-' : `${percent(worst.good)} (${worst.name})`,
     String(below),
-    `${ample.filter(each => each.shed > FALSE_SHEDS).length} of ${ample.length}`,
+    `${falseSheds} of ${ample}`,
   ]
 }
 const rows = limiters.flatMap(limiter => sets.map(set => rowOf(limiter, set)))

@@ -13,12 +13,9 @@ import { join } from 'node:path'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { CONSTANTS, RULES } from './lib/admission-edits.ts'
 import { type AdmissionResult, admissionCurves, type Variant } from './lib/admission-curves.ts'
-import type { Outcome } from './lib/admission-outcomes.ts'
+import { figuresOf, type Outcome } from './lib/admission-sets.ts'
 import { conditions } from './lib/conditions.ts'
 import type { Edit } from './lib/edited-source.ts'
-
-/** A scenario sheds falsely above this share. */
-const FALSE_SHEDS = 0.002
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2' },
@@ -56,31 +53,21 @@ function measure(): void {
   }
 }
 
-function outcomesWith(edits: readonly Edit[]): readonly Outcome[] {
+function outcomesWith(edits: readonly Edit[]): Readonly<Record<string, readonly Outcome[]>> {
   const lib = join(import.meta.dirname, 'lib')
   const text = execFileSync(
     process.execPath,
     ['--import', join(lib, 'edited-source.ts'), join(lib, 'admission-outcomes.ts'), seeds],
     { encoding: 'utf8', env: { ...process.env, MELT_EDITS: JSON.stringify(edits) } },
   )
-  return JSON.parse(text) as Outcome[]
+  return JSON.parse(text) as Record<string, readonly Outcome[]>
 }
 
-function summed(outcomes: readonly Outcome[]): Variant['sets'] {
-  const sets = [...new Set(outcomes.map(({ set }) => set))]
+function summed(outcomes: Readonly<Record<string, readonly Outcome[]>>): Variant['sets'] {
   return Object.fromEntries(
-    sets.map(set => {
-      const mine = outcomes.filter(each => each.set === set)
-      const goods = mine.flatMap(({ good }) => good ?? [])
-      return [
-        set,
-        {
-          mean: goods.length === 0 ? 1 : goods.reduce((sum, good) => sum + good, 0) / goods.length,
-          worst: Math.min(1, ...goods),
-          below: goods.filter(good => good < 0.75).length,
-          falseSheds: mine.filter(({ shed }) => (shed ?? 0) > FALSE_SHEDS).length,
-        },
-      ]
+    Object.entries(outcomes).map(([set, mine]) => {
+      const { mean, worst, below, falseSheds } = figuresOf(mine)
+      return [set, { mean, worst: worst?.good ?? 1, below, falseSheds }]
     }),
   )
 }

@@ -1,0 +1,67 @@
+/** The sets of scenarios that may be looked at while tuning, what a limiter makes of a scenario, and of a set. */
+import { COLD_STARTS } from '../../packages/meltproof/sim/cold-starts.ts'
+import { DEVELOPMENT } from '../../packages/meltproof/sim/development.ts'
+import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
+import { FRESH } from '../../packages/meltproof/sim/fresh.ts'
+import { HELD_OUT } from '../../packages/meltproof/sim/held-out.ts'
+import { LIMITERS } from '../../packages/meltproof/sim/limiters/all.ts'
+import { SCENARIOS, type Scenario } from '../../packages/meltproof/sim/scenarios.ts'
+import { simulate } from '../../packages/meltproof/sim/service.ts'
+import { UNSEEN } from '../../packages/meltproof/sim/unseen.ts'
+
+export const SETS = {
+  tuned: SCENARIOS,
+  cold: COLD_STARTS,
+  development: DEVELOPMENT,
+  'held-out': HELD_OUT,
+  unseen: UNSEEN,
+  fresh: FRESH,
+}
+
+/** A scenario sheds falsely above this share. */
+const FALSE_SHEDS = 0.002
+/** A scenario does badly below this share of the ideal. */
+const POOR = 0.75
+
+export interface Outcome {
+  readonly name: string
+  /** Capacity suffices. */
+  readonly noShed: boolean
+  /** Goodput of the ideal, the mean of the seeds and 1 at the most. */
+  readonly good: number
+  /** Share shed in the worst seed. */
+  readonly shed: number
+}
+
+export function outcomeOf(scenario: Scenario, limiter: string, seeds: readonly number[]): Outcome {
+  const { name, noShed, seconds, workload } = scenario
+  const runs = seeds.map(seed => simulate(workload, { seconds, seed, limiter: LIMITERS[limiter]! }))
+  const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
+  return { name, noShed, good: Math.min(1, good), shed: Math.max(...runs.map(shedShare)) }
+}
+
+export interface SetSummary {
+  /** Scenarios with too little capacity, and with enough. */
+  readonly overloaded: number
+  readonly ample: number
+  /** Goodput of the ideal where capacity is too small: the mean, and the worst scenario. */
+  readonly mean: number
+  readonly worst: Outcome | undefined
+  /** Scenarios that do badly. */
+  readonly below: number
+  /** Scenarios that shed where nobody must be shed. */
+  readonly falseSheds: number
+}
+
+export function figuresOf(outcomes: readonly Outcome[]): SetSummary {
+  const overloaded = outcomes.filter(each => !each.noShed).sort((a, b) => a.good - b.good)
+  const ample = outcomes.filter(each => each.noShed)
+  return {
+    overloaded: overloaded.length,
+    ample: ample.length,
+    mean: overloaded.length === 0 ? 1 : overloaded.reduce((sum, { good }) => sum + good, 0) / overloaded.length,
+    worst: overloaded[0],
+    below: overloaded.filter(({ good }) => good < POOR).length,
+    falseSheds: ample.filter(({ shed }) => shed > FALSE_SHEDS).length,
+  }
+}
