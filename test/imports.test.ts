@@ -7,7 +7,18 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const VOCABULARY = ['channels', 'clock', 'errors', 'guard-of', 'handler-end', 'options', 'record', 'route', 'scope']
+const VOCABULARY = [
+  'channels',
+  'clock',
+  'errors',
+  'guard-of',
+  'handler-end',
+  'options',
+  'record',
+  'replace-method',
+  'route',
+  'scope',
+]
 
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
@@ -27,6 +38,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       record: [],
       scope: [],
       route: [],
+      'replace-method': [],
       'guard-of': [],
       'handler-end': [],
       channels: ['record'],
@@ -42,7 +54,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       logging: VOCABULARY,
       'register-options': ['options', 'logging', 'server'],
       toobusy: ['clock', 'errors'],
-      'drain-on-sigterm': ['logging'],
+      'drain-on-sigterm': ['replace-method'],
       register: ['drain-on-sigterm', 'guard-of', 'logging', 'observe', 'outbound', 'register-options', 'server'],
       index: ['errors', 'admission', 'deadline', 'server'],
     },
@@ -114,20 +126,8 @@ for (const [root, rules] of Object.entries(RULES)) {
 
 /** The parts of server/ in the order of a request: each may import those before it. Files beside them put them together. */
 const SERVER_PARTS = [
-  ...[
-    'promise-like',
-    'guard',
-    'warnings',
-    'fail-open',
-    'connection',
-    'request',
-    'response',
-    'shed',
-    'permit',
-    'gate',
-    'handler',
-  ],
-  'operate',
+  ...['linked-list', 'promise-like', 'guard', 'warnings', 'fail-open'],
+  ...['connection', 'request', 'response', 'shed', 'permit', 'gate', 'handler', 'operate'],
 ]
 
 test('the parts of server/ import one way', () => {

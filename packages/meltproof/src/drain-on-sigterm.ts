@@ -3,7 +3,7 @@
  * app's listeners wait until then, because many of them end the process at once. A second SIGTERM waits for nothing.
  */
 import { constants } from 'node:os'
-import { replaceMethod } from './logging/stdout/replace-method.ts'
+import { replaceMethod } from './replace-method.ts'
 
 /** Kubernetes grants 30 s between SIGTERM and SIGKILL. */
 const LEAST_DRAIN_MS = 25_000

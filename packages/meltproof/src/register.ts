@@ -29,16 +29,15 @@ if (settings.on) {
   if (settings.stdout !== undefined) {
     attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
-  beforeListening(server => {
-    // On a server that listens already, listen() throws Node's own error.
-    if (server.listening || guardOf(server) !== undefined) return
-    if (isHttp2Server(server) && server.listenerCount('request') === 0) return sayStreams()
-    attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
-  })
   if (settings.outbound) boundOutbound(warn)
   if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
 }
-if (watch || settings.drain) beforeListening(server => listened.add(new WeakRef(server)))
+if (settings.on || watch) {
+  beforeListening(server => {
+    if (watch || settings.drain) listened.add(new WeakRef(server))
+    if (settings.on) protectOnce(server)
+  })
+}
 
 /** Of the servers that listen. */
 function guards(): Guard[] {
@@ -48,6 +47,16 @@ function guards(): Guard[] {
     const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
     return guard === undefined ? [] : [guard]
   })
+}
+
+function protectOnce(server: ProtectedServer): void {
+  // On a server that listens already, listen() throws Node's own error.
+  if (server.listening || guardOf(server) !== undefined) return
+  if (isHttp2Server(server) && server.listenerCount('request') === 0) {
+    sayStreams()
+    return
+  }
+  attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
 }
 
 /** Every kind of HTTP server inherits `listen` from net.Server. */

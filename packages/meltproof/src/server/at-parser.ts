@@ -9,9 +9,9 @@ import { loopTurn } from '../signals/loop-turn.ts'
 import { Connection, type HeadHandler } from './connection/connection.ts'
 import { type HttpSocket, readOn } from './connection/http-socket.ts'
 import type { Lines } from './connection/lines.ts'
-import { OpenConnections } from './connection/open-connections.ts'
 import type { ServerGate } from './gate/server-gate.ts'
 import type { Waiting } from './gate/waiting.ts'
+import { LinkedList } from './linked-list.ts'
 import { Exchange } from './request/exchange.ts'
 import { describeHead } from './request/request-head.ts'
 import { makeLast } from './response/last-answer.ts'
@@ -30,7 +30,7 @@ export interface ParserParts {
 }
 
 export class AtParser implements HeadHandler<Exchange> {
-  readonly connections: OpenConnections<Exchange> = new OpenConnections()
+  readonly connections: LinkedList<Connection<Exchange>> = new LinkedList()
   /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #parts: ParserParts

@@ -1,6 +1,6 @@
 /** Calls back when the process is about to end, in whatever way. Exit codes and signals stay as they are. */
 import { ExitSignals, fatalSignal } from './exit-signals.ts'
-import { replaceMethod } from './replace-method.ts'
+import { replaceMethod } from '../../replace-method.ts'
 
 export interface ExitHooks {
   /** Something waits from now on: listen to signals too. */

@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import type { BufferedWriter } from './buffered-writer.ts'
 import { byteLength, type Output } from './line-ends.ts'
-import { type Method, replaceMethod } from './replace-method.ts'
+import { type Method, replaceMethod } from '../../replace-method.ts'
 
 const METHODS = { write: outputOf, writeSync: outputOf, writev: outputOfMany, writevSync: outputOfMany }
 

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import type { BufferedWriter, Done } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
 import { NO_CALLBACK } from './pending-writes.ts'
-import { type Method, replaceMethod } from './replace-method.ts'
+import { type Method, replaceMethod } from '../../replace-method.ts'
 
 export interface StreamPatch {
   readonly writeOriginal: Method

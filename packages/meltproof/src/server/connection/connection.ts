@@ -4,6 +4,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Linked } from '../linked-list.ts'
 import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
 import { standAtHead } from './parser-head.ts'
 
@@ -27,7 +28,7 @@ export interface HeadHandler<R extends ConnectionRequest> {
   refuse(connection: Connection<R>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-export class Connection<R extends ConnectionRequest = ConnectionRequest> implements AskedAtHead {
+export class Connection<R extends ConnectionRequest = ConnectionRequest> implements AskedAtHead, Linked<Connection<R>> {
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
   waiting: R | undefined
@@ -39,8 +40,9 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   timedOut = false
   /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
   overlapping: Set<R> | undefined
-  openedBefore: Connection<R> | undefined
-  openedAfter: Connection<R> | undefined
+  /** Neighbours among the open connections. */
+  before: Connection<R> | undefined
+  after: Connection<R> | undefined
   /** The idle timeout on the socket is one that Node does not know of. */
   #ownIdleTimeout = false
   #pausedByUs = false

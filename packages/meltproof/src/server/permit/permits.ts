@@ -13,8 +13,8 @@ import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../handler-end.ts'
 import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
+import { LinkedList } from '../linked-list.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { InService } from './in-service.ts'
 import { flows, waitsForBody } from './streaming-responses.ts'
 
 /** Permits that are not needed are looked for this often while somebody waits, ms. */
@@ -35,9 +35,9 @@ export interface PermitHooks {
 export class Permits {
   readonly #gate: Gate<Exchange>
   readonly #hooks: PermitHooks
-  readonly #inService = new InService()
-  readonly #stays = new ServiceTimes<Exchange>()
-  readonly #abandoned = new Abandoned<Exchange>(this.#stays)
+  readonly #inService = new LinkedList<Exchange>()
+  readonly #times = new ServiceTimes<Exchange>()
+  readonly #abandoned = new Abandoned<Exchange>(this.#times)
   readonly #stragglers: Stragglers<Exchange>
   #lookAgainAt = 0
   #presumeAgainAt = 0
@@ -45,7 +45,7 @@ export class Permits {
   constructor(gate: Gate<Exchange>, tuning: StragglerTuning, hooks: PermitHooks) {
     this.#gate = gate
     this.#hooks = hooks
-    this.#stragglers = new Stragglers(this.#stays, tuning)
+    this.#stragglers = new Stragglers(this.#times, tuning)
   }
 
   get abandoned(): number {
@@ -58,14 +58,14 @@ export class Permits {
 
   /** The least time in which a request of this kind is answered, ms; 0 where nothing is known or none is in service. */
   leastServiceMs(kind: number): number {
-    return this.#stays.leastMs(kind)
+    return this.#times.leastMs(kind)
   }
 
   give(exchange: Exchange, nowMs: number): void {
     if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
     exchange.holdPermit(nowMs)
     this.#inService.add(exchange)
-    this.#stays.started(exchange, exchange.kindNoted)
+    this.#times.started(exchange, exchange.kindNoted)
     if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
   }
 
@@ -74,7 +74,7 @@ export class Permits {
     if (was === undefined) return
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
     if (was === 'held') {
-      this.#stays.answered(exchange, nowMs)
+      this.#times.answered(exchange, nowMs)
       this.#gate.release(nowMs, nowMs - exchange.startedAt, exchange)
     }
     this.#hooks.onRecorded(exchange, nowMs)
@@ -88,7 +88,7 @@ export class Permits {
 
   #drop(exchange: Exchange, nowMs: number): void {
     if (this.#end(exchange) !== 'held') return
-    this.#stays.gone(exchange)
+    this.#times.gone(exchange)
     this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
@@ -154,7 +154,7 @@ export class Permits {
     for (const exchange of this.#inService.find(handlerRuns, each => stragglers.tooShort(each))) {
       if (exchange.abandoned) continue
       // What its handler does with the body is still to come.
-      if (waitsForBody(exchange.request)) this.#stays.again(exchange, nowMs)
+      if (waitsForBody(exchange.request)) this.#times.again(exchange, nowMs)
       if (!stragglers.has(exchange)) continue
       if (stragglers.full) return
       this.#inService.delete(exchange)

@@ -4,9 +4,10 @@ import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
+import type { Linked } from '../linked-list.ts'
 import { Permit } from './permit.ts'
 
-export class Exchange extends Permit implements Entry, ConnectionRequest {
+export class Exchange extends Permit implements Entry, ConnectionRequest, Linked<Exchange> {
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks shorten `request.url`, and the kind must stay the same. */
   readonly url: string
@@ -44,9 +45,9 @@ export class Exchange extends Permit implements Entry, ConnectionRequest {
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** Neighbours among those in service (permit/in-service.ts). */
-  startedBefore: Exchange | undefined
-  startedAfter: Exchange | undefined
+  /** Neighbours among the requests in service (permit/permits.ts). */
+  before: Exchange | undefined
+  after: Exchange | undefined
 
   // Set while somebody observes (response/observed.ts).
   lateMs = 0

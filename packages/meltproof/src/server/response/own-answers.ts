@@ -27,7 +27,7 @@ export const PROBLEM_JSON: string = problem(
   'Service Unavailable',
   'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
 )
-export const LATE_PROBLEM_JSON: string = problem(
+const LATE_PROBLEM_JSON: string = problem(
   504,
   'Gateway Timeout',
   'The answer was not ready in the time this request may take. What it was waiting for has been cancelled.',
@@ -36,7 +36,7 @@ export const HTML_PAGE: string = pageOf(
   'Busy right now',
   'More people are here than we can serve at this moment. Your request was not started, so nothing is lost: please try again in a few seconds.',
 )
-export const LATE_PAGE: string = pageOf(
+const LATE_PAGE: string = pageOf(
   'This took too long',
   'Something we depend on did not answer in time, so we have stopped waiting. It may or may not have been carried out.',
 )

@@ -1,17 +1,17 @@
-/** The list of requests in service: order, removal anywhere, and that whoever leaves points at nobody. */
+/** A list through its items: order, removal anywhere, and an item that leaves points at nothing. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Exchange } from '../../src/server/request/exchange.ts'
-import { InService } from '../../src/server/permit/in-service.ts'
+import { LinkedList } from '../../src/server/linked-list.ts'
 
 const exchange = (): Exchange => new Exchange({ url: '/' } as IncomingMessage, undefined, true, 0)
 
 test('keeps the order of starts, whoever leaves, as a Set does', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), steps => {
-      const list = new InService()
+      const list = new LinkedList<Exchange>()
       const model = new Set<Exchange>()
       for (const step of steps) {
         const leaves = step === undefined ? undefined : [...model][step % (model.size || 1)]
@@ -22,8 +22,8 @@ test('keeps the order of starts, whoever leaves, as a Set does', () => {
         } else {
           list.delete(leaves)
           model.delete(leaves)
-          assert.equal(leaves.startedBefore, undefined)
-          assert.equal(leaves.startedAfter, undefined)
+          assert.equal(leaves.before, undefined)
+          assert.equal(leaves.after, undefined)
         }
         assert.deepEqual(
           list.find(() => true),
@@ -35,7 +35,7 @@ test('keeps the order of starts, whoever leaves, as a Set does', () => {
 })
 
 test('finds from the oldest up to where it is told to end', () => {
-  const list = new InService()
+  const list = new LinkedList<Exchange>()
   const all = [1, 2, 3, 4].map(at => {
     const comes = exchange()
     comes.startedAt = at
