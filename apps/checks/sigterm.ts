@@ -1,6 +1,6 @@
 /**
- * SIGTERM under load: of what the app had accepted no more is lost than without meltproof, whoever shuts it down. Refused
- * connections are not lost: a balancer sends those requests elsewhere.
+ * SIGTERM under load. With MELTPROOF_DRAIN=on nothing that the app had accepted is lost; without it no more than without
+ * meltproof, whoever shuts it down. Refused connections are not lost: a balancer sends those requests elsewhere.
  */
 import type { Load, LoadMaker } from '../load/load-maker.ts'
 import type { Arm } from '../runner/definition.ts'
@@ -19,20 +19,28 @@ export const sigterm: Check = async subject => {
   const capacity = await subject.capacity()
   const bare: Load[] = []
   const register: Load[] = []
+  const drained: Load[] = []
   for (let round = 0; round < ROUNDS; round++) {
     bare.push(await ended(subject, 'bare', capacity * SHARE))
     register.push(await ended(subject, 'register', capacity * SHARE))
+    drained.push(await ended(subject, 'register+drain', capacity * SHARE))
   }
   const before = sum(bare, lostOf)
   const lost = sum(register, lostOf)
   const shed = sum(register, load => load.shed)
-  const ok = !beyondChance(lost, before)
+  const lostInDrains = sum(drained, lostOf)
+  const failures = [
+    ...(beyondChance(lost, before)
+      ? [`${lost} requests were lost in ${ROUNDS} shutdowns, ${before} without meltproof`]
+      : []),
+    ...(lostInDrains > 0 ? [`${lostInDrains} requests were lost in ${ROUNDS} drains`] : []),
+  ]
   return {
-    ok,
-    summary: `${lost} lost (bare ${before})`,
-    failures: ok ? [] : [`${lost} requests were lost in ${ROUNDS} shutdowns, ${before} without meltproof`],
+    ok: failures.length === 0,
+    summary: `${lostInDrains} lost (not drained ${lost}, bare ${before})`,
+    failures,
     notes: shed > 0 ? [`at ${100 * SHARE} % of its capacity, from a cold start, ${shed} requests were shed`] : [],
-    figures: { capacity, register, bare },
+    figures: { capacity, drained, register, bare },
   }
 }
 

@@ -90,5 +90,5 @@ export type Stream = Common &
     | { readonly kind: 'program'; readonly run: readonly string[] }
   )
 
-/** Without meltproof, with it, and each beside OpenTelemetry and prom-client. */
-export type Arm = 'bare' | 'register' | 'bare+companions' | 'register+companions'
+/** Without meltproof, with it, with it draining on SIGTERM, and the first two beside OpenTelemetry and prom-client. */
+export type Arm = 'bare' | 'register' | 'register+drain' | 'bare+companions' | 'register+companions'

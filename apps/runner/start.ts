@@ -28,6 +28,9 @@ export interface StartOptions {
   readonly collector?: string
 }
 
+/** Connections have half a second to hear that they are to be closed; a balancer would need the default of 5 s. */
+const DRAINS = { MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '500ms' }
+
 const LONGEST_START_MS = 90_000
 const LOOK_EVERY_MS = 100
 
@@ -72,6 +75,7 @@ export async function start(
     DATA: data,
     UPSTREAM: `http://127.0.0.1:${upstreamPort}`,
     ...Object.fromEntries(Object.entries(definition.env ?? {}).map(([key, value]) => [key, fill(value)])),
+    ...(as.endsWith('+drain') ? DRAINS : {}),
     ...(as.endsWith('+companions') ? companionsEnvironment(options.collector) : {}),
     NODE_OPTIONS: joinNodeOptions(
       process.env['NODE_OPTIONS'],
