@@ -1,0 +1,50 @@
+/** The begun answers of a server: what they do at each look, and those that rest without their permit. */
+import { type Stream, Streams } from '../../admission/in-service/streams.ts'
+import { LinkedList } from '../linked-list.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { announced, isFinished, Looks } from './streaming-responses.ts'
+
+/** So many resting streams are looked at each time, in turn: thousands of slow downloads cost no more. */
+const LOOKED_AT = 50
+
+export class OpenStreams {
+  /** Those that may be at work again. */
+  readonly resting: LinkedList<Exchange> = new LinkedList<Exchange>()
+  readonly #streams = new Streams()
+
+  givesBack(exchange: Exchange, nowMs: number): 'again' | 'for good' | undefined {
+    exchange.stream ??= this.#begun(exchange, nowMs)
+    exchange.stream.look(nowMs)
+    return this.#streams.givesBack(exchange.stream)
+  }
+
+  #begun({ kindNoted, response }: Exchange, nowMs: number): Stream {
+    const looks = new Looks(response!)
+    return this.#streams.begun(kindNoted, announced(response!), () => looks.look(), nowMs)
+  }
+
+  rest(exchange: Exchange): void {
+    exchange.stream!.rests()
+    this.resting.add(exchange)
+  }
+
+  atWorkAgain(nowMs: number): Exchange[] {
+    const found: Exchange[] = []
+    let left = LOOKED_AT
+    for (const exchange of this.resting) {
+      const stream = exchange.stream!
+      if (left-- === 0 || stream.lookedAt === nowMs) break
+      stream.look(nowMs)
+      this.resting.delete(exchange)
+      this.resting.add(exchange)
+      if (!stream.worksAgain) continue
+      stream.heldMs = 0
+      found.push(exchange)
+    }
+    return found
+  }
+
+  ended({ response, startedAt, stream }: Exchange, nowMs: number): void {
+    if (stream !== undefined && isFinished(response!)) this.#streams.ended(stream, nowMs - startedAt)
+  }
+}
