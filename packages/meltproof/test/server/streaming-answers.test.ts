@@ -195,9 +195,9 @@ for (const protocol of PROTOCOLS) {
   })
 
   describe(`a streaming answer over ${protocol} gives its permit back`, () => {
-    const slow: Readonly<Record<string, (response: ServerResponse) => void>> = {
-      'when it has ended and its client does not read': response => response.end(Buffer.alloc(64 << 20)),
-      'when its source waits for its client': response => {
+    const slow: Readonly<Record<string, Handler>> = {
+      'when it has ended and its client does not read': (_, response) => response.end(Buffer.alloc(64 << 20)),
+      'when its source waits for its client': (_, response) => {
         const source = new Readable({
           read() {
             this.push(Buffer.alloc(64 << 10))
@@ -211,7 +211,7 @@ for (const protocol of PROTOCOLS) {
       it(what, async t => {
         const { get } = await serve(t, protocol, LIMIT, (request, response) => {
           if (request.url === '/other') response.end('served')
-          else answer(response)
+          else answer(request, response)
         })
         const deaf = Array.from({ length: 5 * LIMIT }, () => get('/big'))
         await Promise.all(deaf.map(({ begun }) => begun))

@@ -31,7 +31,7 @@ export type Announced = 'events' | 'finite' | 'neither'
 export interface Look {
   /** It was written since the last look. */
   readonly moved: boolean
-  /** Its handler waits until its client has taken what was written. */
+  /** Its handler waits until its client has taken what was written, or sends more. */
   readonly waits: boolean
 }
 
@@ -71,6 +71,10 @@ export class Stream {
     this.rested = true
     this.waitsMs = 0
     this.#worksMs = 0
+  }
+
+  goesOn(): void {
+    this.heldMs = 0
   }
 
   get worksAgain(): boolean {

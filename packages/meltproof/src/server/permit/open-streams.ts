@@ -1,5 +1,5 @@
 /** The begun answers of a server: what they do at each look, and those that rest without their permit. */
-import { type Stream, Streams } from '../../admission/in-service/streams.ts'
+import { type Look, type Stream, Streams } from '../../admission/in-service/streams.ts'
 import { LinkedList } from '../linked-list.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { announced, isFinished, Looks } from './streaming-responses.ts'
@@ -14,13 +14,18 @@ export class OpenStreams {
 
   givesBack(exchange: Exchange, nowMs: number): 'again' | 'for good' | undefined {
     exchange.stream ??= this.#begun(exchange, nowMs)
-    exchange.stream.look(nowMs)
-    return this.#streams.givesBack(exchange.stream)
+    const { stream } = exchange
+    if (stream.habit !== 'feed') stream.look(nowMs)
+    return this.#streams.givesBack(stream)
   }
 
-  #begun({ kindNoted, response }: Exchange, nowMs: number): Stream {
-    const looks = new Looks(response!)
-    return this.#streams.begun(kindNoted, announced(response!), () => looks.look(), nowMs)
+  #begun({ kindNoted, request, response }: Exchange, nowMs: number): Stream {
+    let looks: Looks | undefined
+    const look = (): Look => {
+      looks ??= new Looks(request, response!)
+      return looks.look()
+    }
+    return this.#streams.begun(kindNoted, announced(response!), look, nowMs)
   }
 
   rest(exchange: Exchange): void {
@@ -28,6 +33,12 @@ export class OpenStreams {
     this.resting.add(exchange)
   }
 
+  goOn(exchange: Exchange): void {
+    this.resting.delete(exchange)
+    exchange.stream!.goesOn()
+  }
+
+  /** Those that need their permit again. */
   atWorkAgain(nowMs: number): Exchange[] {
     const found: Exchange[] = []
     let left = LOOKED_AT
@@ -37,9 +48,7 @@ export class OpenStreams {
       stream.look(nowMs)
       this.resting.delete(exchange)
       this.resting.add(exchange)
-      if (!stream.worksAgain) continue
-      stream.heldMs = 0
-      found.push(exchange)
+      if (stream.worksAgain) found.push(exchange)
     }
     return found
   }

@@ -192,7 +192,7 @@ export class Permits {
 
   /** It is at work already: others wait until there is room for them. */
   #takeAgain(exchange: Exchange, nowMs: number): void {
-    this.#streams.resting.delete(exchange)
+    this.#streams.goOn(exchange)
     this.#gate.enter(nowMs, exchange)
     exchange.holdPermit(nowMs)
     this.#inService.add(exchange)

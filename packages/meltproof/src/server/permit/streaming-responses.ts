@@ -42,6 +42,7 @@ export function announced(response: Response): Announced {
 }
 
 export class Looks {
+  readonly #request: Exchange['request']
   readonly #response: Response
   #given = 0
   #counted = 0
@@ -49,7 +50,8 @@ export class Looks {
   /** The handler wrote on before its client had taken what there was: it does not wait for it. */
   #heedless = false
 
-  constructor(response: Response) {
+  constructor(request: Exchange['request'], response: Response) {
+    this.#request = request
     this.#response = response
     if (response.stream !== undefined) this.#count(response.stream)
     this.look()
@@ -62,7 +64,8 @@ export class Looks {
     if (this.#toldToWait && moved && given - writableLength < this.#given) this.#heedless = true
     this.#given = given
     this.#toldToWait = writableNeedDrain
-    return { moved, waits: writableNeedDrain && !this.#heedless }
+    const waits = (writableNeedDrain && !this.#heedless) || (!moved && waitsForBody(this.#request))
+    return { moved, waits }
   }
 
   #givenBytes(): number {
