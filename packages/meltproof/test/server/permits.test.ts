@@ -176,7 +176,7 @@ describe('a permit is given back early', () => {
         else response.end('served')
       },
       // Less than any other answer must be silent.
-      { limit: 1, tuning: { maxWaitMs: 400 } },
+      { limit: 1, tuning: { maxWaitMs: 90 } },
     )
     const streams = []
     for (let i = 0; i < 20; i++) {

@@ -5,7 +5,9 @@
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/** Silence or work for so long is no chance, ms. Less than requests may wait, so that watches shed nobody. */
+/** Silence of a stream whose kind is unknown, ms: watches that come at once must not hold up others until they are shed. */
+const FIRST_SILENCE_MS = 100
+/** Silence or work for so long is no chance, ms. */
 const CERTAIN_MS = 500
 /** A gap for so long between two writes is no silence yet, ms. */
 const GAP_MS = CERTAIN_MS / 2
@@ -101,7 +103,7 @@ export class Streams {
   givesBack(stream: Stream): 'again' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
-    const silent = silentMs >= CERTAIN_MS
+    const silent = silentMs >= (habit === 'unknown' ? FIRST_SILENCE_MS : CERTAIN_MS)
     const long = heldMs >= LONG_MS
     const pauses = silent && (habit === 'unknown' || habit === 'pausing')
     if (habit !== 'feed' && !long && !pauses) return undefined
