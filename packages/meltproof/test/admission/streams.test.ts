@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Announced, type Look, type Stream, Streams } from '../../src/admission/in-service/streams.ts'
 
+const PERMITS = 2
 const WRITES: Look = { moved: true, waits: false }
 const SILENT: Look = { moved: false, waits: false }
 const WAITS: Look = { moved: false, waits: true }
@@ -25,7 +26,8 @@ function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Wa
         look = looks[(nowMs / 5) % looks.length]!
         nowMs += 5
         stream.look(nowMs)
-        const gives = streams.givesBack(stream)
+        streams.believe(nowMs)
+        const gives = streams.givesBack(stream, PERMITS)
         if (gives !== undefined) return { gives, atMs: nowMs }
       }
       return undefined
@@ -36,7 +38,7 @@ function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Wa
 function endsSteadily(streams: Streams, announced: Announced = 'neither'): void {
   const { stream, goesOn } = begin(streams, announced)
   assert.equal(goesOn(300, WRITES), undefined)
-  streams.ended(stream, 300)
+  streams.ended(stream)
 }
 
 describe('a streaming answer', () => {
@@ -63,11 +65,31 @@ describe('a streaming answer', () => {
     assert.equal(stream.worksAgain, true)
   })
 
-  it('gives it back for good when it falls silent, and others of its kind from their head on', () => {
+  it('gives it back for good when it falls silent, and a second later others of its kind do from their head on', () => {
     const streams = new Streams()
     assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
+    assert.equal(begin(streams).goesOn(1_200, WRITES), undefined)
     assert.deepEqual(begin(streams).goesOn(1_000, WRITES), { gives: 'for good', atMs: 5 })
     assert.equal(begin(streams, 'neither', 2).goesOn(95, SILENT), undefined)
+  })
+
+  it('keeps it while silent when as many as there are permits were let go on doubt, and none for long enough', () => {
+    const streams = new Streams()
+    const doubted = Array.from({ length: PERMITS }, () => begin(streams))
+    for (const { goesOn } of doubted) assert.equal(goesOn(200, SILENT)?.atMs, 100)
+    const next = begin(streams)
+    assert.equal(next.goesOn(800, SILENT), undefined)
+    streams.gone(doubted[0]!.stream)
+    assert.deepEqual(next.goesOn(100, SILENT), { gives: 'for good', atMs: 805 })
+  })
+
+  it('is no feed when it ends while that is doubted', () => {
+    const streams = new Streams()
+    const { stream, goesOn } = begin(streams)
+    assert.equal(goesOn(200, SILENT)?.gives, 'for good')
+    streams.ended(stream)
+    assert.equal(begin(streams).goesOn(3_000, WRITES), undefined)
+    assert.equal(begin(streams).goesOn(400, SILENT), undefined)
   })
 
   it('gives it back from its head on when it announces events', () => {
@@ -91,7 +113,7 @@ describe('a streaming answer', () => {
       const streams = new Streams()
       const { stream, goesOn } = begin(streams, announced)
       goesOn(1_000, SILENT)
-      streams.ended(stream, 2_000)
+      streams.ended(stream)
       assert.equal(begin(streams, announced).goesOn(5_000, WRITES), undefined)
       assert.deepEqual(begin(streams, announced).goesOn(1_000, SILENT), { gives: 'again', atMs: 500 })
     }
@@ -117,6 +139,6 @@ describe('a streaming answer', () => {
     const streams = new Streams()
     const stream = streams.begun(1, 'neither', () => SILENT, 0)
     for (let nowMs = 0; nowMs < 5 * 2_000; nowMs += 2_000) stream.look(nowMs)
-    assert.equal(streams.givesBack(stream), undefined)
+    assert.equal(streams.givesBack(stream, PERMITS), undefined)
   })
 })

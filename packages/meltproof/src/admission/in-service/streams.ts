@@ -7,6 +7,8 @@ import { KINDS_IN_SERVICE } from './service-times.ts'
 
 /** Silence of a stream whose kind is unknown, ms: watches that come at once must not hold up others until they are shed. */
 const FIRST_SILENCE_MS = 100
+/** So long after its silence such a stream is doubted to be a feed, ms: an answer may end until then. */
+const DOUBT_MS = 1000
 /** Silence or work for so long is no chance, ms. */
 const CERTAIN_MS = 500
 /** A gap for so long between two writes is no silence yet, ms. */
@@ -20,7 +22,7 @@ const LOOK_MOST_MS = 20
 
 /**
  * - `feed`: it sends events as they come, so it gives its permit back from its head on.
- * - `unknown`: silence means that it is a feed.
+ * - `unknown`: silence may mean that it is a feed. No more are let go on doubt than there are permits.
  * - `pausing`: silence means that it waits for something; when it writes again, it is at work again.
  * - `steady`: others like it ended and were never silent. So silence means that something behind us hangs.
  * - `finite`: its head says that it has an end. Otherwise as `steady`.
@@ -86,6 +88,8 @@ export class Stream {
 
 export class Streams {
   readonly #habits = new Array<Exclude<Habit, 'finite'>>(KINDS_IN_SERVICE).fill('unknown')
+  /** Streams of unknown kinds that fell silent, and when. */
+  readonly #doubted = new Map<Stream, number>()
 
   /** `look`: asked at each look. */
   begun(kind: number, announced: Announced, look: () => Look, nowMs: number): Stream {
@@ -99,23 +103,40 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** Whether it gives its permit back after a look: to wait for its client or `again`, or for good. */
-  givesBack(stream: Stream): 'again' | 'for good' | undefined {
-    const { habit, heldMs, kind, silentMs, waitsMs } = stream
+  /** Whether it gives its permit back after a look: to take it `again`, or for good. `permits`: how many there are. */
+  givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
+    const { habit, heldMs, kind, lookedAt, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
     const silent = silentMs >= (habit === 'unknown' ? FIRST_SILENCE_MS : CERTAIN_MS)
     const long = heldMs >= LONG_MS
-    const pauses = silent && (habit === 'unknown' || habit === 'pausing')
+    const pauses = silent && (habit === 'pausing' || (habit === 'unknown' && this.#doubted.size < permits))
     if (habit !== 'feed' && !long && !pauses) return undefined
     stream.paused = true
-    if (habit === 'unknown') this.#habits[kind] = 'feed'
+    if (habit === 'unknown' && !long) this.#doubted.set(stream, lookedAt)
+    else if (habit === 'unknown') this.#habits[kind] = 'feed'
     else if (habit === 'steady' && silent) this.#habits[kind] = 'pausing'
     return habit === 'pausing' && !long ? 'again' : 'for good'
   }
 
-  /** Its handler has ended it, `tookMs` after its start. */
-  ended({ habit, kind, paused }: Stream, tookMs: number): void {
-    if (habit === 'finite' || tookMs >= LONG_MS) return
+  /** Believes that those which are still open are feeds. */
+  believe(nowMs: number): void {
+    for (const [stream, sinceMs] of this.#doubted) {
+      if (nowMs - sinceMs < DOUBT_MS) break
+      this.#doubted.delete(stream)
+      if (this.#habits[stream.kind] === 'unknown') this.#habits[stream.kind] = 'feed'
+    }
+  }
+
+  /** Its client has gone. */
+  gone(stream: Stream): void {
+    this.#doubted.delete(stream)
+  }
+
+  /** Its handler has ended it. */
+  ended(stream: Stream): void {
+    const { habit, kind, paused } = stream
+    this.#doubted.delete(stream)
+    if (habit === 'finite') return
     if (paused) this.#habits[kind] = 'pausing'
     else if (this.#habits[kind] === 'unknown') this.#habits[kind] = 'steady'
   }

@@ -12,11 +12,11 @@ export class OpenStreams {
   readonly resting: LinkedList<Exchange> = new LinkedList<Exchange>()
   readonly #streams = new Streams()
 
-  givesBack(exchange: Exchange, nowMs: number): 'again' | 'for good' | undefined {
+  givesBack(exchange: Exchange, nowMs: number, permits: number): 'again' | 'for good' | undefined {
     exchange.stream ??= this.#begun(exchange, nowMs)
     const { stream } = exchange
     if (stream.habit !== 'feed') stream.look(nowMs)
-    return this.#streams.givesBack(stream)
+    return this.#streams.givesBack(stream, permits)
   }
 
   #begun({ kindNoted, request, response }: Exchange, nowMs: number): Stream {
@@ -40,6 +40,7 @@ export class OpenStreams {
 
   /** Those that need their permit again. */
   atWorkAgain(nowMs: number): Exchange[] {
+    this.#streams.believe(nowMs)
     const found: Exchange[] = []
     let left = LOOKED_AT
     for (const exchange of this.resting) {
@@ -53,7 +54,11 @@ export class OpenStreams {
     return found
   }
 
-  ended({ response, startedAt, stream }: Exchange, nowMs: number): void {
-    if (stream !== undefined && isFinished(response!)) this.#streams.ended(stream, nowMs - startedAt)
+  ended({ response, stream }: Exchange): void {
+    if (stream !== undefined && isFinished(response!)) this.#streams.ended(stream)
+  }
+
+  gone({ stream }: Exchange): void {
+    if (stream !== undefined) this.#streams.gone(stream)
   }
 }

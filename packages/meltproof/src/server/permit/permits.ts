@@ -74,7 +74,7 @@ export class Permits {
   }
 
   record(exchange: Exchange, nowMs: number): void {
-    this.#streams.ended(exchange, nowMs)
+    this.#streams.ended(exchange)
     const was = this.#end(exchange)
     if (was === undefined) return
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
@@ -101,6 +101,7 @@ export class Permits {
 
   /** It is over without an answer of its handler's. Does nothing when its permit has ended. */
   drop(exchange: Exchange, nowMs: number): void {
+    this.#streams.gone(exchange)
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
     this.#drop(exchange, nowMs)
   }
@@ -174,7 +175,7 @@ export class Permits {
 
   #lookAtStream(exchange: Exchange, nowMs: number): void {
     const streams = this.#streams
-    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs)
+    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.#gate.limit)
     if (gives === 'for good') this.record(exchange, nowMs)
     else if (gives === 'again') {
       this.#goOn(exchange, nowMs)
