@@ -140,6 +140,17 @@ for (const protocol of PROTOCOLS) {
       assert.equal(work.most, LIMIT)
     })
 
+    it('but for as many more as there are permits, when a model is slow to begin and none has come to its end', async t => {
+      const work = new Work()
+      const { get } = await serve(t, protocol, LIMIT, (_, response) => {
+        response.setHeader('Content-Type', 'application/x-ndjson')
+        response.write('{}')
+        void work.during(() => sleep(400)).then(() => response.end('all'))
+      })
+      await Promise.all(Array.from({ length: 4 * LIMIT }, () => get('/').read()))
+      assert.ok(work.most <= 2 * LIMIT, `${work.most} at work`)
+    })
+
     it('while its page waits for something slow', async t => {
       const work = new Work()
       const { get, door } = await serve(t, protocol, LIMIT, (_, response) => {
