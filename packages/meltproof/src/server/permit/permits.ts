@@ -22,7 +22,7 @@ import { hasEnded, streams, waitsForBody } from './streaming-responses.ts'
 export const LOOK_MS = 5
 /** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
-const LOOK_MAX_MS = 10
+const LOOK_MAX_MS = 50
 /** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
 const UPLOAD_AFTER_MS = 20
 /** Handlers that are presumed to have ended are looked for no more often, ms. */
