@@ -175,8 +175,8 @@ describe('a permit is given back early', () => {
           response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n')
         else response.end('served')
       },
-      // Less than any other answer takes to be a flow.
-      { limit: 1, tuning: { maxWaitMs: 45 } },
+      // Less than any other answer must be silent.
+      { limit: 1, tuning: { maxWaitMs: 90 } },
     )
     const streams = []
     for (let i = 0; i < 20; i++) {
@@ -188,6 +188,22 @@ describe('a permit is given back early', () => {
     assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
     await eventually('open streams are not in service', () => house.door.stats().inflight === 0)
     for (const stream of streams) stream.destroy()
+    await empty(house)
+  })
+
+  it('by an answer that has begun and goes on with what its client sends', async () => {
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method !== 'POST') return void response.end('served')
+        response.writeHead(200, { 'Content-Type': 'text/html' }).flushHeaders()
+        request.pipe(response)
+      },
+      { limit: 1 },
+    )
+    const slow = await uploading(house)
+    assert.equal((await (await house.connect()).get('/').answer()).body, 'served')
+    slow.send('2')
+    assert.equal((await slow.answer()).body, '12')
     await empty(house)
   })
 

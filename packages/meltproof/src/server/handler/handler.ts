@@ -8,7 +8,6 @@ import type { Connection } from '../connection/connection.ts'
 import { shadowHandlerEnded } from '../gate/dry-run.ts'
 import type { ServerGate } from '../gate/server-gate.ts'
 import type { Waiting } from '../gate/waiting.ts'
-import { sendsEvents } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mute } from '../response/muted-response.ts'
@@ -74,9 +73,8 @@ export class Handler {
     if (response === undefined) {
       connection.overlapping?.delete(exchange)
       this.#ended(exchange, true, now())
-    } else if (response.headersSent && gate.queued > 0 && sendsEvents(response)) {
-      // When thousands of event sources connect at once, the next look for streams is too late.
-      gate.failOpen.guard(() => gate.permits.record(exchange, now()))
+    } else if (response.headersSent && gate.queued > 0 && exchange.inService) {
+      gate.failOpen.guard(() => gate.permits.begun(exchange, now()))
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * The permits of a server: the one place in which they are given and end. A permit lasts as long as the handler works,
- * also when the client has gone (admission/in-service/abandoned.ts). While others wait, it is taken back early from requests that
- * merely flow at the pace of their client (streaming-responses.ts), and from stragglers (admission/in-service/stragglers.ts).
+ * also when the client has gone (admission/in-service/abandoned.ts). While others wait, it is taken back early from requests
+ * that wait for their client or for events (open-streams.ts), and from stragglers (admission/in-service/stragglers.ts).
  */
 import type { ServerResponse } from 'node:http'
 import { Abandoned } from '../../admission/in-service/abandoned.ts'
@@ -15,13 +15,16 @@ import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
 import { LinkedList } from '../linked-list.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { flows, waitsForBody } from './streaming-responses.ts'
+import { OpenStreams } from './open-streams.ts'
+import { hasEnded, streams, waitsForBody } from './streaming-responses.ts'
 
 /** Permits that are not needed are looked for this often while somebody waits, ms. */
 export const LOOK_MS = 5
 /** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
-const LOOK_MAX_MS = 10
+const LOOK_MAX_MS = 50
+/** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
+const UPLOAD_AFTER_MS = 20
 /** Handlers that are presumed to have ended are looked for no more often, ms. */
 const PRESUME_MS = 10
 
@@ -39,6 +42,7 @@ export class Permits {
   readonly #times = new ServiceTimes<Exchange>()
   readonly #abandoned = new Abandoned<Exchange>(this.#times)
   readonly #stragglers: Stragglers<Exchange>
+  readonly #streams = new OpenStreams()
   #lookAgainAt = 0
   #presumeAgainAt = 0
 
@@ -70,18 +74,34 @@ export class Permits {
   }
 
   record(exchange: Exchange, nowMs: number): void {
+    this.#streams.ended(exchange)
     const was = this.#end(exchange)
     if (was === undefined) return
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
-    if (was === 'held') {
-      this.#times.answered(exchange, nowMs)
-      this.#gate.release(nowMs, nowMs - exchange.startedAt, exchange)
-    }
+    if (was === 'held') this.#release(exchange, nowMs)
     this.#hooks.onRecorded(exchange, nowMs)
+  }
+
+  #release(exchange: Exchange, nowMs: number): void {
+    const serviceMs = nowMs - exchange.startedAt
+    // Since it has its permit again is not what it took.
+    if (exchange.stream?.rested === true) {
+      this.#times.gone(exchange)
+      this.#gate.goOn(nowMs, serviceMs, exchange)
+    } else {
+      this.#times.answered(exchange, nowMs)
+      this.#gate.release(nowMs, serviceMs, exchange)
+    }
+  }
+
+  /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
+  begun(exchange: Exchange, nowMs: number): void {
+    if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /** It is over without an answer of its handler's. Does nothing when its permit has ended. */
   drop(exchange: Exchange, nowMs: number): void {
+    this.#streams.gone(exchange)
     if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
     this.#drop(exchange, nowMs)
   }
@@ -95,7 +115,7 @@ export class Permits {
   #end(exchange: Exchange): 'held' | 'lent' | undefined {
     const was = exchange.endPermit()
     if (was === 'held') this.#inService.delete(exchange)
-    else if (was === 'lent') this.#stragglers.ended(exchange)
+    else if (was === 'lent' && !this.#stragglers.ended(exchange)) this.#streams.resting.delete(exchange)
     return was
   }
 
@@ -114,7 +134,9 @@ export class Permits {
 
   dropAllOf(connection: Connection<Exchange>): void {
     const nowMs = now()
-    for (const exchange of this.#inService.find(each => each.connection === connection)) this.drop(exchange, nowMs)
+    for (const list of [this.#inService, this.#streams.resting]) {
+      for (const exchange of list.find(each => each.connection === connection)) this.drop(exchange, nowMs)
+    }
     for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
   }
 
@@ -131,20 +153,51 @@ export class Permits {
     for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#drop(exchange, nowMs)
   }
 
-  /** Ends the permits of requests that merely flow, and of those that ended unseen. */
+  /** Takes the permits of requests that wait for their client or for events, and of those that ended unseen. */
   lookAround(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     this.#endPresumed(nowMs)
-    for (const exchange of this.#inService.find(each => endedUnseen(each) || flows(each, nowMs - each.startedAt))) {
-      if (endedUnseen(exchange)) this.#hooks.onGone(exchange)
-      else if (exchange.response?.headersSent === true) this.record(exchange, nowMs)
-      else {
-        this.#hooks.onUploadPaused(exchange)
-        this.drop(exchange, nowMs)
-      }
-    }
+    for (const exchange of this.#streams.atWorkAgain(nowMs)) this.#takeAgain(exchange, nowMs)
+    for (const exchange of this.#inService) this.#look(exchange, nowMs)
     const tookMs = now() - nowMs
     this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
+  }
+
+  #look(exchange: Exchange, nowMs: number): void {
+    const { request, response, startedAt } = exchange
+    if (endedUnseen(exchange)) this.#hooks.onGone(exchange)
+    else if (streams(exchange)) this.#lookAtStream(exchange, nowMs)
+    else if (response?.headersSent !== true && nowMs - startedAt >= UPLOAD_AFTER_MS && waitsForBody(request)) {
+      this.#hooks.onUploadPaused(exchange)
+      this.drop(exchange, nowMs)
+    }
+  }
+
+  #lookAtStream(exchange: Exchange, nowMs: number): void {
+    const streams = this.#streams
+    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.#gate.limit)
+    if (gives === 'for good') this.record(exchange, nowMs)
+    else if (gives === 'again') {
+      this.#goOn(exchange, nowMs)
+      this.#times.gone(exchange)
+      streams.rest(exchange)
+    }
+  }
+
+  /** It goes on without its permit. */
+  #goOn(exchange: Exchange, nowMs: number): void {
+    this.#inService.delete(exchange)
+    exchange.lendPermit()
+    this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
+  }
+
+  /** It is at work already: others wait until there is room for them. */
+  #takeAgain(exchange: Exchange, nowMs: number): void {
+    this.#streams.goOn(exchange)
+    this.#gate.enter(nowMs, exchange)
+    exchange.holdPermit(nowMs)
+    this.#inService.add(exchange)
+    this.#times.started(exchange, exchange.kindNoted)
   }
 
   #releaseStragglers(nowMs: number): void {
@@ -157,10 +210,8 @@ export class Permits {
       if (waitsForBody(exchange.request)) this.#times.again(exchange, nowMs)
       if (!stragglers.has(exchange)) continue
       if (stragglers.full) return
-      this.#inService.delete(exchange)
-      exchange.lendPermit()
+      this.#goOn(exchange, nowMs)
       stragglers.goesOn(exchange)
-      this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
     }
   }
 }

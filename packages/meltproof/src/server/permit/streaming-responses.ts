@@ -1,31 +1,93 @@
-/** Which requests in service merely flow at the pace of their client, and say nothing about our capacity any more. */
-import type { ServerResponse } from 'node:http'
-import type { Exchange } from '../request/exchange.ts'
-
-/** An answer and an upload flow when they have been under way for so long, ms; events from their head on. */
-const FLOW_AFTER_MS = 50
-const UPLOAD_AFTER_MS = 20
-
 /**
- * A response that has begun (a stream, a download, an event source), or a request whose handler waits for more of its
- * body: a body that nobody reads, or that the handler reads slowly, is not the client's doing.
+ * What a begun response shows of itself at a look: whether it was written, and whether its handler waits for its client.
+ * HTTP/1 responses tell by their socket. An HTTP/2 stream counts what is written to it from its first look on.
  */
-export function flows({ request, response, shadow, abandoned }: Exchange, forMs: number): boolean {
-  // The shadow of one that is over has no stream; and when the client has gone, what goes on is the handler.
-  if (abandoned || (shadow !== undefined && shadow.tookMs >= 0)) return false
-  if (response?.headersSent === true) return forMs >= FLOW_AFTER_MS || sendsEvents(response)
-  return forMs >= UPLOAD_AFTER_MS && waitsForBody(request)
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+import type { Announced, Look } from '../../admission/in-service/streams.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { sizeOf } from '../response/body-bytes.ts'
+
+interface Response extends ServerResponse {
+  /** Head of an HTTP/1 response as Node keeps it; what writeHead() was given is nowhere else. */
+  readonly _header?: string | null
+  /** Of HTTP/2 alone. */
+  readonly stream?: ServerHttp2Stream
 }
 
+/** Not the shadow of one that is over; and when the client has gone, what goes on is the handler. */
+export function streams({ response, shadow, abandoned }: Exchange): boolean {
+  return response?.headersSent === true && !abandoned && (shadow === undefined || shadow.tookMs < 0)
+}
+
+/** The handler has ended it, and the rest is up to its client. */
+export function hasEnded(response: Response): boolean {
+  return (response.stream ?? response).writableEnded
+}
+
+export function isFinished(response: Response): boolean {
+  return (response.stream ?? response).writableFinished
+}
+
+export function announced(response: Response): Announced {
+  const { _header: head, stream } = response
+  if (typeof head === 'string') {
+    if (/^content-type: *text\/event-stream/im.test(head)) return 'events'
+    return /^content-(?:length:|type: *text\/html)/im.test(head) ? 'finite' : 'neither'
+  }
+  const fields: OutgoingHttpHeaders = stream?.sentHeaders ?? {}
+  const type = String(fields['content-type']).toLowerCase()
+  if (type.startsWith('text/event-stream')) return 'events'
+  return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
+}
+
+export class Looks {
+  readonly #request: Exchange['request']
+  readonly #response: Response
+  #given = 0
+  #counted = 0
+  #toldToWait = false
+  /** The handler wrote on before its client had taken what there was: it does not wait for it. */
+  #heedless = false
+
+  constructor(request: Exchange['request'], response: Response) {
+    this.#request = request
+    this.#response = response
+    if (response.stream !== undefined) this.#count(response.stream)
+    this.look()
+  }
+
+  look(): Look {
+    const given = this.#givenBytes()
+    const { writableLength, writableNeedDrain } = this.#response.stream ?? this.#response
+    const moved = given !== this.#given
+    if (this.#toldToWait && moved && given - writableLength < this.#given) this.#heedless = true
+    this.#given = given
+    this.#toldToWait = writableNeedDrain
+    const waits = (writableNeedDrain && !this.#heedless) || (!moved && waitsForBody(this.#request))
+    return { moved, waits }
+  }
+
+  #givenBytes(): number {
+    const { socket, stream, writableLength } = this.#response
+    if (stream !== undefined) return this.#counted
+    // Pipelined behind another it gets the socket later.
+    return socket == null ? writableLength : socket.bytesWritten + writableLength - socket.writableLength
+  }
+
+  #count(stream: ServerHttp2Stream): void {
+    const { write } = stream
+    this.#counted = stream.writableLength
+    stream.write = (...given: [chunk: unknown, ...rest: unknown[]]): boolean => {
+      this.#counted += sizeOf(given[0], given[1])
+      return write.apply(stream, given as unknown as Parameters<typeof write>)
+    }
+  }
+}
+
+/** A body that nobody reads, or that the handler reads slowly, is not the client's doing. */
 export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
   // HTTP/2 says complete only when all was read.
   return request._readableState?.ended !== true
-}
-
-/** Head as Node keeps it; what writeHead() was given is nowhere else. HTTP/2 keeps it as any header. */
-export function sendsEvents(response: ServerResponse & { _header?: string | null }): boolean {
-  const { _header: head } = response
-  if (typeof head === 'string') return head.includes('text/event-stream')
-  return String(response.getHeader('content-type')).startsWith('text/event-stream')
 }

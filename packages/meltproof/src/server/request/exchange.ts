@@ -1,6 +1,7 @@
 /** One request on its way through the server: what came, where it waits, what it may use, and how it ends. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
+import type { Stream } from '../../admission/in-service/streams.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
@@ -45,6 +46,8 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
+  /** Set when a look sees that its answer has begun and goes on. */
+  stream: Stream | undefined
   /** Neighbours among the requests in service (permit/permits.ts). */
   before: Exchange | undefined
   after: Exchange | undefined

@@ -2,7 +2,8 @@
  * The permit of a request: its leave to be in service. It ends once. Only permit/permits.ts changes it.
  *
  *     none -> held -> ended
- *     none -> held -> lent -> ended    a straggler goes on, and its place counts as free
+ *     none -> held -> lent -> ended    a straggler goes on, or a stream waits for its client; its place counts as free
+ *                   <- lent            the stream is at work again
  *
  * An exchange is its own permit, so that a request allocates one object and not two.
  */

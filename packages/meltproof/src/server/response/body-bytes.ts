@@ -75,7 +75,7 @@ function countWrites(exchange: Exchange, response: ServerResponse): void {
   response.write = countThenWrite as typeof write
 }
 
-function sizeOf(chunk: unknown, encoding: unknown): number {
+export function sizeOf(chunk: unknown, encoding: unknown): number {
   if (typeof chunk === 'string') {
     return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
   }

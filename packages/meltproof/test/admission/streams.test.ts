@@ -1,0 +1,144 @@
+/** Which streaming answers need their permit: looks at them, without a server. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Announced, type Look, type Stream, Streams } from '../../src/admission/in-service/streams.ts'
+
+const PERMITS = 2
+const WRITES: Look = { moved: true, waits: false }
+const SILENT: Look = { moved: false, waits: false }
+const WAITS: Look = { moved: false, waits: true }
+const PAGED: Look = { moved: true, waits: true }
+
+interface Watched {
+  readonly stream: Stream
+  /** Looks at it every 5 ms for so long; what it gives back first, and after how long. */
+  readonly goesOn: (forMs: number, ...looks: Look[]) => { gives: string; atMs: number } | undefined
+}
+
+function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Watched {
+  let look = WRITES
+  let nowMs = 0
+  const stream = streams.begun(kind, announced, () => look, nowMs)
+  return {
+    stream,
+    goesOn: (forMs, ...looks) => {
+      for (const until = nowMs + forMs; nowMs < until; ) {
+        look = looks[(nowMs / 5) % looks.length]!
+        nowMs += 5
+        stream.look(nowMs)
+        streams.believe(nowMs)
+        const gives = streams.givesBack(stream, PERMITS)
+        if (gives !== undefined) return { gives, atMs: nowMs }
+      }
+      return undefined
+    },
+  }
+}
+
+function endsSteadily(streams: Streams, announced: Announced = 'neither'): void {
+  const { stream, goesOn } = begin(streams, announced)
+  assert.equal(goesOn(300, WRITES), undefined)
+  streams.ended(stream)
+}
+
+describe('a streaming answer', () => {
+  it('keeps its permit while it is written now and then', () => {
+    assert.equal(begin(new Streams()).goesOn(9_000, WRITES, ...Array.from({ length: 18 }, () => SILENT)), undefined)
+  })
+
+  it('gives it back, to take it again, when it waits for its client for most of the time', () => {
+    assert.deepEqual(begin(new Streams()).goesOn(200, WAITS), { gives: 'again', atMs: 50 })
+    assert.deepEqual(begin(new Streams(), 'finite').goesOn(200, WAITS), { gives: 'again', atMs: 50 })
+    assert.equal(begin(new Streams()).goesOn(400, PAGED, PAGED, WRITES)?.gives, 'again')
+    assert.equal(begin(new Streams()).goesOn(9_000, WAITS, WRITES, WRITES), undefined)
+  })
+
+  it('is at work again when it has been for long enough', () => {
+    const { stream, goesOn } = begin(new Streams())
+    assert.equal(goesOn(200, WAITS)?.gives, 'again')
+    stream.rests()
+    goesOn(1_000, WAITS, WRITES)
+    assert.equal(stream.worksAgain, false)
+    goesOn(400, WRITES)
+    assert.equal(stream.worksAgain, false)
+    goesOn(200, WRITES)
+    assert.equal(stream.worksAgain, true)
+  })
+
+  it('gives it back for good when it falls silent, and a second later others of its kind do from their head on', () => {
+    const streams = new Streams()
+    assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
+    assert.equal(begin(streams).goesOn(1_200, WRITES), undefined)
+    assert.deepEqual(begin(streams).goesOn(1_000, WRITES), { gives: 'for good', atMs: 5 })
+    assert.equal(begin(streams, 'neither', 2).goesOn(95, SILENT), undefined)
+  })
+
+  it('keeps it while silent when as many as there are permits were let go on doubt, and none for long enough', () => {
+    const streams = new Streams()
+    const doubted = Array.from({ length: PERMITS }, () => begin(streams))
+    for (const { goesOn } of doubted) assert.equal(goesOn(200, SILENT)?.atMs, 100)
+    const next = begin(streams)
+    assert.equal(next.goesOn(800, SILENT), undefined)
+    streams.gone(doubted[0]!.stream)
+    assert.deepEqual(next.goesOn(100, SILENT), { gives: 'for good', atMs: 805 })
+  })
+
+  it('is no feed when it ends while that is doubted', () => {
+    const streams = new Streams()
+    const { stream, goesOn } = begin(streams)
+    assert.equal(goesOn(200, SILENT)?.gives, 'for good')
+    streams.ended(stream)
+    assert.equal(begin(streams).goesOn(3_000, WRITES), undefined)
+    assert.equal(begin(streams).goesOn(400, SILENT), undefined)
+  })
+
+  it('gives it back from its head on when it announces events', () => {
+    assert.deepEqual(begin(new Streams(), 'events').goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
+  })
+
+  it('keeps it while silent when those of its kind ended without a silence: something behind it hangs', () => {
+    const streams = new Streams()
+    endsSteadily(streams)
+    assert.equal(begin(streams).goesOn(9_900, SILENT), undefined)
+  })
+
+  it('keeps it while silent when its head says that it has an end', () => {
+    const streams = new Streams()
+    assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
+    assert.equal(begin(streams, 'finite').goesOn(9_900, SILENT), undefined)
+  })
+
+  it('gives it back in its silences when those of its kind ended after one', () => {
+    for (const announced of ['neither', 'events'] as const) {
+      const streams = new Streams()
+      const { stream, goesOn } = begin(streams, announced)
+      goesOn(1_000, SILENT)
+      streams.ended(stream)
+      assert.equal(begin(streams, announced).goesOn(5_000, WRITES), undefined)
+      assert.deepEqual(begin(streams, announced).goesOn(1_000, SILENT), { gives: 'again', atMs: 500 })
+    }
+  })
+
+  it('holds it for no longer than 10 s, whatever it does and announces', () => {
+    for (const announced of ['neither', 'finite'] as const) {
+      assert.deepEqual(begin(new Streams(), announced).goesOn(20_000, WRITES), { gives: 'for good', atMs: 10_000 })
+    }
+    const streams = new Streams()
+    endsSteadily(streams)
+    assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'for good', atMs: 10_000 })
+    assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'again', atMs: 500 })
+  })
+
+  it('that was written for 10 s is a feed, and so are others of its kind', () => {
+    const streams = new Streams()
+    begin(streams).goesOn(20_000, WRITES)
+    assert.deepEqual(begin(streams).goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
+  })
+
+  it('is not silent while the loop stalls, nor while nobody waits', () => {
+    const streams = new Streams()
+    const stream = streams.begun(1, 'neither', () => SILENT, 0)
+    for (let nowMs = 0; nowMs < 5 * 2_000; nowMs += 2_000) stream.look(nowMs)
+    assert.equal(streams.givesBack(stream, PERMITS), undefined)
+  })
+})
