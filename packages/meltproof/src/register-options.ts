@@ -2,6 +2,7 @@
 import type { StdoutOptions } from './logging/stdout/options.ts'
 import { invalidOption, nearest } from './options.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
+import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
 
 /** Where Kubernetes users have their probes. They are exempt, so that a busy process is not taken for a dead one. */
 export const PROBES: readonly string[] = [
@@ -21,6 +22,7 @@ const READERS = {
   MELTPROOF_EXEMPT: exemptPaths,
   MELTPROOF_READINESS: pathOf,
   MELTPROOF_RETRY_AFTER: secondsRange,
+  MELTPROOF_SHED_HEADERS: headerFields,
   MELTPROOF_DRAIN: onOrOff,
   MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
   MELTPROOF_OUTBOUND: onOrOff,
@@ -78,6 +80,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     exempt: read('MELTPROOF_EXEMPT') ?? PROBES,
     readiness: read('MELTPROOF_READINESS'),
     retryAfterS: read('MELTPROOF_RETRY_AFTER'),
+    shedHeaders: read('MELTPROOF_SHED_HEADERS'),
     drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
   }
   return {
@@ -165,6 +168,15 @@ function secondsRange(text: string, name: string): [number, number] {
     invalidOption(name, 'whole seconds with their unit, such as `3s` or `1s-5s`, from 1s to 86400s', text)
   }
   return [least, most]
+}
+
+/** `name: value`, separated by `|`, which values do not have. */
+function headerFields(text: string, name: string): ShedHeaders {
+  const fields = text.split('|').map(field => {
+    const [, key = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/s.exec(field) ?? []
+    return [key, value] as const
+  })
+  return checkShedHeaders(name, Object.fromEntries(fields))
 }
 
 function pathOf(text: string, name: string): string {
