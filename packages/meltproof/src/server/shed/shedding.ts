@@ -157,7 +157,7 @@ export class Shedding {
 
   #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
     connection.owed = kind
-    this.#lines.connections.add(connection)
+    this.#lines.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }
