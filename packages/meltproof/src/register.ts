@@ -5,8 +5,10 @@
  */
 import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
+import { serveAdmin } from './admin.ts'
 import { drainOnSigterm } from './drain-on-sigterm.ts'
 import { guardOf } from './guard-of.ts'
+import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
@@ -16,7 +18,9 @@ import { isHttp2Server, isServer, type ProtectedServer, protect } from './server
 
 const settings = settingsFrom(process.env)
 const listened = new Set<WeakRef<ProtectedServer>>()
+const logged = new WeakSet<Guard>()
 let saidStreams = false
+let servesAdmin = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
@@ -29,24 +33,32 @@ if (settings.on) {
   if (settings.stdout !== undefined) {
     attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
-  if (settings.outbound) boundOutbound(warn)
+  if (settings.outbound !== undefined) boundOutbound(settings.outbound, warn)
   if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
 }
 if (settings.on || watch) {
   beforeListening(server => {
-    if (watch || settings.drain) listened.add(new WeakRef(server))
-    if (settings.on) protectOnce(server)
+    if (watch || settings.drain || settings.admin) {
+      guards() // Forgets servers that are gone.
+      listened.add(new WeakRef(server))
+    }
+    if (!settings.on) return
+    protectOnce(server)
+    logOnce(guardOf<Guard>(server))
+    adminOnce()
   })
 }
 
-/** Of the servers that listen. */
+/** Of the servers that listen, each once. */
 function guards(): Guard[] {
-  return [...listened].flatMap(ref => {
+  const found = new Set<Guard>()
+  for (const ref of listened) {
     const server = ref.deref()
-    if (server === undefined) listened.delete(ref)
-    const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
-    return guard === undefined ? [] : [guard]
-  })
+    const guard = server?.listening ? guardOf<Guard>(server) : undefined
+    if (server === undefined || (guard !== undefined && found.has(guard))) listened.delete(ref)
+    if (guard !== undefined) found.add(guard)
+  }
+  return [...found]
 }
 
 function protectOnce(server: ProtectedServer): void {
@@ -57,6 +69,20 @@ function protectOnce(server: ProtectedServer): void {
     return
   }
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
+}
+
+function logOnce(guard: Guard | undefined): void {
+  if (settings.accessLog === undefined || guard === undefined || logged.has(guard)) return
+  logged.add(guard)
+  attempt('could not log requests', () => accessLog(guard, settings.accessLog))
+}
+
+/** Not before the app listens: the primary of a cluster has nothing to show. */
+function adminOnce(): void {
+  const { admin } = settings
+  if (admin === undefined || servesAdmin || !isMainThread) return
+  servesAdmin = true
+  attempt('has no admin port', () => serveAdmin(admin, guards, warn))
 }
 
 /** Every kind of HTTP server inherits `listen` from net.Server. */
