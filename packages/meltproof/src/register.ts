@@ -13,6 +13,8 @@ import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { settingsFrom } from './register-options.ts'
+import { DEFAULT_LANES } from './server/connection/lanes.ts'
+import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
 import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
 
@@ -37,13 +39,11 @@ if (settings.on) {
   if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
 }
 if (settings.on || watch) {
-  beforeListening(server => {
-    if (watch || settings.drain || settings.admin) {
-      guards() // Forgets servers that are gone.
-      listened.add(new WeakRef(server))
-    }
+  beforeListening((server, args) => {
+    guards() // Forgets servers that are gone.
+    if (settings.on) protectOnce(server, args)
+    listened.add(new WeakRef(server))
     if (!settings.on) return
-    protectOnce(server)
     logOnce(guardOf<Guard>(server))
     adminOnce()
   })
@@ -61,9 +61,15 @@ function guards(): Guard[] {
   return [...found]
 }
 
-function protectOnce(server: ProtectedServer): void {
+function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
   // On a server that listens already, listen() throws Node's own error.
   if (server.listening || guardOf(server) !== undefined) return
+  for (const ref of listened) {
+    const first = ref.deref()
+    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
+    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
+    return
+  }
   if (isHttp2Server(server) && server.listenerCount('request') === 0) {
     sayStreams()
     return
@@ -86,11 +92,11 @@ function adminOnce(): void {
 }
 
 /** Every kind of HTTP server inherits `listen` from net.Server. */
-function beforeListening(act: (server: ProtectedServer) => void): void {
+function beforeListening(act: (server: ProtectedServer, args: readonly unknown[]) => void): void {
   const { prototype } = Server
   const listen = prototype.listen as (...args: unknown[]) => unknown
   const actThenListen = function (this: Server, ...args: unknown[]): unknown {
-    if (isServer(this)) act(this)
+    if (isServer(this)) act(this, args)
     return listen.apply(this, args)
   }
   Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
