@@ -23,11 +23,11 @@ const LIBRARIES: Record<string, Library> = {
   },
   '@godaddy/terminus': server => {
     require('@godaddy/terminus').createTerminus(server, {
-      signal: 'SIGUSR2',
+      signal: 'SIGHUP',
       useExit0: false,
       onShutdown: () => new Promise(() => undefined), // It would end this process.
     })
-    return () => process.emit('SIGUSR2')
+    return () => process.emit('SIGHUP')
   },
   'http-graceful-shutdown': server =>
     require('http-graceful-shutdown')(server, { forceExit: false, signals: 'SIGWINCH' }),
