@@ -14,8 +14,8 @@ import { protect } from '../../packages/meltproof/dist/index.js'
 
 /** As long as the answer of a shed. */
 const BODY = JSON.stringify({
-  type: 'about:blank',
-  title: 'Service Unavailable',
+  type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
+  title: 'The server is at its capacity',
   status: 503,
   detail: 'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
 })

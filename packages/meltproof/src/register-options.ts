@@ -1,7 +1,11 @@
 /** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
+import type { AdminAddress } from './admin.ts'
+import type { AccessLogOptions } from './logging/access-log.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
 import { invalidOption, nearest } from './options.ts'
+import type { CallLimits } from './outbound/limits.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
+import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
 
 /** Where Kubernetes users have their probes. They are exempt, so that a busy process is not taken for a dead one. */
 export const PROBES: readonly string[] = [
@@ -21,9 +25,16 @@ const READERS = {
   MELTPROOF_EXEMPT: exemptPaths,
   MELTPROOF_READINESS: pathOf,
   MELTPROOF_RETRY_AFTER: secondsRange,
+  MELTPROOF_SHED_HEADERS: headerFields,
   MELTPROOF_DRAIN: onOrOff,
   MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
   MELTPROOF_OUTBOUND: onOrOff,
+  MELTPROOF_OUTBOUND_CONNECT: duration(1, 86_400_000, '24h'),
+  MELTPROOF_OUTBOUND_FIRST_BYTE: duration(1, 86_400_000, '24h'),
+  MELTPROOF_OUTBOUND_TOTAL: duration(1, 86_400_000, '24h'),
+  MELTPROOF_OUTBOUND_IN_FLIGHT: wholeNumber(1, 1_000_000),
+  MELTPROOF_ADMIN: addressOf,
+  MELTPROOF_ACCESS_LOG: accessLogFormat,
   MELTPROOF_STDOUT: onOrOff,
   MELTPROOF_STDOUT_BUFFER: bytesOf,
   MELTPROOF_STDOUT_FLUSH: duration(0, 60_000, '60s'),
@@ -42,7 +53,11 @@ export interface RegisterSettings {
   readonly protect: ProtectOptions
   /** Undefined: stdout and stderr stay as they are. */
   readonly stdout: StdoutOptions | undefined
-  readonly outbound: boolean
+  /** Undefined: outbound calls have no limits. What is absent is as without any variable. */
+  readonly outbound: Partial<CallLimits> | undefined
+  readonly admin: AdminAddress | undefined
+  /** Undefined: no access log. */
+  readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM drains. */
   readonly drain: boolean
   readonly watch: string | undefined
@@ -78,13 +93,22 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     exempt: read('MELTPROOF_EXEMPT') ?? PROBES,
     readiness: read('MELTPROOF_READINESS'),
     retryAfterS: read('MELTPROOF_RETRY_AFTER'),
+    shedHeaders: read('MELTPROOF_SHED_HEADERS'),
     drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
+  }
+  const outbound = {
+    connectMs: read('MELTPROOF_OUTBOUND_CONNECT'),
+    firstByteMs: read('MELTPROOF_OUTBOUND_FIRST_BYTE'),
+    totalMs: read('MELTPROOF_OUTBOUND_TOTAL'),
+    maxInFlight: read('MELTPROOF_OUTBOUND_IN_FLIGHT'),
   }
   return {
     on: read('MELTPROOF') ?? true,
     protect: onlyGiven(protect),
     stdout: (read('MELTPROOF_STDOUT') ?? true) ? onlyGiven(stdout) : undefined,
-    outbound: read('MELTPROOF_OUTBOUND') ?? true,
+    outbound: (read('MELTPROOF_OUTBOUND') ?? true) ? onlyGiven(outbound) : undefined,
+    admin: read('MELTPROOF_ADMIN'),
+    accessLog: read('MELTPROOF_ACCESS_LOG') || undefined,
     drain: read('MELTPROOF_DRAIN') ?? false,
     watch: read('MELTPROOF_WATCH'),
     warnings,
@@ -167,9 +191,33 @@ function secondsRange(text: string, name: string): [number, number] {
   return [least, most]
 }
 
+/** `name: value`, separated by `|`, which values do not have. */
+function headerFields(text: string, name: string): ShedHeaders {
+  const fields = text.split('|').map(field => {
+    const [, key = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/s.exec(field) ?? []
+    return [key, value] as const
+  })
+  return checkShedHeaders(name, Object.fromEntries(fields))
+}
+
 function pathOf(text: string, name: string): string {
   if (!/^\/[^?#\s,*]*$/.test(text)) invalidOption(name, "a path that begins with '/', without a query", text)
   return text
+}
+
+function addressOf(text: string, name: string): AdminAddress {
+  const [, host, port] = /^\[?([^\s\[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || !(Number(port) >= 1 && Number(port) <= 65_535)) {
+    invalidOption(name, 'an address and a port, such as `127.0.0.1:9401` or `[::]:9401`', text)
+  }
+  return { host, port: Number(port) }
+}
+
+/** False: none. */
+function accessLogFormat(text: string, name: string): AccessLogOptions | false {
+  if (text === 'json' || text === 'combined') return { format: text }
+  if (/^(?:off|false|0)$/i.test(text)) return false
+  return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
 /** Besides the probes; `none` in the list takes these out. */

@@ -5,18 +5,24 @@
  */
 import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
+import { serveAdmin } from './admin.ts'
 import { drainOnSigterm } from './drain-on-sigterm.ts'
 import { guardOf } from './guard-of.ts'
+import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { settingsFrom } from './register-options.ts'
+import { DEFAULT_LANES } from './server/connection/lanes.ts'
+import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
 import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
 
 const settings = settingsFrom(process.env)
 const listened = new Set<WeakRef<ProtectedServer>>()
+const logged = new WeakSet<Guard>()
 let saidStreams = false
+let servesAdmin = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
@@ -29,29 +35,41 @@ if (settings.on) {
   if (settings.stdout !== undefined) {
     attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
-  if (settings.outbound) boundOutbound(warn)
+  if (settings.outbound !== undefined) boundOutbound(settings.outbound, warn)
   if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
 }
 if (settings.on || watch) {
-  beforeListening(server => {
-    if (watch || settings.drain) listened.add(new WeakRef(server))
-    if (settings.on) protectOnce(server)
+  beforeListening((server, args) => {
+    guards() // Forgets servers that are gone.
+    if (settings.on) protectOnce(server, args)
+    listened.add(new WeakRef(server))
+    if (!settings.on) return
+    logOnce(guardOf<Guard>(server))
+    adminOnce()
   })
 }
 
-/** Of the servers that listen. */
+/** Of the servers that listen, each once. */
 function guards(): Guard[] {
-  return [...listened].flatMap(ref => {
+  const found = new Set<Guard>()
+  for (const ref of listened) {
     const server = ref.deref()
-    if (server === undefined) listened.delete(ref)
-    const guard = server === undefined || !server.listening ? undefined : guardOf<Guard>(server)
-    return guard === undefined ? [] : [guard]
-  })
+    const guard = server?.listening ? guardOf<Guard>(server) : undefined
+    if (server === undefined || (guard !== undefined && found.has(guard))) listened.delete(ref)
+    if (guard !== undefined) found.add(guard)
+  }
+  return [...found]
 }
 
-function protectOnce(server: ProtectedServer): void {
+function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
   // On a server that listens already, listen() throws Node's own error.
   if (server.listening || guardOf(server) !== undefined) return
+  for (const ref of listened) {
+    const first = ref.deref()
+    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
+    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
+    return
+  }
   if (isHttp2Server(server) && server.listenerCount('request') === 0) {
     sayStreams()
     return
@@ -59,12 +77,26 @@ function protectOnce(server: ProtectedServer): void {
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
 }
 
+function logOnce(guard: Guard | undefined): void {
+  if (settings.accessLog === undefined || guard === undefined || logged.has(guard)) return
+  logged.add(guard)
+  attempt('could not log requests', () => accessLog(guard, settings.accessLog))
+}
+
+/** Not before the app listens: the primary of a cluster has nothing to show. */
+function adminOnce(): void {
+  const { admin } = settings
+  if (admin === undefined || servesAdmin || !isMainThread) return
+  servesAdmin = true
+  attempt('has no admin port', () => serveAdmin(admin, guards, warn))
+}
+
 /** Every kind of HTTP server inherits `listen` from net.Server. */
-function beforeListening(act: (server: ProtectedServer) => void): void {
+function beforeListening(act: (server: ProtectedServer, args: readonly unknown[]) => void): void {
   const { prototype } = Server
   const listen = prototype.listen as (...args: unknown[]) => unknown
   const actThenListen = function (this: Server, ...args: unknown[]): unknown {
-    if (isServer(this)) act(this)
+    if (isServer(this)) act(this, args)
     return listen.apply(this, args)
   }
   Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })

@@ -64,7 +64,7 @@ export function measure(
     return bound
   }
   const onRequest = (message: RequestMessage): void => {
-    if (guardOf(message.server) !== guard) return
+    if (guard.ofAll !== true && guardOf(message.server) !== guard) return
     const { record, request } = message
     const route = routeOf(record, request)
     feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs)

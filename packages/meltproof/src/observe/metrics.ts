@@ -12,6 +12,8 @@ type GuardGauge = 'inflight' | 'stragglers' | 'abandoned' | 'queued' | 'limit' |
 /** What metrics read of a Guard. */
 export interface GuardLike {
   stats(): Readonly<Record<GuardGauge | 'admitted', number>> & { readonly shed: Readonly<Record<string, number>> }
+  /** It stands for every guard of the process. */
+  readonly ofAll?: true
 }
 
 /** What an event adds to one series of a metric. */

@@ -18,11 +18,29 @@ export function normalOrigin(origin: unknown): string | undefined {
   return normal
 }
 
-/** Of a request of node:http: what its Host header says, or `unix:/path`. */
+/**
+ * Of a request of node:http: whom it goes to, or `unix:/path`. The Host header tells the port, unless it is another
+ * server's name: a reverse proxy passes on its client's. A forward proxy is told the whole URL.
+ */
 export function originOf(request: ClientRequest): string {
-  const { protocol, host, socketPath } = request as ClientRequest & { socketPath?: string }
+  const { protocol, host, path, socketPath } = request as ClientRequest & { socketPath?: string }
   if (typeof socketPath === 'string') return `unix:${socketPath}`
   const header = request.getHeader('host')
-  const text = `${protocol}//${typeof header === 'string' && header !== '' ? header : host}`
-  return normalOrigin(text) ?? text
+  const named = typeof header === 'string' && header !== '' ? header : host
+  const text = `${protocol}//${hostOf(named) === host ? named : (authorityOf(request) ?? host)}`
+  return (/^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(text) ?? text)
+}
+
+/** Without its port and brackets. */
+function hostOf(authority: string): string {
+  return /^\[?(.*?)\]?(?::\d*)?$/.exec(authority)![1]!
+}
+
+let kAuthority: symbol | undefined
+
+/** `host:port`, as Node 24 keeps it. */
+function authorityOf(request: ClientRequest): string | undefined {
+  kAuthority ??= Object.getOwnPropertySymbols(request).find(({ description }) => description === 'kAuthority')
+  const authority = kAuthority && (request as unknown as Record<symbol, unknown>)[kAuthority]
+  return typeof authority === 'string' ? authority : undefined
 }

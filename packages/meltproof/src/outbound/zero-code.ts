@@ -3,19 +3,25 @@ import { stderr } from 'node:process'
 import { installLimits } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable } from './limits.ts'
 
-export function boundOutbound(warn: (text: string) => void): void {
+/** @param given by the operator */
+export function boundOutbound(given: Partial<CallLimits>, warn: (text: string) => void): void {
   try {
-    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(ZERO_CODE_LIMITS)}\n`)
-    installLimits(new LimitTable({}, ZERO_CODE_LIMITS), tell)
+    const limits = new LimitTable(given, ZERO_CODE_LIMITS)
+    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(limits.everywhere)}\n`)
+    installLimits(limits, tell)
   } catch (error) {
     warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
   }
 }
 
-function describe({ connectMs, firstByteMs }: CallLimits): string {
+function describe({ connectMs, firstByteMs, totalMs, maxInFlight }: CallLimits): string {
+  const more = [
+    totalMs === false ? '' : `, ${seconds(totalMs)} in total`,
+    maxInFlight === false ? '' : `, ${maxInFlight} in flight to one origin`,
+  ]
   return (
     `outbound calls of this process are bounded: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} for the head ` +
-    "of the answer. Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off."
+    `of the answer${more.join('')}. Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off.`
   )
 }
 

@@ -16,6 +16,7 @@ import { checkClientKey, type ClientKey } from './request/client-key.ts'
 import type { CriticalityOf } from './request/criticality-of.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
+import { checkShedHeaders } from './response/shed-headers.ts'
 import { type Warn, warn } from './warnings.ts'
 
 /** All optional; the defaults are meant for production. */
@@ -26,10 +27,19 @@ export interface ProtectOptions {
    */
   readonly lanes?: number
   /**
-   * `Retry-After` of a shed answer, in whole seconds as HTTP has it: one number, or a range to spread clients over.
+   * `Retry-After` of a shed answer, in whole seconds as HTTP has it: one number, or a range. Clients are spread over half
+   * of the range, the later the more requests are shed.
    * @default [1, 5]
    */
   readonly retryAfterS?: number | readonly [least: number, most: number]
+  /**
+   * Header fields of a shed answer, such as those of CORS, without which a browser's script does not see it. With
+   * `access-control-allow-origin`, a preflight that would be shed gets a `204` with these fields. Not those that frame
+   * the message, nor those we write ourselves.
+   * @default none
+   * @example protect(server, { shedHeaders: { 'access-control-allow-origin': 'https://shop.example' } })
+   */
+  readonly shedHeaders?: Readonly<Record<string, string>>
   /** Body of a shed answer, for clients that do not prefer HTML. @default RFC 9457 problem JSON */
   readonly shedBody?: { readonly type: string; readonly text: string }
   /** HTML page of a shed answer, for clients that prefer HTML. @default a short readable page */
@@ -110,7 +120,15 @@ export interface ProtectOptions {
   readonly onWarning?: (warning: string) => void
 }
 
-type Defaulted = 'lanes' | 'shedBody' | 'shedPage' | 'deadlineHeaders' | 'exempt' | 'dryRun' | 'onWarning'
+type Defaulted =
+  | 'lanes'
+  | 'shedHeaders'
+  | 'shedBody'
+  | 'shedPage'
+  | 'deadlineHeaders'
+  | 'exempt'
+  | 'dryRun'
+  | 'onWarning'
 type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'drainDelayMs' | 'limit'
 type Options = Required<ProtectOptions>
 
@@ -137,6 +155,7 @@ const MOST_BODY_BYTES = 1 << 20
 const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => CheckedOptions[Name] } = {
   lanes: (value = DEFAULT_LANES) => checkNumber('lanes', value, { min: 1, max: MOST_LANES, whole: true }),
   retryAfterS: (value = [1, 5]) => checkRetryAfter(value),
+  shedHeaders: (value = {}) => checkShedHeaders('shedHeaders', value),
   shedBody: (value = { type: 'application/problem+json', text: PROBLEM_JSON }) => checkBody(value),
   shedPage: (value = HTML_PAGE) => checkText('shedPage', value, 'a string of HTML'),
   deadlineMs: optional('deadlineMs', { min: 1, max: DAY_MS, unit: 'ms' }),

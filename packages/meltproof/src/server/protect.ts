@@ -57,8 +57,10 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     limiter: limiterOf(checked.limit, tuning.promiseMs),
     answers: new OwnAnswers({
       retryAfterS: checked.retryAfterS,
+      headers: checked.shedHeaders,
       body: checked.shedBody,
       page: checked.shedPage,
+      pressure: () => interceptor.gate.pressure.value(now()),
     }),
     onFailure: error =>
       warn(

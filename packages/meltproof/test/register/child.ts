@@ -67,6 +67,7 @@ export function start(
         const line = stdout.split('\n').slice(0, -1)[taken]
         if (line === undefined) return
         taken++
+        look = () => undefined
         resolve((JSON.parse(line) as { port: number }).port)
       }
       look()

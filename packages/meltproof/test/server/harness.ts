@@ -76,8 +76,10 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
 export function doorOn(server: http.Server, options: DoorOptions = {}): RequestInterceptor {
   const answers = new OwnAnswers({
     retryAfterS: [1, 5],
+    headers: {},
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
+    pressure: () => 0,
     ...options.answer,
   })
   const limiter = options.limiter ?? fixedLimit(options.limit ?? 1)

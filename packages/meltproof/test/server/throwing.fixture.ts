@@ -34,8 +34,10 @@ const server = http.createServer((request, response) => {
 if (arm !== 'bare') {
   const answers = new OwnAnswers({
     retryAfterS: [1, 1],
+    headers: {},
     body: { type: 'application/problem+json', text: PROBLEM_JSON },
     page: HTML_PAGE,
+    pressure: () => 1,
   })
   const door = new RequestInterceptor(server, {
     limiter: fixedLimit(1),

@@ -16,6 +16,8 @@ export interface ConnectionRequest {
 }
 
 export interface AnswerKind {
+  /** The 204 of a browser's preflight in place of the 503. */
+  readonly preflight: boolean
   readonly page: boolean
   readonly head: boolean
   readonly keepAlive: boolean

@@ -50,19 +50,42 @@ export function readOn({ _handle: handle }: HttpSocket): void {
   handle.readStart()
 }
 
-const STAND_IN: object = { finished: false }
+/** Stands for a response. Node, and libraries that shut servers down, take a socket that has one for busy. */
+const STAND_IN: object = { finished: false, headersSent: true, emit: () => false }
 
-/** While `act` runs, Node's ways to close idle connections leave these alone: one with a response is not idle. */
+/** A request of this socket waits. */
+export function lookBusy(socket: HttpSocket): void {
+  socket._httpMessage ??= STAND_IN
+}
+
+/** Before the request is handed on: Node gives the socket its response then. */
+export function lookIdle(socket: HttpSocket): void {
+  if (socket._httpMessage === STAND_IN) socket._httpMessage = null
+}
+
+/** While `act` runs, Node's ways to close idle connections leave these alone. */
 export function sparing(connections: Iterable<{ readonly socket: HttpSocket }>, act: () => void): void {
   const marked: HttpSocket[] = []
   for (const { socket } of connections) {
     if (socket._httpMessage != null) continue
-    socket._httpMessage = STAND_IN
+    lookBusy(socket)
     marked.push(socket)
   }
   try {
     act()
   } finally {
-    for (const socket of marked) if (socket._httpMessage === STAND_IN) socket._httpMessage = null
+    for (const socket of marked) lookIdle(socket)
+  }
+}
+
+/**
+ * stoppable, and terminus with it, count 'request' events and end each socket that has none under way: at `close()`, and
+ * when an answer is finished. None of these is ended while it has a request in line.
+ */
+export function outliveClose(connections: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>): void {
+  for (const connection of connections) {
+    const { socket } = connection
+    const end = socket.end as (...args: unknown[]) => Socket
+    socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasLine ? socket : end.apply(socket, args))
   }
 }

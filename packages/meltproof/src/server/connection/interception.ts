@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type HttpSocket, sparing } from './http-socket.ts'
+import { type HttpSocket, outliveClose, sparing } from './http-socket.ts'
 
 /** Apps emit these events themselves, with whatever they have: arguments may be anything. */
 export interface Intercepted {
@@ -13,7 +13,7 @@ export interface Intercepted {
   readonly onTimeout: (socket: HttpSocket | undefined) => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
   /** Connections that look idle to Node, though a request of theirs waits. */
-  readonly busy: Iterable<{ readonly socket: HttpSocket }>
+  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>
 }
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
@@ -32,7 +32,10 @@ export class Interception {
     // close() destroys idle connections. HTTP/2 has none of this kind.
     const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
     if (closeIdle === undefined) return
-    this.#replace('closeIdleConnections', () => sparing(intercepted.busy, () => closeIdle.call(server)))
+    this.#replace('closeIdleConnections', () => {
+      outliveClose(intercepted.busy)
+      sparing(intercepted.busy, () => closeIdle.call(server))
+    })
   }
 
   emit(event: string, ...args: unknown[]): boolean {

@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
+import { lookBusy, lookIdle } from './http-socket.ts'
 
 /** Behind so many no more are read. Not at the first: a socket that is not read does not tell that its client has gone. */
 const MOST_BEHIND = 16
@@ -21,6 +22,11 @@ export class Lines<R extends ConnectionRequest> {
     connection.keepContext()
     connection.stopEveryIdleTimeout(this.#server)
     connection.waiting = request
+    this.enter(connection)
+  }
+
+  enter(connection: Connection<R>): void {
+    lookBusy(connection.socket)
     this.connections.add(connection)
   }
 
@@ -30,6 +36,7 @@ export class Lines<R extends ConnectionRequest> {
 
   move(connection: Connection<R>): void {
     connection.waiting = undefined
+    lookIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
     // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
@@ -39,6 +46,7 @@ export class Lines<R extends ConnectionRequest> {
     const { waiting, behind } = connection
     connection.waiting = undefined
     connection.behind = []
+    lookIdle(connection.socket)
     this.connections.delete(connection)
     return waiting === undefined ? behind : [waiting, ...behind]
   }

@@ -7,6 +7,8 @@ export interface HeadNeeds {
   readonly expects: boolean
   /** It names a host, as HTTP/1.1 demands; without, Node answers 400. */
   readonly namesHost: boolean
+  /** It asks, as the preflights of browsers do, which method it may use (CORS). */
+  readonly asksMethod: boolean
 }
 
 /** `lines` are the raw header lines: name, value, name, value, ... */
@@ -15,6 +17,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
   let prefersHtml = false
   let expects = false
   let namesHost = false
+  let asksMethod = false
   for (let i = 0; i + 1 < lines.length; i += 2) {
     const name = lines[i]!
     switch (name.length) {
@@ -32,9 +35,12 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
       case 17:
         if (name.toLowerCase() === 'transfer-encoding') bodyBytes = Number.POSITIVE_INFINITY
         break
+      case 29:
+        if (name.toLowerCase() === 'access-control-request-method') asksMethod = true
+        break
     }
   }
-  return { bodyBytes, prefersHtml, expects, namesHost }
+  return { bodyBytes, prefersHtml, expects, namesHost, asksMethod }
 }
 
 /** Browsers name text/html first and JSON not at all; an API client that lists both wants JSON. */

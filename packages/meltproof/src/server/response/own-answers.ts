@@ -1,20 +1,22 @@
-/**
- * Writes every answer that is ours: the 503 of a shed and the 504 of a deadline that has passed. `Retry-After` is jittered,
- * so that clients do not return as one wave.
- */
+/** Writes every answer that is ours: the 503 of a shed, the 204 of a preflight in its place, the 504 of a deadline. */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { endAfter, endConnection } from './last-answer.ts'
+import { retryAfter } from './retry-after.ts'
+import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 
 /** What the operator may replace in the answer of a shed. */
 export interface ShedAnswerOptions {
   /** Of `Retry-After`, whole seconds. @default 1 to 5 */
   readonly retryAfterS: readonly [least: number, most: number]
+  readonly headers: ShedHeaders
   /** For clients that do not ask for HTML. @default problem JSON (RFC 9457) */
   readonly body: Body
   readonly page: string
+  /** Of the server now, 0 to 1: `Retry-After` follows it. */
+  readonly pressure: () => number
 }
 
 interface Body {
@@ -22,12 +24,16 @@ interface Body {
   readonly text: string
 }
 
+/** draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
+const REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity'
 export const PROBLEM_JSON: string = problem(
+  REDUCED_CAPACITY,
   503,
-  'Service Unavailable',
+  'The server is at its capacity',
   'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
 )
 const LATE_PROBLEM_JSON: string = problem(
+  'about:blank',
   504,
   'Gateway Timeout',
   'The answer was not ready in the time this request may take. What it was waiting for has been cancelled.',
@@ -50,34 +56,47 @@ const DROPPABLE_BODY = 65_536
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
 
 export class OwnAnswers {
-  readonly #retryAfterS: readonly [least: number, most: number]
+  readonly #options: ShedAnswerOptions
   readonly #body: Body
   readonly #page: Body
-  /** The 503 by kind, before and after the seconds of `Retry-After`. */
+  /** Of the operator, with their ends. */
+  readonly #lines: string
+  readonly #allowsOrigin: boolean
+  /** By kind, before and after the seconds of `Retry-After`. */
   #ready: (readonly [before: string, after: string])[] = []
   #date = ''
   #keepAliveMs = 0
 
-  constructor({ retryAfterS, body, page }: ShedAnswerOptions) {
-    this.#retryAfterS = retryAfterS
-    this.#body = body
-    this.#page = { type: HTML, text: page }
+  constructor(options: ShedAnswerOptions) {
+    this.#options = options
+    this.#body = options.body
+    this.#page = { type: HTML, text: options.page }
+    this.#lines = linesOf(options.headers)
+    this.#allowsOrigin = 'access-control-allow-origin' in options.headers
   }
 
-  /** The 503 as a whole HTTP/1.1 message in latin-1. @param keepAliveMs how long an idle connection is kept; 0: for ever */
+  /**
+   * A browser asks whether it may send the request. Its script would never see a 503: it learns what the operator's
+   * headers allow, and the request itself is shed or served.
+   */
+  isPreflight(method: string | undefined, needs: HeadNeeds): boolean {
+    return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
+  }
+
+  /** The answer as a whole HTTP/1.1 message in latin-1. @param keepAliveMs how long an idle connection is kept; 0: for ever */
   message(kind: AnswerKind, date: string, keepAliveMs: number): string {
     if (date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
       this.#date = date
       this.#keepAliveMs = keepAliveMs
       this.#ready = []
     }
-    const index = (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
+    const index = (kind.preflight ? 8 : 0) + (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
     this.#ready[index] ??= this.#serialise(kind)
     const [before, after] = this.#ready[index]
-    return before + this.#anySeconds() + after
+    return kind.preflight ? before : before + this.#anySeconds() + after
   }
 
-  /** Writes the 503 below Node's response. @param complete whether all of the request has come */
+  /** Writes the answer below Node's response. @param complete whether all of the request has come */
   shedAtSocket(connection: Connection, kind: AnswerKind, server: Server, nowMs: number, complete: boolean): void {
     const { socket } = connection
     if (kind.keepAlive) connection.startIdleTimeout(server)
@@ -87,46 +106,54 @@ export class OwnAnswers {
 
   /** The same through Node's response. Returns the bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
-    return write(request, response, 503, this.#body, this.#page, { 'retry-after': String(this.#anySeconds()) })
+    const needs = describeHead(request.rawHeaders)
+    const { headers } = this.#options
+    if (this.isPreflight(request.method, needs)) return write(request, response, needs, 204, undefined, headers)
+    const fields = { ...headers, ...NO_RETRY, 'retry-after': String(this.#anySeconds()) }
+    return write(request, response, needs, 503, needs.prefersHtml ? this.#page : this.#body, fields)
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {
-    write(request, response, 504, LATE_JSON_BODY, LATE_HTML_BODY, {})
+    const needs = describeHead(request.rawHeaders)
+    write(request, response, needs, 504, needs.prefersHtml ? LATE_HTML_BODY : LATE_JSON_BODY, {})
   }
 
-  bodyBytes({ page, head }: Pick<AnswerKind, 'page' | 'head'>): number {
-    return head ? 0 : Buffer.byteLength((page ? this.#page : this.#body).text)
+  bodyBytes({ preflight, page, head }: AnswerKind): number {
+    return preflight || head ? 0 : Buffer.byteLength((page ? this.#page : this.#body).text)
   }
 
   #anySeconds(): number {
-    const [least, most] = this.#retryAfterS
-    return least + Math.floor(Math.random() * (most - least + 1))
+    return retryAfter(this.#options.retryAfterS, this.#options.pressure())
   }
 
-  #serialise({ page, head, keepAlive }: AnswerKind): readonly [before: string, after: string] {
-    const { type, text } = page ? this.#page : this.#body
+  #serialise({ preflight, page, head, keepAlive }: AnswerKind): readonly [before: string, after: string] {
     // Clients need Node's hint to not reuse a connection as it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
+    const ends = `date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
+    if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']
+    const { type, text } = page ? this.#page : this.#body
     const bytes = Buffer.from(text, 'utf8')
     return [
       `HTTP/1.1 503 Service Unavailable\r\ncontent-type: ${type}\r\ncontent-length: ${bytes.length}\r\nretry-after: `,
-      `\r\ncache-control: no-store\r\ndate: ${this.#date}\r\n` +
-        `connection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n${head ? '' : bytes.toString('latin1')}`,
+      `\r\n${this.#lines}${linesOf(NO_RETRY)}cache-control: no-store\r\n${ends}${head ? '' : bytes.toString('latin1')}`,
     ]
   }
+}
+
+function linesOf(headers: ShedHeaders): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
 }
 
 function write(
   request: IncomingMessage,
   response: ServerResponse,
+  needs: HeadNeeds,
   status: number,
-  body: Body,
-  page: Body,
+  body: Body | undefined,
   fields: OutgoingHttpHeaders,
 ): number {
-  const needs = describeHead(request.rawHeaders)
-  const { type, text } = needs.prefersHtml ? page : body
-  const length = Buffer.byteLength(text)
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
   // HTTP/2 has neither, and Node warns of both.
   if (request.httpVersionMajor < 2) {
@@ -135,6 +162,13 @@ function write(
     const keeps = keepsConnection(request, needs) || (status === 504 && request.complete)
     if (!response.shouldKeepAlive || !keeps) endAfter(request, response)
   }
+  if (body === undefined) {
+    response.writeHead(status, fields)
+    response.end()
+    return 0
+  }
+  const { type, text } = body
+  const length = Buffer.byteLength(text)
   response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
   response.end(text)
   return request.method === 'HEAD' ? 0 : length
@@ -145,8 +179,8 @@ export function keepsConnection({ complete }: IncomingMessage, { bodyBytes, expe
   return !expects && (complete || bodyBytes <= DROPPABLE_BODY)
 }
 
-function problem(status: number, title: string, detail: string): string {
-  return JSON.stringify({ type: 'about:blank', title, status, detail })
+function problem(type: string, status: number, title: string, detail: string): string {
+  return JSON.stringify({ type, title, status, detail })
 }
 
 function pageOf(title: string, text: string): string {

@@ -78,7 +78,8 @@ export class Shedding {
     nowMs: number,
   ): void {
     this.count(reason, nowMs)
-    this.#write(connection, { page, head: false, keepAlive: keepAlive && !this.leaving }, nowMs, true)
+    const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
+    this.#write(connection, kind, nowMs, true)
   }
 
   /** Answers false when Node refuses the request itself, which is no shed. */
@@ -134,7 +135,8 @@ export class Shedding {
     if (socket.destroyed || !socket.writable) return 0
     const last = this.leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(request, needs)
-    const kind = { page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
+    const preflight = this.#answers.isPreflight(request.method, needs)
+    const kind = { preflight, page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
     // Another answer is still being written on this connection, or the client does not read.
     if (socket._httpMessage != null || socket.writableNeedDrain) {
       this.#hooks.askNode(exchange)
@@ -155,7 +157,7 @@ export class Shedding {
 
   #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
     connection.owed = kind
-    this.#lines.connections.add(connection)
+    this.#lines.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }

@@ -51,7 +51,7 @@ describe('a line', () => {
 
   it('stands still while an answer is put off', async () => {
     const { lines, connection, asked } = open('b')
-    connection.owed = { page: false, head: false, keepAlive: true }
+    connection.owed = { preflight: false, page: false, head: false, keepAlive: true }
     assert.equal(connection.hasLine, true)
     lines.join(connection, named('b'))
     lines.move(connection)

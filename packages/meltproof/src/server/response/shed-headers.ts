@@ -1,0 +1,35 @@
+/** Header fields that the operator adds to shed answers, such as those of CORS: fixed, so that they cost no shed anything. */
+import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
+
+/** By name in lower case. */
+export type ShedHeaders = Readonly<Record<string, string>>
+
+/** Envoy retries no answer that has it, whatever its retry policy says of 503; only `retry_on: envoy-ratelimited` does. */
+export const NO_RETRY: ShedHeaders = { 'x-envoy-ratelimited': 'true' }
+
+/** Fields that frame the message or belong to the connection, and those that we write ourselves. */
+const OURS = new Set([
+  ...['connection', 'content-encoding', 'content-length', 'content-range', 'http2-settings', 'keep-alive'],
+  ...['proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['cache-control', 'content-type', 'date', 'retry-after', ...Object.keys(NO_RETRY)],
+])
+const MOST_BYTES = 8192
+
+/** Of option or variable `name`. Printable ASCII alone, so that no value can end its line. */
+export function checkShedHeaders(name: string, headers: unknown): ShedHeaders {
+  checkObject(name, headers, 'an object of header fields')
+  const checked = new Map<string, string>()
+  let bytes = 0
+  for (const [given, value] of Object.entries(headers as Readonly<Record<string, unknown>>)) {
+    const field = checkFieldName(`a field of ${name}`, given)
+    if (OURS.has(field)) invalidOption(`a field of ${name}`, 'none that meltproof or Node writes', field)
+    if (checked.has(field)) invalidOption(`a field of ${name}`, 'given once', given)
+    if (typeof value !== 'string' || !/^[!-~](?:[ -~]*[!-~])?$/.test(value)) {
+      invalidOption(`${name}[${given}]`, 'a string of printable ASCII without spaces around it', value)
+    }
+    checked.set(field, value)
+    bytes += field.length + value.length
+  }
+  if (bytes > MOST_BYTES) invalidOption(name, `at most ${MOST_BYTES} bytes`, `${bytes} bytes`)
+  return Object.fromEntries(checked)
+}

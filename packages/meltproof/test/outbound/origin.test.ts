@@ -1,0 +1,43 @@
+/** Whom a call of node:http goes to, whatever its Host header says. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, describe, it } from 'node:test'
+import { originOf } from '../../src/outbound/origin.ts'
+
+const requests: http.ClientRequest[] = []
+after(() => {
+  for (const request of requests) request.destroy()
+})
+
+function originOfRequest(options: http.RequestOptions): string {
+  const request = http.request({ ...options, agent: false, lookup: () => undefined })
+  request.on('error', () => undefined)
+  requests.push(request)
+  return originOf(request)
+}
+
+/** Node 22 does not keep the port. */
+const PORT = Number(process.versions.node.split('.')[0]) >= 24 ? ':9' : ''
+
+describe('the origin of a call', () => {
+  for (const [what, options, origin] of [
+    ['has its host and port', { host: 'up.test', port: 8080 }, 'http://up.test:8080'],
+    ['leaves the usual port out', { host: 'UP.test', port: 80 }, 'http://up.test'],
+    ['has an address of IPv6', { host: '::1', port: 9 }, 'http://[::1]:9'],
+    ['is that of a Host header that agrees', { host: 'up.test', headers: { host: 'up.test:81' } }, 'http://up.test:81'],
+    [
+      'is not what a proxy passes on of its client',
+      { host: 'up.test', port: 9, headers: { host: 'shop.test' } },
+      `http://up.test${PORT}`,
+    ],
+    ['nor the port of that', { host: 'up.test', port: 9, headers: { host: 'shop.test:81' } }, `http://up.test${PORT}`],
+    [
+      'is that of the URL that a forward proxy is told',
+      { host: 'proxy.test', port: 9, path: 'http://far.test:8/a', headers: { host: 'far.test:8' } },
+      'http://far.test:8',
+    ],
+    ['is a path for a socket', { socketPath: '/tmp/none.sock', headers: { host: 'shop.test' } }, 'unix:/tmp/none.sock'],
+  ] as const) {
+    it(what, () => assert.equal(originOfRequest(options), origin))
+  }
+})

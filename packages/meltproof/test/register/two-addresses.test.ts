@@ -1,0 +1,67 @@
+/** Two servers with one handler and one port are one server, as Fastify's on `localhost` are. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import { describe, it } from 'node:test'
+import { eventually } from '../server/harness.ts'
+import { type Child, get, start } from './child.ts'
+
+/** Below those that the system gives out. */
+let nextPort = 10_000 + (process.pid % 10_000)
+
+async function from(host: string, port: number, path: string): Promise<number> {
+  const [response] = (await once(http.get({ host, port, path, agent: false }), 'response')) as [http.IncomingMessage]
+  response.resume()
+  return response.statusCode!
+}
+
+interface Started {
+  readonly child: Child
+  readonly port: number
+  stats(): Promise<{ inflight: number; queued: number; limit: number; admitted: number }>
+}
+
+async function started(env: Record<string, string>): Promise<Started> {
+  const admin = nextPort++
+  const child = start('two-addresses.mjs', { env: { MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
+  const port = await child.port()
+  return { child, port, stats: async () => JSON.parse(await get(admin, '/stats')) }
+}
+
+// Elsewhere 127.0.0.2 is no address.
+describe('two addresses, one port and one handler', { skip: process.platform !== 'linux' }, () => {
+  it('have one limit', async () => {
+    const { child, port, stats } = await started({ MELTPROOF_LIMIT: '1' })
+    const both = [from('127.0.0.1', port, '/slow'), from('127.0.0.2', port, '/slow')]
+    await eventually('one is served and one waits', async () => {
+      const { inflight, queued, limit } = await stats()
+      return inflight === 1 && queued === 1 && limit === 1
+    })
+    await Promise.all(both)
+    child.process.kill('SIGKILL')
+  })
+
+  it('drain together', async () => {
+    const { child, port, stats } = await started({ MELTPROOF_DRAIN: 'on' })
+    const both = [from('127.0.0.1', port, '/slow'), from('127.0.0.2', port, '/slow')]
+    await eventually('both are served', async () => (await stats()).inflight === 2)
+    child.process.kill('SIGTERM')
+    assert.deepEqual(await Promise.all(both), [200, 200])
+    assert.equal((await child.ended).signal, 'SIGTERM')
+  })
+
+  it('close together, and nothing keeps the process alive', async () => {
+    const { child, port, stats } = await started({})
+    const slow = from('127.0.0.2', port, '/slow')
+    await eventually('it is served', async () => (await stats()).inflight === 1)
+    assert.equal(await from('127.0.0.1', port, '/stop'), 200)
+    assert.equal(await slow, 200)
+    assert.equal((await child.ended).code, 0)
+  })
+
+  it('are two servers when each has a handler of its own', async () => {
+    const { child, stats } = await started({ SAME: 'no', MELTPROOF_LIMIT: '1' })
+    assert.equal((await stats()).limit, 2)
+    child.process.kill('SIGKILL')
+  })
+})
