@@ -12,11 +12,10 @@ import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
 import { settingsFrom } from './register-options.ts'
 import type { Guard } from './server/guard.ts'
-import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
+import { isServer, type ProtectedServer, protect } from './server/protect.ts'
 
 const settings = settingsFrom(process.env)
 const listened = new Set<WeakRef<ProtectedServer>>()
-let saidStreams = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
@@ -52,10 +51,6 @@ function guards(): Guard[] {
 function protectOnce(server: ProtectedServer): void {
   // On a server that listens already, listen() throws Node's own error.
   if (server.listening || guardOf(server) !== undefined) return
-  if (isHttp2Server(server) && server.listenerCount('request') === 0) {
-    sayStreams()
-    return
-  }
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
 }
 
@@ -68,12 +63,6 @@ function beforeListening(act: (server: ProtectedServer) => void): void {
     return listen.apply(this, args)
   }
   Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
-}
-
-/** gRPC, for one, takes the streams of HTTP/2 without requests. */
-function sayStreams(): void {
-  if (!saidStreams) warn("does not protect a server that takes HTTP/2 streams instead of 'request' events")
-  saidStreams = true
 }
 
 function attempt(failure: string, act: () => unknown): void {

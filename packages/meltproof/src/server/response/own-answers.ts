@@ -6,6 +6,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { httpDate } from '../../clock.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
+import { grpcLate, grpcShed, isGrpc } from './grpc-answers.ts'
 import { endAfter, endConnection } from './last-answer.ts'
 
 /** What the operator may replace in the answer of a shed. */
@@ -87,11 +88,16 @@ export class OwnAnswers {
 
   /** The same through Node's response. Returns the bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
+    if (isGrpc(request)) {
+      grpcShed(response, this.#anySeconds())
+      return 0
+    }
     return write(request, response, 503, this.#body, this.#page, { 'retry-after': String(this.#anySeconds()) })
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {
-    write(request, response, 504, LATE_JSON_BODY, LATE_HTML_BODY, {})
+    if (isGrpc(request)) grpcLate(response)
+    else write(request, response, 504, LATE_JSON_BODY, LATE_HTML_BODY, {})
   }
 
   bodyBytes({ page, head }: Pick<AnswerKind, 'page' | 'head'>): number {
@@ -136,7 +142,7 @@ function write(
     if (!response.shouldKeepAlive || !keeps) endAfter(request, response)
   }
   response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
-  response.end(text)
+  response.end(request.method === 'HEAD' ? undefined : text)
   return request.method === 'HEAD' ? 0 : length
 }
 

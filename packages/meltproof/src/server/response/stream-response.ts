@@ -1,0 +1,73 @@
+/** The answering half of a raw HTTP/2 stream as a response, by the names that node:http has. */
+import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { throughToStream } from '../request/through-to-stream.ts'
+
+export class StreamResponse {
+  readonly stream: ClosedByApp
+
+  constructor(stream: ServerHttp2Stream) {
+    this.stream = stream
+    stream.close = closeByApp
+  }
+
+  /** Typed as what the rest of the server knows. */
+  static of(stream: ServerHttp2Stream): ServerResponse {
+    return new StreamResponse(stream) as unknown as ServerResponse
+  }
+
+  get statusCode(): number {
+    return Number(this.stream.sentHeaders?.[':status'] ?? 200)
+  }
+
+  /** By the app. Node ends the streams itself whose clients leave. */
+  get writableEnded(): boolean {
+    const { stream } = this
+    return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted)
+  }
+
+  /** What the app destroyed the stream with. One that was reset has an error of another kind. */
+  get errored(): Error | null {
+    const { errored } = this.stream
+    return (errored as NodeJS.ErrnoException | null)?.code === 'ERR_HTTP2_STREAM_ERROR' ? null : errored
+  }
+
+  getHeader(name: string): OutgoingHttpHeaders[string] {
+    return this.stream.sentHeaders?.[name]
+  }
+
+  /** Whatever goes out is set in one call. */
+  getHeaderNames(): readonly string[] {
+    return []
+  }
+
+  writeHead(status: number, fields: OutgoingHttpHeaders = {}): void {
+    const { stream } = this
+    if (!stream.destroyed && !stream.closed) stream.respond({ ':status': status, ...fields })
+  }
+}
+
+throughToStream(StreamResponse.prototype, [
+  'on',
+  'once',
+  'off',
+  'removeListener',
+  'write',
+  'end',
+  'destroy',
+  'destroyed',
+  'headersSent',
+  'writableFinished',
+  'writableLength',
+  'writableNeedDrain',
+])
+
+const CLOSED_BY_APP: unique symbol = Symbol('meltproof.closed')
+type ClosedByApp = ServerHttp2Stream & { [CLOSED_BY_APP]?: true }
+
+/** One for all streams. Node has another way to close those of clients that leave. */
+function closeByApp(this: ClosedByApp, ...args: Parameters<ServerHttp2Stream['close']>): void {
+  this[CLOSED_BY_APP] = true
+  Reflect.deleteProperty(this, 'close')
+  this.close(...args)
+}
