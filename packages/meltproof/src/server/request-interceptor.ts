@@ -242,7 +242,7 @@ export class RequestInterceptor {
 
   #onStreamEvent(server: Server, args: unknown[]): boolean {
     if (this.gate.failOpen.isOpen || !isRawStream(server, args)) return this.#interception.emit('stream', ...args)
-    return this.#onLateRequest('stream', StreamRequest.of(args), StreamResponse.of(args[0]))
+    return this.#onLateRequest('stream', StreamRequest.of(args), StreamResponse.of(args[0], args[1]))
   }
 
   /** A request that did not come by a parser of ours. */

@@ -12,6 +12,7 @@ import http2, {
 import net, { type AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { protect, type ProtectOptions } from '../../src/index.ts'
+import type { Guard } from '../../src/server/guard.ts'
 import type { RequestInterceptor } from '../../src/server/request-interceptor.ts'
 import { type DoorOptions, doorOn, eventually } from './harness.ts'
 
@@ -303,23 +304,29 @@ describe('a raw stream', () => {
   })
 })
 
-async function deadlineServer(options: ProtectOptions): Promise<{ session: ClientHttp2Session; started: Started }> {
+async function deadlineServer(
+  options: ProtectOptions,
+): Promise<{ guard: Guard; session: ClientHttp2Session; started: Started }> {
   const server = http2.createServer()
-  protect(server, { lanes: 1, ...options })
+  const guard = protect(server, { lanes: 1, ...options })
   const started = new Started()
   server.on('stream', started.listener)
-  return { session: await sessionWith(server), started }
+  return { guard, session: await sessionWith(server), started }
 }
 
 describe('the deadline of a raw stream', () => {
   it('is a 504, after which the app may write what it likes', async () => {
-    const { session, started } = await deadlineServer({ deadlineMs: 30 })
+    const { guard, session, started } = await deadlineServer({ deadlineMs: 30 })
     const client = ask(session, '/')
     const stream = await started.take('/')
+    const closed = once(stream, 'close')
     assert.equal((await answerOf(client)).headers[':status'], 504)
+    await closed
+    assert.deepEqual([guard.stats().inflight, guard.stats().abandoned], [1, 1])
     stream.respond({ ':status': 200 })
     stream.write('too late')
     stream.end('really')
+    assert.equal(guard.stats().inflight, 0)
   })
 
   it('of a gRPC call is DEADLINE_EXCEEDED', async () => {

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 
-const DEADLINE_EXCEEDED = '4'
+export const DEADLINE_EXCEEDED = '4'
 /** The status that clients may retry, and that service configs name. */
 const UNAVAILABLE = '14'
 /** Not `application/grpc-web`, whose clients read HTTP. */

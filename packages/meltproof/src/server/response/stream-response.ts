@@ -1,19 +1,28 @@
 /** The answering half of a raw HTTP/2 stream as a response, by the names that node:http has. */
 import type { ServerResponse } from 'node:http'
-import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { throughToStream } from '../request/through-to-stream.ts'
+import { DEADLINE_EXCEEDED } from './grpc-answers.ts'
 
 export class StreamResponse {
   readonly stream: ClosedByApp
+  readonly #mayTimeOut: boolean
 
-  constructor(stream: ServerHttp2Stream) {
+  /** @param headers of its request */
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
     this.stream = stream
+    this.#mayTimeOut = headers['grpc-timeout'] !== undefined
     stream.close = closeByApp
   }
 
   /** Typed as what the rest of the server knows. */
-  static of(stream: ServerHttp2Stream): ServerResponse {
-    return new StreamResponse(stream) as unknown as ServerResponse
+  static of(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): ServerResponse {
+    return new StreamResponse(stream, headers) as unknown as ServerResponse
+  }
+
+  /** The library of gRPC answers by itself when a call's time is up. Its handler works on, as after a client that leaves. */
+  get timedOut(): boolean {
+    return this.#mayTimeOut && String(this.getHeader('grpc-status')) === DEADLINE_EXCEEDED
   }
 
   get statusCode(): number {
@@ -23,7 +32,7 @@ export class StreamResponse {
   /** By the app. Node ends the streams itself whose clients leave. */
   get writableEnded(): boolean {
     const { stream } = this
-    return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted)
+    return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted && !this.timedOut)
   }
 
   /** What the app destroyed the stream with. One that was reset has an error of another kind. */
@@ -45,6 +54,11 @@ export class StreamResponse {
     const { stream } = this
     if (!stream.destroyed && !stream.closed) stream.respond({ ':status': status, ...fields })
   }
+
+  /** In its place nothing can tell what the app does: Node itself destroys a stream by the same method. */
+  destroy(): void {
+    this.stream.destroy()
+  }
 }
 
 throughToStream(StreamResponse.prototype, [
@@ -54,7 +68,6 @@ throughToStream(StreamResponse.prototype, [
   'removeListener',
   'write',
   'end',
-  'destroy',
   'destroyed',
   'headersSent',
   'writableFinished',
