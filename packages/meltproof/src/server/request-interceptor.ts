@@ -256,12 +256,11 @@ export class RequestInterceptor {
       return this.#handler.run(exchange, event)
     }
     try {
-      const closed = (): void => this.#handler.closed(exchange)
-      response.on('close', closed)
-      // Node closes the responses that it has made itself, and no others.
-      response.on('finish', () => process.nextTick(closed))
-      noteOverlap(this.parser.connectionOf(exchange), exchange)
+      const connection = this.parser.connectionOf(exchange)
+      noteOverlap(connection, exchange)
       const decision = this.#decide(exchange, exchange.arrivedAt)
+      // Nobody needs to know when a stream that is shed has closed.
+      if (decision === 'start' || decision === 'wait' || connection !== undefined) this.#tellClosed(exchange, response)
       if (decision !== 'start' && request instanceof StreamRequest) letGo = request.hold()
       if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
       if (!this.#waiting.settle(exchange, decision)) return true
@@ -269,6 +268,13 @@ export class RequestInterceptor {
       this.gate.failOpen.fail(error)
     }
     return run()
+  }
+
+  #tellClosed(exchange: Exchange, response: ServerResponse): void {
+    const closed = (): void => this.#handler.closed(exchange)
+    response.on('close', closed)
+    // Node closes the responses that it has made itself, and no others.
+    response.on('finish', () => process.nextTick(closed))
   }
 
   /** All of an upload has come whose permit had ended: what its handler does now needs one again. */
