@@ -11,6 +11,7 @@ import http2, {
 } from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
+import { type RequestMessage, requests } from '../../src/channels.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import type { RequestInterceptor } from '../../src/server/request-interceptor.ts'
@@ -301,6 +302,38 @@ describe('a raw stream', () => {
     for (const path of ['/1', '/2', '/3']) await started.take(path)
     assert.equal(guard.stats().dryRun, true)
     await eventually('it would have been shed', () => guard.stats().shed.late + guard.stats().shed.stale > 0)
+  })
+})
+
+describe('an observer of raw streams', () => {
+  it('has a record of each, as of any request', async () => {
+    const house = await open()
+    const messages: RequestMessage[] = []
+    const keep = (message: RequestMessage): void => void messages.push(message)
+    requests.subscribe(keep)
+    try {
+      const client = ask(house.session, '/observed', { ':method': 'POST', 'user-agent': 'test' }, 'body')
+      const stream = await house.started.take('/observed')
+      stream.respond({ ':status': 201 })
+      stream.write('four')
+      stream.end('five!')
+      await answerOf(client)
+      await eventually('it is told', () => messages.length > 0)
+    } finally {
+      requests.unsubscribe(keep)
+    }
+    const { record, request } = messages[0]!
+    const { method, url, status, outcome, bytes } = record
+    assert.deepEqual(
+      { method, url, status, outcome, bytes },
+      { method: 'POST', url: '/observed', status: 201, outcome: 'answered', bytes: 9 },
+    )
+    house.session.destroy()
+    await eventually('the session has ended', () => house.session.destroyed)
+    assert.deepEqual(
+      [request.socket.remoteAddress, request.headers['user-agent'], request.httpVersion],
+      ['127.0.0.1', 'test', '2.0'],
+    )
   })
 })
 
