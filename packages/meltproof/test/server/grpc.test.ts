@@ -196,6 +196,47 @@ describe('a service of grpc-js', () => {
     await idle(door)
   })
 
+  it('lends the permit of a client that streams slowly, and gets the end of it with a permit', async () => {
+    const { door, calls, port } = await withDoor()
+    const client = clientOf(port)
+    let upload!: grpc.ClientWritableStream<Buffer>
+    const sent = new Promise<string>((resolve, reject) => {
+      upload = client.clientStream((error, answer) => (error ? reject(error) : resolve(String(answer))))
+    })
+    upload.write(Buffer.from('slowly '))
+    await eventually('the upload has started', () => door.stats().inflight === 1)
+    const unary = ask(client, 'one')
+    await eventually('the call has started', () => calls.started === 1)
+    upload.end(Buffer.from('sent'))
+    await eventually('the end of the upload waits', () => door.stats().queued === 1)
+    calls.answer()
+    assert.equal((await unary).code, status.OK)
+    assert.equal(await sent, 'slowly sent')
+    await idle(door)
+  })
+
+  it('forgets a client that streams slowly and leaves', async () => {
+    const { door, calls, port } = await withDoor()
+    const client = clientOf(port)
+    for (const isComplete of [false, true]) {
+      const upload = client.clientStream(() => {})
+      upload.write(Buffer.from('slowly'))
+      await eventually('the upload has started', () => door.stats().inflight === 1)
+      const started = calls.started
+      const unary = ask(client, 'one')
+      await eventually('the call has started', () => calls.started > started)
+      if (isComplete) {
+        upload.end()
+        await eventually('the end of the upload waits', () => door.stats().queued === 1)
+      }
+      upload.cancel()
+      await eventually('nobody waits', () => door.stats().queued === 0)
+      calls.answer()
+      assert.equal((await unary).code, status.OK)
+      await idle(door)
+    }
+  })
+
   it('does not see a call that was cancelled while it waited', async () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
