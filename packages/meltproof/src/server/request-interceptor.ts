@@ -241,8 +241,15 @@ export class RequestInterceptor {
   }
 
   #onStreamEvent(server: Server, args: unknown[]): boolean {
-    if (this.gate.failOpen.isOpen || !isRawStream(server, args)) return this.#interception.emit('stream', ...args)
-    return this.#onLateRequest('stream', StreamRequest.of(args), StreamResponse.of(args[0], args[1]))
+    const { failOpen } = this.gate
+    let asks: [IncomingMessage, ServerResponse] | undefined
+    try {
+      const isNew = !failOpen.isOpen && isRawStream(server, args) && (args[0] as Asked)[ASKED] === undefined
+      if (isNew) asks = [StreamRequest.of(args), StreamResponse.of(args[0], args[1])]
+    } catch (error) {
+      failOpen.fail(error)
+    }
+    return asks === undefined ? this.#interception.emit('stream', ...args) : this.#onLateRequest('stream', ...asks)
   }
 
   /** A request that did not come by a parser of ours. */
@@ -295,11 +302,14 @@ export class RequestInterceptor {
   }
 }
 
-/** On a response whose request has been at a gate; every installed copy of meltproof uses the same symbol. */
+/** On a response, or a stream, that has been at a gate; every installed copy of meltproof uses the same symbol. */
 const ASKED = Symbol.for('meltproof.asked')
-type AskedResponse = ServerResponse & { [ASKED]?: Exchange }
+interface Asked {
+  [ASKED]?: Exchange
+}
+type AskedResponse = ServerResponse & Asked
 
 /** What the mark is on: of HTTP/2 the stream, which an app may take raw and as a request. */
-function markOf(response: AskedResponse & { readonly stream?: AskedResponse }): AskedResponse {
+function markOf(response: AskedResponse & { readonly stream?: Asked }): Asked {
   return response.stream ?? response
 }

@@ -283,6 +283,31 @@ describe('a raw stream', () => {
     assert.equal(door.stats().admitted, 1)
   })
 
+  it('that the app emits again passes', async () => {
+    const house = await open(NOBODY_WAITS)
+    const { server, session, started } = house
+    ask(session, '/first')
+    const first = await started.take('/first')
+    server.emit('stream', first, { ':path': '/again' }, 0, [])
+    await started.take('/again')
+    assert.deepEqual([house.door.stats().admitted, house.door.stats().inflight], [1, 1])
+    first.respond()
+    first.end()
+    await eventually('nobody is in service', () => house.door.stats().inflight === 0)
+  })
+
+  it('of a server that takes nothing is not counted', async () => {
+    const server = http2.createServer()
+    const door = doorOn(server as unknown as http.Server)
+    const session = await sessionWith(server)
+    let came = false
+    server.on('session', opened => opened.on('stream', () => (came = true)))
+    const client = ask(session, '/')
+    await eventually('it has come', () => came)
+    assert.deepEqual([door.stats().admitted, door.stats().inflight], [0, 0])
+    client.close()
+  })
+
   it('that is a tunnel passes', async () => {
     const house = await open(NOBODY_WAITS)
     await fill(house)

@@ -6,7 +6,9 @@ import type { StreamEvent } from './stream-request.ts'
 export function isRawStream(server: Server, args: unknown[]): args is [...StreamEvent] {
   try {
     const [stream, headers] = args as [...StreamEvent]
-    if (server.listenerCount('request') > 0 && server.listenerCount('stream') === NODES_OWN) return false
+    // With a listener for requests, Node itself listens for streams.
+    const nodesOwn = server.listenerCount('request') > 0 ? 1 : 0
+    if (server.listenerCount('stream') <= nodesOwn) return false
     if (typeof stream.respond !== 'function' || stream.destroyed || stream.session?.destroyed !== false) return false
     // A tunnel is no request; nor does the gate see those of HTTP/1.
     return headers[':method'] !== 'CONNECT'
@@ -14,6 +16,3 @@ export function isRawStream(server: Server, args: unknown[]): args is [...Stream
     return false
   }
 }
-
-/** With a listener for requests, Node itself listens for streams. */
-const NODES_OWN = 1
