@@ -7,12 +7,15 @@ import type { CallLimits } from './outbound/limits.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
 
-/** Where Kubernetes users have their probes. They are exempt, so that a busy process is not taken for a dead one. */
+/** Where Kubernetes users have their probes, and gRPC has its own. They are exempt, so that a busy process is not taken for a dead one. */
 export const PROBES: readonly string[] = [
   ...['/healthz', '/livez', '/readyz', '/startupz'],
   ...['/health', '/live', '/ready', '/startup', '/liveness', '/readiness'],
   ...['/health/live', '/health/ready', '/health/startup', '/health/liveness', '/health/readiness'],
   ...['/healthz/live', '/healthz/ready', '/-/healthy', '/-/ready'],
+  ...['/grpc.health.v1.Health/Check', '/grpc.health.v1.Health/List', '/grpc.health.v1.Health/Watch'],
+  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ]
 
 /** By variable: what reads its text. It throws, in words, for a value that is out of range. */

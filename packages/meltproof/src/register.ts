@@ -16,12 +16,11 @@ import { settingsFrom } from './register-options.ts'
 import { DEFAULT_LANES } from './server/connection/lanes.ts'
 import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
-import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
+import { isServer, type ProtectedServer, protect } from './server/protect.ts'
 
 const settings = settingsFrom(process.env)
 const listened = new Set<WeakRef<ProtectedServer>>()
 const logged = new WeakSet<Guard>()
-let saidStreams = false
 let servesAdmin = false
 const { watch } = settings
 if (watch) {
@@ -70,10 +69,6 @@ function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[
     attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
     return
   }
-  if (isHttp2Server(server) && server.listenerCount('request') === 0) {
-    sayStreams()
-    return
-  }
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
 }
 
@@ -100,12 +95,6 @@ function beforeListening(act: (server: ProtectedServer, args: readonly unknown[]
     return listen.apply(this, args)
   }
   Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
-}
-
-/** gRPC, for one, takes the streams of HTTP/2 without requests. */
-function sayStreams(): void {
-  if (!saidStreams) warn("does not protect a server that takes HTTP/2 streams instead of 'request' events")
-  saidStreams = true
 }
 
 function attempt(failure: string, act: () => unknown): void {

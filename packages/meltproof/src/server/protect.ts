@@ -29,7 +29,7 @@ import { RequestInterceptor } from './request-interceptor.ts'
 import { OwnAnswers } from './response/own-answers.ts'
 import { safeWarning, type Warn } from './warnings.ts'
 
-/** What protect() can stand at. HTTP/2 servers by their compatibility API: requests, not raw streams. */
+/** What protect() can stand at. */
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
 
 /**
@@ -155,7 +155,7 @@ export function isServer(value: unknown): value is ProtectedServer {
 }
 
 /** HTTP/2 servers are known by a method only they have: their classes are not exported. */
-export function isHttp2Server(value: unknown): boolean {
+function isHttp2Server(value: unknown): boolean {
   return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
 }
 

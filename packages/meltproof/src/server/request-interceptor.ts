@@ -4,7 +4,8 @@
  *     connection -> request -> gate -> permit | wait | shed -> handler -> response closed -> permit ended
  *
  * Nearly all requests are seen at the parser (at-parser.ts), before a ServerResponse exists. The others are seen at
- * `server.emit('request')`: connections injected by the app, HTTP/2, an `Upgrade` nobody listens for. Both ask one gate.
+ * `server.emit('request')`: connections injected by the app, HTTP/2, an `Upgrade` nobody listens for; and the streams of
+ * HTTP/2 that the app takes raw (gRPC) at `server.emit('stream')`. All ask one gate.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -28,7 +29,10 @@ import { Handler } from './handler/handler.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
+import { isRawStream } from './request/raw-streams.ts'
+import { StreamRequest } from './request/stream-request.ts'
 import type { OwnAnswers } from './response/own-answers.ts'
+import { StreamResponse } from './response/stream-response.ts'
 import { Shedding } from './shed/shedding.ts'
 
 export interface InterceptorOptions {
@@ -127,7 +131,10 @@ export class RequestInterceptor {
       gate,
       waiting,
       connectionOf: exchange => parser.connectionOf(exchange),
-      emit: (event, request, response) => this.#interception.emit(event, request, response),
+      emit: (event, request, response) =>
+        event === 'stream'
+          ? this.#interception.emit(event, ...(request as unknown as StreamRequest).event)
+          : this.#interception.emit(event, request, response),
     })
     this.parser = parser
     this.gate = gate
@@ -144,6 +151,7 @@ export class RequestInterceptor {
     }
     this.#interception = new Interception(server, {
       onRequest: (event, args) => this.#onRequestEvent(event, args),
+      onStream: args => this.#onStreamEvent(server, args),
       onConnection: socket => parser.onConnection(socket),
       onTimeout: socket => parser.onTimeout(socket),
       onUpgrade: socket => parser.onUpgrade(socket),
@@ -217,7 +225,7 @@ export class RequestInterceptor {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
       if (this.shedding.leaving) this.parser.makeLast(request, response)
       // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
-      if (this.gate.failOpen.isOpen || response[ASKED]) return this.#interception.emit(event, ...args)
+      if (this.gate.failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
       return this.#onLateRequest(event, request, response)
     }
     if (this.shedding.leaving) this.parser.makeLast(request, response)
@@ -232,24 +240,48 @@ export class RequestInterceptor {
     return true
   }
 
+  #onStreamEvent(server: Server, args: unknown[]): boolean {
+    const { failOpen } = this.gate
+    let asks: [IncomingMessage, ServerResponse] | undefined
+    try {
+      const isNew = !failOpen.isOpen && isRawStream(server, args) && (args[0] as Asked)[ASKED] === undefined
+      if (isNew) asks = [StreamRequest.of(args), StreamResponse.of(args[0], args[1])]
+    } catch (error) {
+      failOpen.fail(error)
+    }
+    return asks === undefined ? this.#interception.emit('stream', ...args) : this.#onLateRequest('stream', ...asks)
+  }
+
   /** A request that did not come by a parser of ours. */
-  #onLateRequest(event: string, request: IncomingMessage, response: AskedResponse): boolean {
+  #onLateRequest(event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
-    response[ASKED] = exchange
-    const run = (): boolean => this.#handler.run(exchange, event)
+    markOf(response)[ASKED] = exchange
+    let letGo: (() => void) | undefined
+    const run = (): boolean => {
+      letGo?.()
+      return this.#handler.run(exchange, event)
+    }
     try {
-      response.on('close', this.#onClose)
-      // Node closes the responses that it has made itself, and no others.
-      response.on('finish', () => process.nextTick(() => this.#handler.closed(exchange)))
-      noteOverlap(this.parser.connectionOf(exchange), exchange)
+      const connection = this.parser.connectionOf(exchange)
+      noteOverlap(connection, exchange)
       const decision = this.#decide(exchange, exchange.arrivedAt)
+      // Nobody needs to know when a stream that is shed has closed.
+      if (decision === 'start' || decision === 'wait' || connection !== undefined) this.#tellClosed(exchange, response)
+      if (decision !== 'start' && request instanceof StreamRequest) letGo = request.hold()
       if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
       if (!this.#waiting.settle(exchange, decision)) return true
     } catch (error) {
       this.gate.failOpen.fail(error)
     }
     return run()
+  }
+
+  #tellClosed(exchange: Exchange, response: ServerResponse): void {
+    const closed = (): void => this.#handler.closed(exchange)
+    response.on('close', closed)
+    // Node closes the responses that it has made itself, and no others.
+    response.on('finish', () => process.nextTick(closed))
   }
 
   /** All of an upload has come whose permit had ended: what its handler does now needs one again. */
@@ -270,6 +302,14 @@ export class RequestInterceptor {
   }
 }
 
-/** On a response whose request has been at a gate; every installed copy of meltproof uses the same symbol. */
+/** On a response, or a stream, that has been at a gate; every installed copy of meltproof uses the same symbol. */
 const ASKED = Symbol.for('meltproof.asked')
-type AskedResponse = ServerResponse & { [ASKED]?: Exchange }
+interface Asked {
+  [ASKED]?: Exchange
+}
+type AskedResponse = ServerResponse & Asked
+
+/** What the mark is on: of HTTP/2 the stream, which an app may take raw and as a request. */
+function markOf(response: AskedResponse & { readonly stream?: Asked }): Asked {
+  return response.stream ?? response
+}

@@ -9,6 +9,7 @@ import { type HttpSocket, outliveClose, sparing } from './http-socket.ts'
 /** Apps emit these events themselves, with whatever they have: arguments may be anything. */
 export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
+  readonly onStream: (args: unknown[]) => boolean
   readonly onConnection: (socket: HttpSocket | undefined) => void
   readonly onTimeout: (socket: HttpSocket | undefined) => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
@@ -46,12 +47,15 @@ export class Interception {
     for (const undo of this.#undo) undo()
   }
 
-  #intercept({ onRequest, onConnection, onTimeout, onUpgrade }: Intercepted, event: string, args: unknown[]): boolean {
+  #intercept(intercepted: Intercepted, event: string, args: unknown[]): boolean {
+    const { onRequest, onStream, onConnection, onTimeout, onUpgrade } = intercepted
     switch (event) {
       case 'request':
       case 'checkContinue':
       case 'checkExpectation':
         return onRequest(event, args)
+      case 'stream':
+        return onStream(args)
       case 'connection':
       case 'secureConnection': {
         const emitted = this.emit(event, ...args)

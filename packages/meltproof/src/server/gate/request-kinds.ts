@@ -26,7 +26,15 @@ export class RequestKinds {
 
   /** `standing`: the service is overloaded. Paths that are not found become no kinds. */
   answered({ request, response, kind, url }: Exchange, nowMs: number, standing: boolean): void {
-    if (response?.statusCode === 404) this.known.notFound(kind, url)
+    if (response?.statusCode === 404 || (request.httpVersionMajor >= 2 && isUnimplemented(response)))
+      this.known.notFound(kind, url)
     else this.known.answered(kind, url, nowMs, standing, routeOf(request))
   }
 }
+
+/** What gRPC answers for a path that is not found. */
+function isUnimplemented(response: Exchange['response']): boolean {
+  return String(response?.getHeader('grpc-status')) === UNIMPLEMENTED
+}
+
+const UNIMPLEMENTED = '12'

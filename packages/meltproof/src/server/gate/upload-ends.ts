@@ -19,7 +19,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
   const { push } = request
   request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
     if (chunk !== null) return push.call(request, chunk, encoding)
-    Reflect.deleteProperty(request, 'push')
+    request.push = push
     const exchange = new Exchange(request, connection, keepAlive, now(), url)
     exchange.again = true
     exchange.response = response

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Connection } from '../connection/connection.ts'
 import { waitsForBody } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { StreamResponse } from '../response/stream-response.ts'
 
 /**
  * The handler has ended the response, thrown, or closed the connection. A client that leaves sends the end of its stream
@@ -17,7 +18,7 @@ export function handlerHasEnded(
   if (response === undefined || response.writableEnded || threw) return true
   // Node destroys a response whose turn had not come when the connection closes; the app alone destroys others.
   if (!pipelined && response.errored != null) return true
-  if (request.httpVersionMajor >= 2) return streamHasEnded(response)
+  if (request.httpVersionMajor >= 2) return streamHasEnded(response) && !itsTimeIsUp(response)
   if (connection === undefined) return false
   const { socket, timedOut } = connection
   // An error of the connection itself names the system call; one that the app destroyed it with does not.
@@ -32,5 +33,10 @@ function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode
 
 /** What its handler still does ends with the client: it streams to it, or reads a body that will not come. */
 export function onlyServedItsClient({ request, response }: Exchange): boolean {
-  return response?.headersSent === true || waitsForBody(request)
+  if (response?.headersSent === true) return !itsTimeIsUp(response)
+  return waitsForBody(request)
+}
+
+function itsTimeIsUp(response: object): boolean {
+  return response instanceof StreamResponse && response.timedOut
 }

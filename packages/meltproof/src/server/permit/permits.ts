@@ -230,15 +230,12 @@ function endedUnseen(exchange: Exchange): boolean {
 
 /** Calls `ended` when the handler ends or destroys a response that nobody waits for any more. */
 function watchEnd(response: ServerResponse, ended: () => void): void {
+  const methods = response as unknown as Record<'end' | 'destroy', (...args: unknown[]) => unknown>
   for (const name of ['end', 'destroy'] as const) {
-    const original = response[name] as (...args: unknown[]) => unknown
-    Object.defineProperty(response, name, {
-      configurable: true,
-      writable: true,
-      value(this: ServerResponse, ...args: unknown[]): unknown {
-        ended()
-        return original.apply(this, args)
-      },
-    })
+    const original = methods[name]
+    methods[name] = function (...args) {
+      ended()
+      return original.apply(this, args)
+    }
   }
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Exchange } from '../request/exchange.ts'
+import { StreamResponse } from './stream-response.ts'
 
 interface NodeResponse extends ServerResponse {
   readonly _header?: string | null
@@ -17,7 +18,10 @@ interface NodeResponse extends ServerResponse {
 
 export function beginCount(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor >= 2) {
-    countWrites(exchange, response)
+    exchange.byteCount = 0
+    countGiven(exchange, response, 'write')
+    // The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. That of a stream does not.
+    if (response instanceof StreamResponse) countGiven(exchange, response, 'end')
     return
   }
   const begin = ({ bytesWritten }: Socket): void => {
@@ -64,15 +68,13 @@ function givenBytes(
   return Number.isNaN(given) ? undefined : Math.max(0, given)
 }
 
-/** The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. */
-function countWrites(exchange: Exchange, response: ServerResponse): void {
-  const { write } = response
-  exchange.byteCount = 0
-  const countThenWrite = function (this: ServerResponse, ...given: [chunk: unknown, encoding?: unknown]): boolean {
-    if (!this.writableEnded && !this.destroyed) exchange.byteCount += sizeOf(...given)
-    return write.apply(this, given as unknown as Parameters<typeof write>)
+function countGiven(exchange: Exchange, response: ServerResponse | StreamResponse, method: 'write' | 'end'): void {
+  const methods = response as unknown as Record<typeof method, (...given: unknown[]) => unknown>
+  const give = methods[method]
+  methods[method] = function (this: ServerResponse, ...given) {
+    if (!this.writableEnded && !this.destroyed) exchange.byteCount += sizeOf(given[0], given[1])
+    return give.apply(this, given)
   }
-  response.write = countThenWrite as typeof write
 }
 
 export function sizeOf(chunk: unknown, encoding: unknown): number {

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
+import { StreamResponse } from './stream-response.ts'
 
 /** What the handler still does with a response that was answered in its place comes to nothing, and throws nothing. */
-export function mute(response: ServerResponse): void {
-  Object.assign(response, MUTED)
+export function mute(response: ServerResponse | StreamResponse): void {
+  if (response instanceof StreamResponse) Object.assign(response.stream, MUTED_STREAM)
+  else Object.assign(response, MUTED)
 }
 
 function nothing(this: unknown): unknown {
@@ -18,6 +20,16 @@ function acceptsNothing(...args: readonly unknown[]): boolean {
 function endsNothing(this: unknown, ...args: readonly unknown[]): unknown {
   acceptsNothing(...args)
   return this
+}
+
+const MUTED_STREAM = {
+  respond: (): void => {},
+  respondWithFD: (): void => {},
+  respondWithFile: (): void => {},
+  additionalHeaders: (): void => {},
+  sendTrailers: (): void => {},
+  write: acceptsNothing,
+  end: endsNothing,
 }
 
 const MUTED = {

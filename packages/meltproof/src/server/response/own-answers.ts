@@ -3,6 +3,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { httpDate } from '../../clock.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
+import { grpcLate, grpcShed, isGrpc } from './grpc-answers.ts'
 import { endAfter, endConnection } from './last-answer.ts'
 import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
@@ -106,6 +107,10 @@ export class OwnAnswers {
 
   /** The same through Node's response. Returns the bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
+    if (isGrpc(request)) {
+      grpcShed(response, this.#anySeconds())
+      return 0
+    }
     const needs = describeHead(request.rawHeaders)
     const { headers } = this.#options
     if (this.isPreflight(request.method, needs)) return write(request, response, needs, 204, undefined, headers)
@@ -114,6 +119,10 @@ export class OwnAnswers {
   }
 
   late(request: IncomingMessage, response: ServerResponse): void {
+    if (isGrpc(request)) {
+      grpcLate(response)
+      return
+    }
     const needs = describeHead(request.rawHeaders)
     write(request, response, needs, 504, needs.prefersHtml ? LATE_HTML_BODY : LATE_JSON_BODY, {})
   }
@@ -170,7 +179,7 @@ function write(
   const { type, text } = body
   const length = Buffer.byteLength(text)
   response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
-  response.end(text)
+  response.end(request.method === 'HEAD' ? undefined : text)
   return request.method === 'HEAD' ? 0 : length
 }
 

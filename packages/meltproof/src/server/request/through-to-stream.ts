@@ -1,0 +1,21 @@
+/** Lets an object that stands for a raw HTTP/2 stream have members of the stream itself: read, called and replaced there. */
+import type { ServerHttp2Stream } from 'node:http2'
+
+/** Gives `prototype` an accessor for each name. Methods come bound to the stream. */
+export function throughToStream(prototype: { readonly stream: ServerHttp2Stream }, names: readonly string[]): void {
+  for (const name of names) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      get(this: { readonly stream: Members }): unknown {
+        const { stream } = this
+        const member = stream[name]
+        return typeof member === 'function' ? member.bind(stream) : member
+      },
+      set(this: { readonly stream: Members }, member: unknown) {
+        this.stream[name] = member
+      },
+    })
+  }
+}
+
+type Members = Record<string, unknown>
