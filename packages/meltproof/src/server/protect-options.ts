@@ -16,7 +16,7 @@ import { checkClientKey, type ClientKey } from './request/client-key.ts'
 import type { CriticalityOf } from './request/criticality-of.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
-import { type Warn, warn } from './warnings.ts'
+import { type Warn, warn } from '../warnings.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {

@@ -1,6 +1,6 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
-import type { ShedReason } from '../../admission/shed-reason.ts'
-import type { LastShed } from '../shed/shedding.ts'
+import type { ShedReason } from './shed-reason.ts'
+import type { LastShed } from './sheds.ts'
 
 export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
   if (last === undefined) return 'Nothing was shed.'

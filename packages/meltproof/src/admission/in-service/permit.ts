@@ -1,16 +1,16 @@
 /**
- * The permit of a request: its leave to be in service. It ends once. Only permit/permits.ts changes it.
+ * The permit of a request: its leave to be in service. It ends once. Only permits.ts changes it.
  *
  *     none -> held -> ended
  *     none -> held -> lent -> ended    a straggler goes on, and its place counts as free
  *
  * An exchange is its own permit, so that a request allocates one object and not two.
  */
-import type { Serving } from '../../admission/in-service/service-times.ts'
+import type { Serving } from './service-times.ts'
 
 export class Permit implements Serving {
   startedAt = 0
-  // Set by admission/in-service/service-times.ts.
+  // Set by service-times.ts.
   servingSince = 0
   kindNoted = 0
   answeredThen = 0
