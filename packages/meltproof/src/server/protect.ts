@@ -86,7 +86,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const guard: Guard = {
     stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
     pressure: () => interceptor.gate.pressure.value(now()),
-    explain: () => explainShed(interceptor.gate.sheds.last, now(), dryRun),
+    explain: () =>
+      explainShed(
+        interceptor.gate.sheds.last,
+        now(),
+        dryRun ? 'request that would have been shed' : 'request that was shed',
+      ),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining

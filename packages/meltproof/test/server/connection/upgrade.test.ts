@@ -142,7 +142,7 @@ describe('an upgrade pipelined behind requests that wait', () => {
     const { upgrade, late } = house.door.stats().shed
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
     assert.match(
-      explainShed(house.door.gate.sheds.last, now(), false),
+      explainShed(house.door.gate.sheds.last, now(), 'request that was shed'),
       /asked for another protocol, which can not wait/,
     )
   })
