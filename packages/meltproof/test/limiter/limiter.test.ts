@@ -1,10 +1,14 @@
 /** limiter(): who runs, who waits, who is told what, and when a permit comes back. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { remaining, within } from '../../src/deadline/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { type Limiter, limiter, ShedError } from '../../src/limiter/index.ts'
+
+/** Nothing of ours keeps a process alive, and what the tests hold does not either. */
+const alive = setInterval(() => undefined, 1000)
+after(() => clearInterval(alive))
 
 /** Work that ends when the test says so. */
 class Held {
