@@ -1,18 +1,15 @@
 /** limiter(): the gate of a server for work that no server brings: messages, jobs, calls of other protocols. */
 import { explainShed } from '../admission/explanation.ts'
 import { type Decision, GATE_TUNING, PATIENT_TUNING } from '../admission/gate.ts'
-import { Permits } from '../admission/in-service/permits.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { FailOpen } from '../fail-open.ts'
-import { LinkedList } from '../linked-list.ts'
 import { nameLimiter } from '../named-limiters.ts'
 import { checkNumber, showThrown } from '../options.ts'
-import { type GateStats, limiterOf, ProcessGate } from '../process-gate.ts'
+import type { GateStats } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'
 import type { HeapRoom } from '../signals/heap-room.ts'
-import { loopWorkedMs } from '../signals/loop-worked.ts'
+import { Turns } from '../turns.ts'
 import { warn } from '../warnings.ts'
 import {
   checkLimiterOptions,
@@ -73,12 +70,12 @@ export function limiter(options: LimiterOptions = {}): Limiter {
   const checked = checkLimiterOptions(options)
   const work = new Work(checked)
   const { name } = checked
-  const unname = name === undefined ? undefined : nameLimiter(name, () => work.gate.stats())
+  const unname = name === undefined ? undefined : nameLimiter(name, () => work.turns.gate.stats())
   return {
     run: (fn, runOptions) => work.run(fn, runOptions),
-    stats: () => ({ ...work.gate.stats(), draining: work.draining !== undefined }),
-    pressure: () => work.gate.pressure.value(now()),
-    explain: () => explainShed(work.gate.sheds.last, now(), 'run that was shed'),
+    stats: () => ({ ...work.turns.gate.stats(), draining: work.draining !== undefined }),
+    pressure: () => work.turns.gate.pressure.value(now()),
+    explain: () => explainShed(work.turns.gate.sheds.last, now(), 'run that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       work.draining ??= work.drain(timeoutMs)
@@ -86,15 +83,14 @@ export function limiter(options: LimiterOptions = {}): Limiter {
     },
     close: () => {
       unname?.()
-      work.gate.failOpen.open()
+      work.turns.gate.failOpen.open()
     },
   }
 }
 
 class Work implements RunOwner {
-  readonly gate: ProcessGate<Run>
+  readonly turns: Turns<Run>
   draining: Promise<boolean> | undefined
-  readonly #waiting = new LinkedList<Run>()
   /** Absent where nothing is shed. */
   readonly #heap: HeapRoom | undefined
   /** What waits or runs. */
@@ -102,32 +98,13 @@ class Work implements RunOwner {
   #onIdle: (() => void) | undefined
 
   constructor({ limit, sheds }: CheckedLimiterOptions) {
-    const tuning = sheds ? GATE_TUNING : PATIENT_TUNING
     this.#heap = sheds ? heapRoom() : undefined
-    const failOpen = new FailOpen({
-      stepAside: () => this.gate.stop(),
-      startWaiting: () => this.#startWaiting(),
+    this.turns = new Turns<Run>({
+      limit,
+      tuning: sheds ? GATE_TUNING : PATIENT_TUNING,
+      levels: true,
       onFailure: error =>
         warn(`a limiter of meltproof failed and limits nothing any more. ${showThrown(error, { stack: true })}`),
-    })
-    this.gate = new ProcessGate<Run>({
-      limiter: limiterOf(limit),
-      tuning,
-      failOpen,
-      level: run => run.level,
-      answerBy: run => run.answerBy,
-      // An operator's own limit means all work.
-      permits: gate => new Permits(gate, tuning, { loopBusyMs: limit === undefined ? loopWorkedMs : undefined }),
-      start: run => {
-        // In one list at a time.
-        this.#waiting.delete(run)
-        this.gate.permit(run, now())
-        run.start()
-      },
-      shed: (run, reason) => {
-        this.#waiting.delete(run)
-        this.#shed(run, reason)
-      },
     })
   }
 
@@ -139,19 +116,16 @@ class Work implements RunOwner {
       const run = new Run(this, fn, checked, resolve as Settle, reject)
       this.#open++
       const decision = this.#decide(run)
-      if (decision === 'start') run.start()
-      else if (decision === 'wait') {
-        this.#waiting.add(run)
-        run.wait()
-      } else this.#shed(run, decision)
+      if (decision === 'start') run.begin()
+      else if (decision === 'wait') run.wait()
+      else this.shed(run, decision)
     })
   }
 
   drain(timeoutMs: number): Promise<boolean> {
     return new Promise(resolve => {
       const timer = setTimeout(() => {
-        const { failOpen } = this.gate
-        if (!failOpen.isOpen) failOpen.guard(() => this.gate.close())
+        this.turns.close()
         resolve(false)
       }, timeoutMs).unref()
       this.#onIdle = () => {
@@ -163,54 +137,31 @@ class Work implements RunOwner {
   }
 
   settled(run: Run): void {
-    const { failOpen, permits } = this.gate
-    try {
-      if (run.abandoned) permits.drop(run, now())
-      else permits.record(run, now())
-    } catch (error) {
-      failOpen.fail(error)
-    }
+    this.turns.end(run, true)
     this.#ended()
   }
 
   givenUp(run: Run): void {
-    const { gate } = this
     if (run.waits) {
-      this.#waiting.delete(run)
-      gate.abandon(run)
+      this.turns.leave(run)
       this.#ended()
-    } else gate.failOpen.guard(() => gate.permits.giveUp(run, now()))
+    } else this.turns.giveUp(run)
   }
 
-  #decide(run: Run): Decision {
-    const { gate } = this
-    if (gate.failOpen.isOpen || run.nested) return 'start'
-    const nowMs = run.arrivedAt
-    gate.pressure.offered(nowMs)
-    if (this.draining !== undefined) return 'closing'
-    if (this.#heap?.short) return 'memory'
-    try {
-      const decision = gate.ask(run, nowMs)
-      if (decision === 'wait') gate.pressure.waited()
-      return decision
-    } catch (error) {
-      gate.failOpen.fail(error)
-      return 'start'
-    }
-  }
-
-  #shed(run: Run, reason: ShedReason): void {
+  shed(run: Run, reason: ShedReason): void {
+    const { gate } = this.turns
     const nowMs = now()
-    this.gate.countShed(reason, nowMs)
-    run.fail(new ShedError(this.gate.sheds.last!, nowMs - run.arrivedAt))
+    gate.countShed(reason, nowMs)
+    run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
     this.#ended()
   }
 
-  #startWaiting(): void {
-    for (let [run] = this.#waiting; run !== undefined; [run] = this.#waiting) {
-      this.#waiting.delete(run)
-      run.start()
-    }
+  #decide(run: Run): Decision {
+    if (run.nested) return 'start'
+    const none = this.draining !== undefined ? 'closing' : this.#heap?.short ? 'memory' : undefined
+    if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
+    this.turns.gate.pressure.offered(run.arrivedAt)
+    return none
   }
 
   #ended(): void {

@@ -1,11 +1,11 @@
 /** One piece of work that a limiter was given, from its arrival until it has settled. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import type { Entry } from '../admission/gate.ts'
 import { Permit } from '../admission/in-service/permit.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import type { Linked } from '../linked-list.ts'
+import type { Turn } from '../turns.ts'
 import type { CheckedRun } from './options.ts'
 
 /** The limiter. */
@@ -14,13 +14,15 @@ export interface RunOwner {
   givenUp(run: Run): void
   /** Its work is over. */
   settled(run: Run): void
+  /** It is not to be started. */
+  shed(run: Run, reason: ShedReason): void
 }
 
 export type Settle = (value: unknown) => void
 
 const running = new AsyncLocalStorage<Run>()
 
-export class Run extends Permit implements Entry, Linked<Run> {
+export class Run extends Permit implements Turn<Run> {
   // Set by admission/.
   arrivedAt: number = now()
   left = false
@@ -74,7 +76,7 @@ export class Run extends Permit implements Entry, Linked<Run> {
     this.#watch()
   }
 
-  start(): void {
+  begin(): void {
     const context = this.#context
     this.#context = undefined
     if (context !== undefined) context.runInAsyncScope(this.#call, this)
@@ -82,6 +84,10 @@ export class Run extends Permit implements Entry, Linked<Run> {
       this.#watch()
       this.#call()
     }
+  }
+
+  refuse(reason: ShedReason): void {
+    this.#owner.shed(this, reason)
   }
 
   /** Its caller is told; what has begun goes on. */
