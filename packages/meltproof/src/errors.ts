@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'MELTPROOF_DEADLINE_EXCEEDED'
   | 'MELTPROOF_CANCELLED'
   | 'MELTPROOF_OUTBOUND_FULL'
+  | 'MELTPROOF_OUTBOUND_DOWN'
   | 'MELTPROOF_SHED'
   | 'MELTPROOF_CLIENT_INVALID'
   | 'MELTPROOF_CLIENT_DISCARDED'
@@ -31,6 +32,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
+  MELTPROOF_OUTBOUND_DOWN: 'A call was not started: the last calls to its origin got no answer.',
   MELTPROOF_SHED: 'A limiter did not start the work: there is more than can be done.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
   MELTPROOF_CLIENT_DISCARDED:
