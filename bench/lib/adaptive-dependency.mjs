@@ -30,6 +30,7 @@ const pooled = ms =>
 const server = http.createServer(async (request, response) => {
   came++
   if (way === 'refuses') return void request.socket.destroy()
+  if (way === 'half' && Math.random() < 0.5) return void request.socket.destroy()
   if (way === 'hangs') return
   if (Math.random() < slowShare) await new Promise(done => setTimeout(done, 5000))
   else await pooled(50)

@@ -72,7 +72,8 @@ export class AdaptiveOrigin {
 
   failed(turn: CallTurn): void {
     this.turns.end(turn, false)
-    this.#circuit.failed(now())
+    const nowMs = now()
+    this.#circuit.failed(nowMs, nowMs - turn.startedAt)
     if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
   }
 

@@ -5,12 +5,18 @@
 
 /** At 200 calls/s of which 30 % fail by chance, so many in a row come about every 15 minutes. */
 const FAILURES = 10
-/** Between probes, ms; doubled with each that fails. */
-const FIRST_PAUSE_MS = 100
+/** And for so long no answer came, ms: of calls that go out together, those that are refused end first. */
+const FAILING_MS = 100
+/**
+ * Between probes, ms: as long as the last failure took, within these. So few probes hang at a time, and one that refuses at
+ * once is soon found to be back.
+ */
+const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1000
 
 export class Circuit {
   #failures = 0
+  #failingSince = 0
   #pauseMs = 0
   #probeAt = 0
   #probing = false
@@ -29,12 +35,14 @@ export class Circuit {
     this.#probing = false
   }
 
-  failed(nowMs: number): void {
-    this.#failures++
+  /** @param tookMs from its start to its failure */
+  failed(nowMs: number, tookMs: number): void {
+    if (this.#failures++ === 0) this.#failingSince = nowMs
+    if (this.#failures < FAILURES || nowMs - this.#failingSince < FAILING_MS) return
     // While it pauses, calls fail that had begun before.
-    if (this.#failures < FAILURES || (this.open && !this.#probing)) return
+    if (this.open && !this.#probing) return
     this.#probing = false
-    this.#pauseMs = Math.min(MOST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * this.#pauseMs))
+    this.#pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, tookMs))
     this.#probeAt = nowMs + this.#pauseMs
   }
 
