@@ -14,6 +14,8 @@ export type ErrorCode =
   | 'MELTPROOF_DEADLINE_EXCEEDED'
   | 'MELTPROOF_CANCELLED'
   | 'MELTPROOF_OUTBOUND_FULL'
+  | 'MELTPROOF_OUTBOUND_DOWN'
+  | 'MELTPROOF_SHED'
   | 'MELTPROOF_CLIENT_INVALID'
   | 'MELTPROOF_CLIENT_DISCARDED'
 
@@ -30,20 +32,22 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
+  MELTPROOF_OUTBOUND_DOWN: 'A call was not started: the last calls to its origin got no answer.',
+  MELTPROOF_SHED: 'A limiter did not start the work: there is more than can be done.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
   MELTPROOF_CLIENT_DISCARDED:
     'A query was sent on a connection whose last query passed its deadline, and the server did not say in time that it is over.',
 }
 
 /** What a server answers when a handler lets such an error through. Others are its own fault: 500. */
-const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504 }
+const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504, MELTPROOF_SHED: 503 }
 
 /** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
 export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
-  /** 504 for a passed deadline, absent otherwise. Express, Fastify and Koa answer with it. */
+  /** 504 for a passed deadline, 503 for work that was shed, absent otherwise. Express, Fastify and Koa answer with it. */
   declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {

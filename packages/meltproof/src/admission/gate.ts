@@ -46,6 +46,14 @@ export const GATE_TUNING: GateTuning = {
   ...STRAGGLER_TUNING,
 }
 
+/** For work that can wait for as long as it takes: the queue never stands. What waits must be bounded elsewhere. */
+export const PATIENT_TUNING: GateTuning = {
+  ...GATE_TUNING,
+  drains: Number.POSITIVE_INFINITY,
+  maxWaitMs: Number.POSITIVE_INFINITY,
+  maxQueued: 100_000,
+}
+
 /** A wake-up later than this is a stall, not a busy turn, ms. */
 const STALL_MS = 50
 /** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */

@@ -13,6 +13,7 @@ export const LABELS = {
   outcome: { prometheus: 'outcome', otel: 'meltproof.outcome' },
   part: { prometheus: 'part', otel: 'meltproof.part' },
   verdict: { prometheus: 'verdict', otel: 'meltproof.verdict' },
+  limiter: { prometheus: 'limiter', otel: 'meltproof.limiter.name' },
   reason: { prometheus: 'reason', otel: 'meltproof.reason' },
   stream: { prometheus: 'stream', otel: 'log.iostream' },
   state: { prometheus: 'nodejs_eventloop_state', otel: 'nodejs.eventloop.state' },

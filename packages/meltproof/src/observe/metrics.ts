@@ -2,6 +2,7 @@
  * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/observe.md:
  * to add a metric, add an entry here and its line there.
  */
+import { type LimiterFigures, namedLimiters } from '../named-limiters.ts'
 import type { LogLossRecord, RequestRecord, Shares, StallRecord, Verdict } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop, LoopDelay } from './event-loop.ts'
@@ -177,6 +178,32 @@ const GUARD: readonly Metric[] = [
   },
 ]
 
+const LIMITERS: readonly Metric[] = [
+  limiterFigure('inflight', '{run}', 'Runs in service that hold a permit, of each limiter() with a name.'),
+  limiterFigure('queued', '{run}', 'Runs waiting for a permit.'),
+  limiterFigure('limit', '{run}', 'How many runs may be in service at once, as learned so far.'),
+  limiterFigure('pressure', '1', '0: every run starts at once; 1: every one is shed.'),
+  {
+    prometheus: 'meltproof_limiter_admitted_total',
+    otel: 'meltproof.limiter.admitted',
+    kind: 'counter',
+    unit: '{run}',
+    help: 'Runs admitted.',
+    labels: ['limiter'],
+    read: () => ofLimiters(({ admitted }, limiter) => [[{ limiter }, admitted]]),
+  },
+  {
+    prometheus: 'meltproof_limiter_shed_total',
+    otel: 'meltproof.limiter.shed',
+    kind: 'counter',
+    unit: '{run}',
+    help: 'Runs shed, by reason.',
+    labels: ['limiter', 'reason'],
+    read: () =>
+      ofLimiters(({ shed }, limiter) => Object.entries(shed).map(([reason, count]) => [{ limiter, reason }, count])),
+  },
+]
+
 const PROCESS: readonly Metric[] = [
   {
     prometheus: 'meltproof_stalls_total',
@@ -244,7 +271,7 @@ const PROCESS: readonly Metric[] = [
   },
 ]
 
-export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...PROCESS]
+export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...LIMITERS, ...PROCESS]
 
 function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[] {
   return (['stdout', 'stderr'] as const).map(stream => ({
@@ -262,6 +289,24 @@ function guardGauge(figure: GuardGauge, unit: string, help: string): Metric {
     unit,
     help,
     read: guard => [[{}, guard.stats()[figure]]],
+  }
+}
+
+type Reading = readonly [Labels, number]
+
+function ofLimiters(read: (figures: LimiterFigures, limiter: string) => readonly Reading[]): Reading[] {
+  return [...namedLimiters()].flatMap(([limiter, figures]) => read(figures(), limiter))
+}
+
+function limiterFigure(figure: 'inflight' | 'queued' | 'limit' | 'pressure', unit: string, help: string): Metric {
+  return {
+    prometheus: `meltproof_limiter_${figure}`,
+    otel: `meltproof.limiter.${figure}`,
+    kind: 'gauge',
+    unit,
+    help,
+    labels: ['limiter'],
+    read: () => ofLimiters((figures, limiter) => [[{ limiter }, figures[figure]]]),
   }
 }
 

@@ -2,12 +2,14 @@
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
+import { AdaptiveLimits } from './adaptive.ts'
 import { Bulkhead } from './bulkhead.ts'
 import type { CallLimits, LimitTable } from './limits.ts'
 
 export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
+  readonly adaptive: AdaptiveLimits = new AdaptiveLimits(error => this.failed(error))
   /** False once the bounds are taken off: the calls in flight go on without them. */
   active = true
   #failed = false
@@ -18,6 +20,11 @@ export class Bounds {
     this.limits = limits
     this.#onFailure = onFailure
     this.#onFirst = onFirst
+  }
+
+  takeOff(): void {
+    this.active = false
+    this.adaptive.open()
   }
 
   /** Runs our own work inside of a call of the app: what it throws is reported once, and fails no call. */

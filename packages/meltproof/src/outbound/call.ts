@@ -5,6 +5,7 @@
  *
  *   begun -> connected -> sent -> answered -> chunks of the body -> ended
  */
+import { AsyncResource } from 'node:async_hooks'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
@@ -53,7 +54,10 @@ export class Call implements OutboundRecord {
     if (limits === undefined && !calls.hasSubscribers) return undefined
     const call = new Call('http', origin, method)
     if (limits instanceof Error) call.#refusal = limits
-    else if (limits !== undefined) call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
+    else if (limits !== undefined) {
+      call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
+      call.#refusal = call.#limiter.refusal
+    }
     return call
   }
 
@@ -70,6 +74,21 @@ export class Call implements OutboundRecord {
 
   get refusal(): Error | undefined {
     return this.#refusal
+  }
+
+  /** It waits for its turn, and must not go out yet. */
+  get waits(): boolean {
+    return this.#limiter?.waits === true
+  }
+
+  /** Calls `go` when its turn has come. One that fails before that is told as any other. */
+  onTurn(go: () => void): void {
+    this.#limiter?.onTurn(AsyncResource.bind(go))
+  }
+
+  /** It can not be held back. */
+  goesAnyway(): void {
+    this.#limiter?.goesAnyway()
   }
 
   /** A connection is being made for it. */
@@ -128,7 +147,7 @@ export class Call implements OutboundRecord {
   /** It is over for the caller. Any number of times. */
   end(error?: unknown): void {
     this.#ended = true
-    this.#limiter?.end()
+    this.#limiter?.end(error)
     this.endRecord(error)
   }
 

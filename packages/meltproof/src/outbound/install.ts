@@ -4,7 +4,7 @@ import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
 import { LimitTable, type OutboundLimits } from './limits.ts'
-import { nodeHttp } from './node-http.ts'
+import { holdRequests, nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
@@ -52,7 +52,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   const uninstall = (): void => {
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
     if (installedBounds() === bounds) setInstalledBounds(undefined)
-    bounds.active = false
+    bounds.takeOff()
     for (const part of parts) part()
     parts = []
   }
@@ -63,6 +63,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   const bounds = new Bounds(limits, failed, onFirst)
   setInstalledBounds(bounds)
   parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
+  if (limits.adapts) parts.push(holdRequests())
   shared[CURRENT] = uninstall
   return uninstall
 }

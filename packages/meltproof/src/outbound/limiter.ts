@@ -5,14 +5,18 @@ import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
+import { CallTurn } from './adaptive.ts'
 import type { Bounds } from './bounds.ts'
 import { type Fields, type Headers, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
+import { codeOf, outcomeOf } from './outcome.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 const NO_FIELDS: Fields = []
+/** Codes of a connection that failed: an app may end its calls with any error. */
+const FAILURES = /^(E[A-Z_]+|UND_ERR_(?!ABORTED).*)$/
 
 export interface Carrier {
   /** Ends the call with this error, in the way its client reports errors. Called once at most. */
@@ -28,10 +32,13 @@ export class CallLimiter {
   readonly #limits: CallLimits
   readonly #startMs: number = now()
   readonly #phases: CallPhases
+  /** Where its origin has a learned limit. */
+  readonly #turn: CallTurn | undefined
   #timer: FairTimer | undefined
   /** When the timer fires unless there are stalls to give back. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
+  #answered = false
   #ended = false
 
   constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier) {
@@ -40,10 +47,29 @@ export class CallLimiter {
     this.#limits = limits
     this.#carrier = carrier
     this.#phases = new CallPhases(limits, this.#startMs)
+    this.#turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn()) : undefined
     this.#hurry()
     if (this.#budget === undefined) return
     this.#onBudgetEnd = reason => this.#budgetEnded(reason)
     this.#budget.onEnd(this.#onBudgetEnd)
+  }
+
+  get refusal(): Error | undefined {
+    return this.#turn?.refusal
+  }
+
+  /** It waits for its turn at its origin. */
+  get waits(): boolean {
+    return this.#turn?.waits === true
+  }
+
+  onTurn(go: () => void): void {
+    this.#turn?.onTurn(go)
+  }
+
+  /** It can not be held back. */
+  goesAnyway(): void {
+    if (this.waits) this.#turn?.cancelled()
   }
 
   deadlineFields(): Fields {
@@ -81,19 +107,41 @@ export class CallLimiter {
   answered(headers: Headers): void {
     this.#bounds.guarded(() => {
       const nowMs = now()
-      this.#phases.head(nowMs, isStream(headers), lainSince(nowMs))
+      const streams = isStream(headers)
+      this.#phases.head(nowMs, streams, lainSince(nowMs))
+      // It lasts for as long as its sender has something to say.
+      if (streams) this.#turn?.answered()
+      this.#answered = true
       this.#hurry()
     })
   }
 
-  end(): void {
+  end(error?: unknown): void {
     if (this.#ended) return
     this.#ended = true
     this.#bounds.guarded(() => {
+      this.#endTurn(error)
       this.#timer?.cancel()
       if (this.#onBudgetEnd !== undefined) this.#budget?.offEnd(this.#onBudgetEnd)
       this.#bounds.bulkhead.leave(this.#origin)
     })
+  }
+
+  #askForTurn(): CallTurn | undefined {
+    const { totalMs } = this.#limits
+    const origin = this.#bounds.adaptive.of(this.#origin)
+    const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
+    const withinMs = totalMs === false ? budgetMs : Math.min(totalMs, budgetMs)
+    return origin && new CallTurn(origin, withinMs, error => this.#giveUp(error))
+  }
+
+  #endTurn(error: unknown): void {
+    const turn = this.#turn
+    if (turn === undefined) return
+    const outcome = outcomeOf(error)
+    if (outcome === 'answered' && this.#answered) turn.answered()
+    else if (outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))) turn.failed()
+    else turn.cancelled()
   }
 
   /** Moves the timer when a limit falls due before it fires. */
@@ -139,7 +187,7 @@ export class CallLimiter {
 
   #giveUp(error: Error): void {
     if (this.#ended) return
-    this.end()
+    this.end(error)
     if (this.#bounds.active) this.#carrier.fail(error)
   }
 }

@@ -1,6 +1,6 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
-import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import type { Fields } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
@@ -20,6 +20,8 @@ export interface CallLimits {
   readonly streamIdleMs: number | false
   /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
   readonly maxInFlight: number | false
+  /** Learn how many calls in flight to one origin still raise its throughput, and let the excess wait. @default false */
+  readonly adaptive: boolean
 }
 
 export interface OutboundLimits extends Partial<CallLimits> {
@@ -45,6 +47,7 @@ export const DEFAULT_LIMITS: CallLimits = {
   totalMs: 10_000,
   streamIdleMs: 900_000,
   maxInFlight: 1_000,
+  adaptive: false,
 }
 
 /**
@@ -59,6 +62,7 @@ export const ZERO_CODE_LIMITS: CallLimits = {
   totalMs: false,
   streamIdleMs: false,
   maxInFlight: false,
+  adaptive: false,
 }
 
 /** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
@@ -68,13 +72,15 @@ export const RATE_WINDOW_MS = 5_000
 const LONGEST_MS = 2 ** 31 - 1
 
 const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
-const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight']
+const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight', 'adaptive']
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
 export class LimitTable {
   readonly everywhere: CallLimits
   readonly tells: boolean
+  /** Some origin has a learned limit. */
+  readonly adapts: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
   readonly #deadlineHeaders: readonly DeadlineHeader[]
@@ -87,9 +93,13 @@ export class LimitTable {
     const { origins = {}, tellDeadlineTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
+    let adapts = this.everywhere.adaptive
     for (const [origin, given] of Object.entries(origins)) {
-      this.#limits.set('a key of origins', origin, given === false ? false : this.#override(origin, given))
+      const limits = given === false ? false : this.#override(origin, given)
+      this.#limits.set('a key of origins', origin, limits)
+      if (limits !== false && limits.adaptive) adapts = true
     }
+    this.adapts = adapts
     if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
     for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
     this.tells = tellDeadlineTo.length > 0
@@ -117,10 +127,11 @@ export class LimitTable {
 }
 
 function checkLimits(prefix: string, given: Partial<CallLimits>, defaults: CallLimits): CallLimits {
-  const limits: Record<string, number | false> = { ...defaults }
+  const limits: Record<string, number | boolean> = { ...defaults }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
-    if (value === false) limits[name] = false
+    if (name === 'adaptive') limits[name] = checkBoolean(prefix + name, value)
+    else if (value === false) limits[name] = false
     else if (name === 'maxInFlight') {
       limits[name] = checkNumber(prefix + name, value, { min: 1, max: 1_000_000, whole: true })
     } else if (name === 'minBytesPerSecond') {

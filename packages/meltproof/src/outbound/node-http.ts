@@ -3,7 +3,7 @@
  * on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
  * 'response', 'error', 'upgrade', 'connect', 'information'.
  */
-import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
@@ -18,7 +18,10 @@ import type { CallProgress } from './phases.ts'
 /** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
-type Request = ClientRequest & { [CARRIER]?: RequestCarrier }
+/** On a request that its agent was not given yet: gives it. */
+const HELD: unique symbol = Symbol('meltproof.held')
+
+type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 export const nodeHttp: SharedListeners = new SharedListeners({
@@ -26,6 +29,7 @@ export const nodeHttp: SharedListeners = new SharedListeners({
     const carrier = new RequestCarrier(request)
     const call = Call.http(originOf(request), request.method, installedBounds(), carrier)
     if (call !== undefined) carrier.follow(call)
+    letGo(request)
   },
   'http.client.response.finish': ({ request, response }: { readonly request: Request; readonly response: Response }) =>
     request[CARRIER]?.responded(response),
@@ -33,6 +37,35 @@ export const nodeHttp: SharedListeners = new SharedListeners({
   'http.client.request.error': ({ request, error }: { readonly request: Request; readonly error: unknown }) =>
     request[CARRIER]?.call?.end(error ?? new Error('failed')),
 })
+
+/**
+ * Holds every request back from its agent until it is known whether it must wait: Node tells of a request only when its
+ * agent has it. Agents that do not take requests as Node's own are left alone.
+ */
+export function holdRequests(): () => void {
+  const prototype = Agent.prototype as unknown as { addRequest(request: Request, ...rest: unknown[]): void }
+  const { addRequest } = prototype
+  const hold = function (this: Agent, request: Request, ...rest: unknown[]): void {
+    const go = (): void => Reflect.apply(addRequest, this, [request, ...rest])
+    if (installedBounds() === undefined) {
+      go()
+      return
+    }
+    request[HELD] = go
+    // At the latest: it may be that nobody tells of it.
+    nextTick(letGo, request)
+  }
+  prototype.addRequest = hold
+  return () => {
+    if (prototype.addRequest === hold) prototype.addRequest = addRequest
+  }
+}
+
+function letGo(request: Request): void {
+  const go = request[HELD]
+  request[HELD] = undefined
+  go?.()
+}
 
 // One listener for all requests rather than a closure each.
 function onSocket(this: Request, socket: Socket): void {
@@ -65,6 +98,8 @@ class RequestCarrier implements Carrier {
   readonly #request: Request
   call: Call | undefined
   #response: IncomingMessage | undefined
+  /** Its agent does not have it yet. */
+  #waits = false
   /** A keep-alive connection has sent the bytes of earlier requests. */
   #sentBefore = 0
 
@@ -89,6 +124,18 @@ class RequestCarrier implements Carrier {
     request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.
     request.on('close', onClose)
+    if (!call.waits) return
+    const go = request[HELD]
+    if (go === undefined) {
+      call.goesAnyway()
+      return
+    }
+    request[HELD] = undefined
+    this.#waits = true
+    call.onTurn(() => {
+      this.#waits = false
+      go()
+    })
   }
 
   responded(response: Response): void {
@@ -108,9 +155,14 @@ class RequestCarrier implements Carrier {
   }
 
   #refuse(error: Error): void {
+    const request = this.#request
     this.call?.end(error)
-    this.#request.destroy(error)
-    nextTick(() => tellQueued(this.#request, error))
+    request.destroy(error)
+    if (request[HELD] === undefined) nextTick(() => tellQueued(request, error))
+    else {
+      request[HELD] = undefined
+      tell(request, error)
+    }
   }
 
   fail(error: Error): void {
@@ -129,7 +181,8 @@ class RequestCarrier implements Carrier {
     } else if (request.socket != null) request.destroy(error)
     else {
       request.destroy(error)
-      tellQueued(request, error)
+      if (this.#waits) tell(request, error)
+      else tellQueued(request, error)
     }
   }
 
@@ -137,7 +190,12 @@ class RequestCarrier implements Carrier {
     const request = this.#request
     const { socket } = request
     if (socket == null)
-      return { queued: placeInQueue(request) !== undefined, paused: false, awaitingCaller: false, sentBytes: 0 }
+      return {
+        queued: this.#waits || placeInQueue(request) !== undefined,
+        paused: false,
+        awaitingCaller: false,
+        sentBytes: 0,
+      }
     const unsent = socket.writableLength
     return {
       queued: false,
@@ -173,6 +231,10 @@ function tellQueued(request: ClientRequest, error: Error): void {
   const { queues, name, index } = place
   queues[name]!.splice(index, 1)
   if (queues[name]!.length === 0) delete queues[name]
+  tell(request, error)
+}
+
+function tell(request: ClientRequest, error: Error): void {
   nextTick(() => {
     request.emit('error', error)
     request.emit('close')

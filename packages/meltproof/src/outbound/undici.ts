@@ -88,6 +88,7 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
   const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
   request[symbol!] = carrier
+  carrier.call?.goesAnyway()
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
 }
@@ -109,7 +110,18 @@ export function dispatchBounded(
   const carrier = bounds.guarded(() => carrierOf(bounds, dispatcher, options, handler))
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
   const refusal = carrier.call?.refusal
-  if (refusal === undefined) return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
+  const go = (): boolean => send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
+  if (refusal === undefined) {
+    if (carrier.call?.waits !== true) return go()
+    carrier.call.onTurn(() => {
+      try {
+        go()
+      } catch (error) {
+        carrier.fail(error as Error)
+      }
+    })
+    return true
+  }
   const { body } = options as { body?: { destroy?: (error: Error) => void } }
   if (typeof body?.destroy === 'function') body.destroy(refusal)
   carrier.fail(refusal)

@@ -1,26 +1,10 @@
 /** What protect() hands back: figures about the server, and the way to take meltproof off it. */
-import type { ShedReason } from '../admission/shed-reason.ts'
+import type { GateStats } from '../process-gate.ts'
 
 /** Figures of one protected server at this moment. */
-export interface GuardStats {
-  /** Requests in service that hold a permit. */
-  readonly inflight: number
-  /** Requests in service that take far longer than others of their kind, and go on without a permit. */
-  readonly stragglers: number
-  /** Of those in service: their client has left or was told `504`, and the handler works on. */
-  readonly abandoned: number
-  /** Requests waiting for a permit. */
-  readonly queued: number
-  /** How many may be in service at once, as learned so far. */
-  readonly limit: number
-  /** Requests admitted since the start. */
-  readonly admitted: number
+export interface GuardStats extends GateStats {
   /** Exempt requests since the start. */
   readonly exempt: number
-  /** Requests shed since the start, by reason; in a dry run those that would have been. */
-  readonly shed: Readonly<Record<ShedReason, number>>
-  /** 0 (every recent request started at once) to 1 (every one is shed); above 0.5 requests are being shed. */
-  readonly pressure: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
   /** drain() was called. */

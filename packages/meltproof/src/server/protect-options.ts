@@ -17,7 +17,7 @@ import type { CriticalityOf } from './request/criticality-of.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
 import { checkShedHeaders } from './response/shed-headers.ts'
-import { type Warn, warn } from './warnings.ts'
+import { type Warn, warn } from '../warnings.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {

@@ -3,20 +3,19 @@ import { Server as HttpServer } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
-import { ConcurrencyLimiter } from '../admission/limiter/concurrency-limiter.ts'
 import { GATE_TUNING } from '../admission/gate.ts'
-import { fixedLimit, type Limiter } from '../admission/limiter/limiter.ts'
 import { LIMITER_TUNING } from '../admission/limiter/tuning.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { guardOf, setGuard } from '../guard-of.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
+import { limiterOf } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
-import { explainShed } from './operate/explanation.ts'
+import { explainShed } from '../admission/explanation.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
 import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from './protect-options.ts'
@@ -27,7 +26,7 @@ import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { RequestInterceptor } from './request-interceptor.ts'
 import { OwnAnswers } from './response/own-answers.ts'
-import { safeWarning, type Warn } from './warnings.ts'
+import { safeWarning, type Warn } from '../warnings.ts'
 
 /** What protect() can stand at. */
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
@@ -54,7 +53,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   let draining: Promise<boolean> | undefined
   const isReadiness = readiness && exemptPaths([readiness.path])
   const interceptor = new RequestInterceptor(server, {
-    limiter: limiterOf(checked.limit, tuning.promiseMs),
+    // A longer deadline does not make a slower answer a quick one.
+    limiter: limiterOf(checked.limit, Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs)),
     answers: new OwnAnswers({
       retryAfterS: checked.retryAfterS,
       headers: checked.shedHeaders,
@@ -88,7 +88,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const guard: Guard = {
     stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
     pressure: () => interceptor.gate.pressure.value(now()),
-    explain: () => explainShed(interceptor.shedding.last, now(), dryRun),
+    explain: () =>
+      explainShed(
+        interceptor.gate.sheds.last,
+        now(),
+        dryRun ? 'request that would have been shed' : 'request that was shed',
+      ),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
@@ -157,13 +162,6 @@ export function isServer(value: unknown): value is ProtectedServer {
 /** HTTP/2 servers are known by a method only they have: their classes are not exported. */
 function isHttp2Server(value: unknown): boolean {
   return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
-}
-
-function limiterOf(limit: number | undefined, promiseMs: number): Limiter {
-  if (limit !== undefined) return fixedLimit(limit)
-  // A longer deadline does not make a slower answer a quick one.
-  const promised = Math.min(LIMITER_TUNING.promiseMs, promiseMs)
-  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, promiseMs: promised })
 }
 
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {

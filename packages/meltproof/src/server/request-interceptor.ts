@@ -19,7 +19,7 @@ import { cameOverConnection } from './connection/came-over-connection.ts'
 import type { Connection } from './connection/connection.ts'
 import { Interception } from './connection/interception.ts'
 import { Lines } from './connection/lines.ts'
-import { FailOpen } from './fail-open.ts'
+import { FailOpen } from '../fail-open.ts'
 import { decideDry } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
 import { keepUploadEnd } from './gate/upload-ends.ts'
@@ -95,11 +95,7 @@ export class RequestInterceptor {
         waiting.startNow(exchange)
         this.#handingOn = undefined
       },
-      onShed: () => gate.pressure.shed(),
-      facts: (reason, atMs) => {
-        const { inflight, limit, queued } = gate
-        return { reason, atMs, inflight, limit, queued }
-      },
+      count: (reason, atMs) => gate.countShed(reason, atMs),
       guarded: act => failOpen.guard(act),
     })
     const decide: ParserParts['decide'] = policy.dryRun
@@ -160,29 +156,7 @@ export class RequestInterceptor {
   }
 
   stats(): Omit<GuardStats, 'lanes' | 'draining' | 'dryRun'> {
-    const { failOpen, permits } = this.gate
-    if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
-    const { inflight, queued, admitted, exempt } = this.gate
-    return {
-      inflight,
-      stragglers: permits.stragglers,
-      abandoned: permits.abandoned,
-      queued,
-      limit: this.#limit(),
-      admitted,
-      exempt,
-      shed: { ...this.shedding.counts },
-      pressure: this.gate.pressure.value(now()),
-    }
-  }
-
-  /** 0 when the limiter does not know what it says. */
-  #limit(): number {
-    try {
-      return this.gate.limit
-    } catch {
-      return 0
-    }
+    return { ...this.gate.stats(), exempt: this.gate.exempt }
   }
 
   lastAnswers(): void {

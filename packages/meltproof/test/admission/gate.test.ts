@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/queue/criticality.ts'
-import { type Entry as GateEntry, GATE_TUNING, Gate } from '../../src/admission/gate.ts'
+import { type Entry as GateEntry, GATE_TUNING, Gate, type GateHooks, PATIENT_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
@@ -25,7 +25,7 @@ const entryOf = (id: number): Entry => ({
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
-function gateOn(limiter: Limiter, levels = false) {
+function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING) {
   const world = {
     now: 0,
     started: [] as number[],
@@ -34,7 +34,7 @@ function gateOn(limiter: Limiter, levels = false) {
     turnEnds: 0,
     wakeAt: Number.POSITIVE_INFINITY,
   }
-  const gate = new Gate<Entry>(limiter, {
+  const hooks: GateHooks<Entry> = {
     now: () => world.now,
     turn: () => world.turn,
     start: entry => world.started.push(entry.id),
@@ -45,7 +45,8 @@ function gateOn(limiter: Limiter, levels = false) {
     },
     level: levels ? entry => entry.worth ?? levelOf() : undefined,
     startBy: entry => entry.mustStartBy ?? Number.POSITIVE_INFINITY,
-  })
+  }
+  const gate = new Gate<Entry>(limiter, hooks, tuning)
   let nextId = 0
   const come = (how: Partial<Entry>): { entry: Entry; decision: string } => {
     const entry = { ...entryOf(nextId++), ...how }
@@ -433,4 +434,23 @@ test('a wake-up that comes far too late tells the limiter that the loop stood st
   world.now += GATE_TUNING.intervalMs + 100 // nothing ran meanwhile
   gate.timeCame(world.now)
   assert.equal(invalidated, 1)
+})
+
+test('a patient gate sheds nothing for overload, and starts in order of arrival however long that takes', () => {
+  const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1), true, PATIENT_TUNING)
+  arrive()
+  for (let i = 0; i < 20; i++) arrive()
+  const hour = 3_600_000
+  for (let i = 0; i < 10; i++) {
+    pass(hour)
+    for (let more = 0; more < 3; more++) arrive()
+    release()
+    endTurn()
+  }
+  assert.equal(gate.standing, false)
+  assert.deepEqual(world.shed, [])
+  assert.deepEqual(world.started, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  let waiting = gate.queued
+  while (arrive().decision === 'wait') waiting++
+  assert.equal(waiting, PATIENT_TUNING.maxQueued)
 })

@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { isMeltproofError } from '../../src/errors.ts'
+import { limiter } from '../../src/limiter/index.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 import { instrument } from '../../src/observe/otel.ts'
 import { optionalPeer } from '../../src/observe/peer.ts'
@@ -70,6 +71,7 @@ test('metrics by the conventions, verdicts on spans', async () => {
   traced(server)
   const guard = protect(server)
   const stop = instrument(guard, { slowMs: 50 })
+  const jobs = limiter({ name: 'jobs' })
   const { port } = await listen(server)
   await fetch(`http://127.0.0.1:${port}/slow?x=1`).then(answer => answer.text())
   await publishCall(400, { serverTiming: 'total;dur=399' })
@@ -100,6 +102,8 @@ test('metrics by the conventions, verdicts on spans', async () => {
   })
   for (const { otel, unit } of METRICS) assert.equal(found.get(otel)?.unit, unit, otel)
   assert.equal(found.get('meltproof.admitted')?.points[0]?.value, 1)
+  assert.deepEqual(found.get('meltproof.limiter.admitted')?.points[0]?.attributes, { 'meltproof.limiter.name': 'jobs' })
+  jobs.close()
 
   const { attributes } = spanExporter.getFinishedSpans()[0]!
   const verdict = attributes['meltproof.verdict']

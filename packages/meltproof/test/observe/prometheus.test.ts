@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { logLosses } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
+import { limiter } from '../../src/limiter/index.ts'
 import { type MetricsHandler, metrics } from '../../src/observe/prometheus.ts'
 import { nameRoute } from '../../src/route.ts'
 import { protect } from '../../src/server/protect.ts'
@@ -180,5 +181,24 @@ test('a scrape is answered during overload, on the port of the service too', asy
   assert.equal(scrape.status, 200)
   assert.match(await scrape.text(), /^meltproof_shed_total\{reason="late"\} [1-9]/m)
   for (const response of unanswered) response.end()
+  handler.close()
+})
+
+test('a limiter with a name is in the metrics until it is closed, the later one of two with one name', async () => {
+  const { handler } = await measured((_, response) => response.end())
+  const line = (limiter: string): number | undefined =>
+    value(handler, `meltproof_limiter_admitted_total{limiter="${limiter}"}`)
+  const first = limiter({ name: 'orders' })
+  await first.run(() => 1)
+  assert.equal(line('orders'), 1)
+  assert.equal(value(handler, 'meltproof_limiter_shed_total{limiter="orders",reason="late"}'), 0)
+  const second = limiter({ name: 'orders' })
+  first.close()
+  assert.equal(line('orders'), 0)
+  second.close()
+  assert.equal(line('orders'), undefined)
+  const many = Array.from({ length: 101 }, (_, i) => limiter({ name: `tenant ${i}` }))
+  assert.deepEqual([line('tenant 99'), line('tenant 100')], [0, undefined])
+  for (const each of many) each.close()
   handler.close()
 })

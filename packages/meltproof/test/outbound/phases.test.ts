@@ -15,6 +15,7 @@ const NO_LIMITS: CallLimits = {
   totalMs: false,
   streamIdleMs: false,
   maxInFlight: false,
+  adaptive: false,
 }
 /** Without stalls `nextMs` is when to ask again. */
 class Phases extends CallPhases {

@@ -118,7 +118,7 @@ describe('drain()', () => {
     assert.equal(await house.guard.drain(20), false)
     assert.equal((await waiting.answer()).status, 503)
     assert.equal(house.guard.stats().shed.closing, 1)
-    assert.match(house.guard.explain(), /draining/)
+    assert.match(house.guard.explain(), /a drain was under way/)
     await waiting.closed
   })
 

@@ -4,7 +4,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import type { Linked } from '../linked-list.ts'
+import type { Linked } from '../../linked-list.ts'
 import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
 import { standAtHead } from './parser-head.ts'
 

@@ -1,6 +1,6 @@
 /** The begun answers of a server: what they do at each look, and those that rest without their permit. */
 import { type Look, type Stream, Streams } from '../../admission/in-service/streams.ts'
-import { LinkedList } from '../linked-list.ts'
+import { LinkedList } from '../../linked-list.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { announced, isFinished, Looks } from './streaming-responses.ts'
 

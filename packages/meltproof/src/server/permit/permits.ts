@@ -1,122 +1,41 @@
 /**
- * The permits of a server: the one place in which they are given and end. A permit lasts as long as the handler works,
- * also when the client has gone (admission/in-service/abandoned.ts). While others wait, it is taken back early from requests
- * that wait for their client or for events (open-streams.ts), and from stragglers (admission/in-service/stragglers.ts).
+ * The permits of a server. A permit lasts as long as the handler works, also when the client has gone. While others wait,
+ * it is taken back early from requests that wait for their client or for events (open-streams.ts).
  */
 import type { ServerResponse } from 'node:http'
-import { Abandoned } from '../../admission/in-service/abandoned.ts'
 import type { Gate } from '../../admission/gate.ts'
-import { Stragglers, type StragglerTuning } from '../../admission/in-service/stragglers.ts'
-import { ServiceTimes } from '../../admission/in-service/service-times.ts'
+import { Permits } from '../../admission/in-service/permits.ts'
+import type { StragglerTuning } from '../../admission/in-service/stragglers.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../handler-end.ts'
 import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
-import { LinkedList } from '../linked-list.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { OpenStreams } from './open-streams.ts'
 import { hasEnded, streams, waitsForBody } from './streaming-responses.ts'
 
-/** Permits that are not needed are looked for this often while somebody waits, ms. */
-export const LOOK_MS = 5
 /** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 50
 /** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
 const UPLOAD_AFTER_MS = 20
-/** Handlers that are presumed to have ended are looked for no more often, ms. */
-const PRESUME_MS = 10
 
-export interface PermitHooks {
+export interface RequestPermitHooks {
   readonly onRecorded: (exchange: Exchange, nowMs: number) => void
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
   readonly loopBusyMs: (() => number) | undefined
 }
 
-export class Permits {
-  readonly #gate: Gate<Exchange>
-  readonly #hooks: PermitHooks
-  readonly #inService = new LinkedList<Exchange>()
-  readonly #times = new ServiceTimes<Exchange>()
-  readonly #abandoned = new Abandoned<Exchange>(this.#times)
-  readonly #stragglers: Stragglers<Exchange>
+export class RequestPermits extends Permits<Exchange> {
+  readonly #hooks: RequestPermitHooks
   readonly #streams = new OpenStreams()
   #lookAgainAt = 0
-  #presumeAgainAt = 0
 
-  constructor(gate: Gate<Exchange>, tuning: StragglerTuning, hooks: PermitHooks) {
-    this.#gate = gate
+  constructor(gate: Gate<Exchange>, tuning: StragglerTuning, hooks: RequestPermitHooks) {
+    super(gate, tuning, hooks)
     this.#hooks = hooks
-    this.#stragglers = new Stragglers(this.#times, tuning)
-  }
-
-  get abandoned(): number {
-    return this.#abandoned.count
-  }
-
-  get stragglers(): number {
-    return this.#stragglers.count
-  }
-
-  /** The least time in which a request of this kind is answered, ms; 0 where nothing is known or none is in service. */
-  leastServiceMs(kind: number): number {
-    return this.#times.leastMs(kind)
-  }
-
-  give(exchange: Exchange, nowMs: number): void {
-    if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
-    exchange.holdPermit(nowMs)
-    this.#inService.add(exchange)
-    this.#times.started(exchange, exchange.kindNoted)
-    if (exchange.abandoned) this.#abandoned.add(exchange, nowMs)
-  }
-
-  record(exchange: Exchange, nowMs: number): void {
-    this.#streams.ended(exchange)
-    const was = this.#end(exchange)
-    if (was === undefined) return
-    if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
-    if (was === 'held') this.#release(exchange, nowMs)
-    this.#hooks.onRecorded(exchange, nowMs)
-  }
-
-  #release(exchange: Exchange, nowMs: number): void {
-    const serviceMs = nowMs - exchange.startedAt
-    // Since it has its permit again is not what it took.
-    if (exchange.stream?.rested === true) {
-      this.#times.gone(exchange)
-      this.#gate.goOn(nowMs, serviceMs, exchange)
-    } else {
-      this.#times.answered(exchange, nowMs)
-      this.#gate.release(nowMs, serviceMs, exchange)
-    }
-  }
-
-  /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
-  begun(exchange: Exchange, nowMs: number): void {
-    if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
-  }
-
-  /** It is over without an answer of its handler's. Does nothing when its permit has ended. */
-  drop(exchange: Exchange, nowMs: number): void {
-    this.#streams.gone(exchange)
-    if (exchange.abandoned) this.#abandoned.ended(exchange, nowMs)
-    this.#drop(exchange, nowMs)
-  }
-
-  #drop(exchange: Exchange, nowMs: number): void {
-    if (this.#end(exchange) !== 'held') return
-    this.#times.gone(exchange)
-    this.#gate.drop(nowMs, nowMs - exchange.startedAt, exchange)
-  }
-
-  #end(exchange: Exchange): 'held' | 'lent' | undefined {
-    const was = exchange.endPermit()
-    if (was === 'held') this.#inService.delete(exchange)
-    else if (was === 'lent' && !this.#stragglers.ended(exchange)) this.#streams.resting.delete(exchange)
-    return was
   }
 
   /**
@@ -124,41 +43,40 @@ export class Permits {
    * requests are observed, a call that its handler makes shows that it is at work.
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
-    exchange.abandoned = true
-    const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
-    if (exchange.inService) this.#abandoned.add(exchange, nowMs, calls)
-    if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
+    this.giveUp(exchange, nowMs, scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved()))
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }
 
+  override record(exchange: Exchange, nowMs: number): void {
+    this.#streams.ended(exchange)
+    super.record(exchange, nowMs)
+  }
+
+  override drop(exchange: Exchange, nowMs: number): void {
+    this.#streams.gone(exchange)
+    super.drop(exchange, nowMs)
+  }
+
   dropAllOf(connection: Connection<Exchange>): void {
     const nowMs = now()
-    for (const list of [this.#inService, this.#streams.resting]) {
+    for (const list of [this.inService, this.#streams.resting]) {
       for (const exchange of list.find(each => each.connection === connection)) this.drop(exchange, nowMs)
     }
-    for (const exchange of this.#stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
+    for (const exchange of this.stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
   }
 
-  /** Takes back permits that are not needed. Called while somebody waits for one. */
-  makeRoom(nowMs: number): void {
-    this.lookAround(nowMs)
-    this.#releaseStragglers(nowMs)
-  }
-
-  #endPresumed(nowMs: number): void {
-    if (nowMs < this.#presumeAgainAt) return
-    this.#presumeAgainAt = nowMs + PRESUME_MS
-    const { limit } = this.#gate
-    for (const exchange of this.#abandoned.takePresumedOver(nowMs, limit)) this.#drop(exchange, nowMs)
+  /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
+  begun(exchange: Exchange, nowMs: number): void {
+    if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /** Takes the permits of requests that wait for their client or for events, and of those that ended unseen. */
-  lookAround(nowMs: number): void {
+  override lookAround(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
-    this.#endPresumed(nowMs)
+    super.lookAround(nowMs)
     for (const exchange of this.#streams.atWorkAgain(nowMs)) this.#takeAgain(exchange, nowMs)
-    for (const exchange of this.#inService) this.#look(exchange, nowMs)
+    for (const exchange of this.inService) this.#look(exchange, nowMs)
     const tookMs = now() - nowMs
     this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
@@ -175,49 +93,48 @@ export class Permits {
 
   #lookAtStream(exchange: Exchange, nowMs: number): void {
     const streams = this.#streams
-    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.#gate.limit)
+    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.gate.limit)
     if (gives === 'for good') this.record(exchange, nowMs)
     else if (gives === 'again') {
-      this.#goOn(exchange, nowMs)
-      this.#times.gone(exchange)
+      this.goOn(exchange, nowMs)
+      this.times.gone(exchange)
       streams.rest(exchange)
     }
-  }
-
-  /** It goes on without its permit. */
-  #goOn(exchange: Exchange, nowMs: number): void {
-    this.#inService.delete(exchange)
-    exchange.lendPermit()
-    this.#gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
   /** It is at work already: others wait until there is room for them. */
   #takeAgain(exchange: Exchange, nowMs: number): void {
     this.#streams.goOn(exchange)
-    this.#gate.enter(nowMs, exchange)
+    this.gate.enter(nowMs, exchange)
     exchange.holdPermit(nowMs)
-    this.#inService.add(exchange)
-    this.#times.started(exchange, exchange.kindNoted)
+    this.inService.add(exchange)
+    this.times.started(exchange, exchange.kindNoted)
   }
 
-  #releaseStragglers(nowMs: number): void {
-    const { loopBusyMs } = this.#hooks
-    const stragglers = this.#stragglers
-    if (loopBusyMs === undefined || !stragglers.look(nowMs, loopBusyMs())) return
-    for (const exchange of this.#inService.find(handlerRuns, each => stragglers.tooShort(each))) {
-      if (exchange.abandoned) continue
-      // What its handler does with the body is still to come.
-      if (waitsForBody(exchange.request)) this.#times.again(exchange, nowMs)
-      if (!stragglers.has(exchange)) continue
-      if (stragglers.full) return
-      this.#goOn(exchange, nowMs)
-      stragglers.goesOn(exchange)
+  protected override release(exchange: Exchange, nowMs: number): void {
+    if (exchange.stream?.rested !== true) {
+      super.release(exchange, nowMs)
+      return
     }
+    // Since it has its permit again is not what it took.
+    this.times.gone(exchange)
+    this.gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
+  }
+
+  protected override endedLent(exchange: Exchange): boolean {
+    if (!super.endedLent(exchange)) this.#streams.resting.delete(exchange)
+    return true
+  }
+
+  protected override mayStraggle(exchange: Exchange, nowMs: number): boolean {
+    const { abandoned, request, shadow } = exchange
+    // Not the shadow of one whose handler has ended.
+    if (abandoned || (shadow !== undefined && shadow.tookMs >= 0)) return false
+    // What its handler does with the body is still to come.
+    if (waitsForBody(request)) this.times.again(exchange, nowMs)
+    return true
   }
 }
-
-/** Not the shadow of one whose handler has ended. */
-const handlerRuns = ({ shadow }: Exchange): boolean => shadow === undefined || shadow.tookMs < 0
 
 /** The app has taken the connection from Node (`detachSocket`), or has removed our listeners. */
 function endedUnseen(exchange: Exchange): boolean {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'
 import { checkFieldName, checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
-import type { Warn } from '../warnings.ts'
+import type { Warn } from '../../warnings.ts'
 import { safely } from './operators-function.ts'
 import { addressOf } from './peers.ts'
 

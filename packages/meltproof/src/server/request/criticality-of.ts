@@ -8,7 +8,7 @@ import {
   readCriticality,
 } from '../../admission/queue/criticality.ts'
 import { hourNow } from '../../clock.ts'
-import type { Warn } from '../warnings.ts'
+import type { Warn } from '../../warnings.ts'
 import { safely } from './operators-function.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined

@@ -5,8 +5,8 @@ import type { Stream } from '../../admission/in-service/streams.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
-import type { Linked } from '../linked-list.ts'
-import { Permit } from './permit.ts'
+import type { Linked } from '../../linked-list.ts'
+import { Permit } from '../../admission/in-service/permit.ts'
 
 export class Exchange extends Permit implements Entry, ConnectionRequest, Linked<Exchange> {
   readonly request: IncomingMessage

@@ -7,41 +7,22 @@ import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
-import type { GuardStats } from '../guard.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
-/** What was known when the last request was shed. */
-export interface LastShed extends Pick<GuardStats, 'inflight' | 'limit' | 'queued'> {
-  readonly reason: ShedReason
-  readonly atMs: number
-}
-
 export interface SheddingHooks {
   /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
-  readonly onShed: () => void
-  readonly facts: (reason: ShedReason, atMs: number) => LastShed
+  readonly count: (reason: ShedReason, atMs: number) => void
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
 }
 
 export class Shedding {
-  readonly counts: Record<ShedReason, number> = {
-    standing: 0,
-    stale: 0,
-    late: 0,
-    full: 0,
-    deadline: 0,
-    closing: 0,
-    memory: 0,
-    upgrade: 0,
-  }
   /** Answers that begin now are the last ones of their connections. */
   leaving = false
-  last: LastShed | undefined
   readonly #server: Server
   readonly #answers: OwnAnswers
   readonly #lines: Lines<Exchange>
@@ -100,9 +81,7 @@ export class Shedding {
   }
 
   count(reason: ShedReason, atMs: number): void {
-    this.counts[reason]++
-    this.#hooks.onShed()
-    this.last = this.#hooks.facts(reason, atMs)
+    this.#hooks.count(reason, atMs)
   }
 
   /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { now } from '../../../src/clock.ts'
-import { explainShed } from '../../../src/server/operate/explanation.ts'
+import { explainShed } from '../../../src/admission/explanation.ts'
 import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
@@ -141,7 +141,10 @@ describe('an upgrade pipelined behind requests that wait', () => {
     for (const status of [503, 503, 101]) assert.equal((await client.answer()).status, status)
     const { upgrade, late } = house.door.stats().shed
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
-    assert.match(explainShed(house.door.shedding.last, now(), false), /asked for another protocol, which can not wait/)
+    assert.match(
+      explainShed(house.door.gate.sheds.last, now(), 'request that was shed'),
+      /asked for another protocol, which can not wait/,
+    )
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { caughtPromise } from '../../src/server/promise-like.ts'
-import { show, showThrown } from '../../src/options.ts'
+import { caughtPromise } from '../src/promise-like.ts'
+import { show, showThrown } from '../src/options.ts'
 
 const boom = (): never => {
   throw new Error('boom')

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Exchange } from '../../src/server/request/exchange.ts'
-import { LinkedList } from '../../src/server/linked-list.ts'
+import { Exchange } from '../src/server/request/exchange.ts'
+import { LinkedList } from '../src/linked-list.ts'
 
 const exchange = (): Exchange => new Exchange({ url: '/' } as IncomingMessage, undefined, true, 0)
 

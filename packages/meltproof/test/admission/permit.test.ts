@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { FailOpen } from '../../src/server/fail-open.ts'
-import { Permit } from '../../src/server/request/permit.ts'
+import { FailOpen } from '../../src/fail-open.ts'
+import { Permit } from '../../src/admission/in-service/permit.ts'
 
 describe('a permit', () => {
   it('ends once, and says how the request was in service', () => {

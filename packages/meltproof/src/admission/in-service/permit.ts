@@ -1,5 +1,5 @@
 /**
- * The permit of a request: its leave to be in service. It ends once. Only permit/permits.ts changes it.
+ * The permit of a request: its leave to be in service. It ends once. Only permits.ts changes it.
  *
  *     none -> held -> ended
  *     none -> held -> lent -> ended    a straggler goes on, or a stream waits for its client; its place counts as free
@@ -7,11 +7,11 @@
  *
  * An exchange is its own permit, so that a request allocates one object and not two.
  */
-import type { Serving } from '../../admission/in-service/service-times.ts'
+import type { Serving } from './service-times.ts'
 
 export class Permit implements Serving {
   startedAt = 0
-  // Set by admission/in-service/service-times.ts.
+  // Set by service-times.ts.
   servingSince = 0
   kindNoted = 0
   answeredThen = 0

@@ -1,13 +1,15 @@
 /** Why the last shed happened, in one sentence for a person. Pure. */
-import type { ShedReason } from '../../admission/shed-reason.ts'
-import type { LastShed } from '../shed/shedding.ts'
+import type { ShedReason } from './shed-reason.ts'
+import type { LastShed } from './sheds.ts'
 
-export function explainShed(last: LastShed | undefined, nowMs: number, dryRun: boolean): string {
+/** @param what such as "request that was shed" */
+export function explainShed(last: LastShed | undefined, nowMs: number, what: string): string {
   if (last === undefined) return 'Nothing was shed.'
-  const { reason, atMs, inflight, limit, queued } = last
-  const would = dryRun ? 'would have been shed' : 'was shed'
-  const facts = `${inflight} in service of ${limit} allowed, ${queued} waiting`
-  return `The last request that ${would}, ${seconds(nowMs - atMs)} ago: ${WHY[reason]} (${facts}).`
+  return `The last ${what}, ${seconds(nowMs - last.atMs)} ago: ${whyShed(last)}.`
+}
+
+export function whyShed({ reason, inflight, limit, queued }: LastShed): string {
+  return `${WHY[reason]} (${inflight} in service of ${limit} allowed, ${queued} waiting)`
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
@@ -16,7 +18,7 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   late: 'its turn had not come when it had waited as long as clients do',
   full: 'as many waited as may wait',
   deadline: 'it could not have been answered within its deadline',
-  closing: 'the server was draining',
+  closing: 'a drain was under way',
   upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',
   memory: 'the heap was nearly full of live objects',
 }

@@ -1,6 +1,6 @@
 /** Warnings go to the operator's `onWarning`, by default to `process.emitWarning`. */
 import { caughtPromise } from './promise-like.ts'
-import { showThrown } from '../options.ts'
+import { showThrown } from './options.ts'
 
 export type Warn = (text: string) => void
 

@@ -1,0 +1,205 @@
+/**
+ * A dependency that melts, and its callers: bare, with a circuit breaker (opossum), and with `adaptive: true`.
+ *
+ *   node bench/adaptive.ts [--rounds 3] [--only melts,...]
+ *
+ * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. 2 s of 100 calls/s,
+ * 5 s of trouble, 4 s of 100 calls/s. Goodput: good answers per second during the trouble. Recovery: from its end until
+ * 90 % of the calls of 500 ms are answered. Calls: how many of all reached the dependency during the trouble. `melts` was
+ * looked at while the limit was built, the others were written before they were first run.
+ *
+ * With --only what else was measured stays. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
+ */
+import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { median } from '../packages/lab/src/melt/summary.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { conditions } from './lib/conditions.ts'
+
+const ARMS = ['bare', 'opossum', 'adaptive'] as const
+const WARM_S = 2
+const TROUBLE_S = 5
+const AFTER_S = 4
+const NOT_RECOVERED = AFTER_S * 1000
+const CALM_RATE = 100
+
+interface Trouble {
+  readonly what: string
+  /** Calls per second meanwhile. */
+  readonly rate: number
+  readonly happens: (tell: (order: object) => void) => Promise<void>
+}
+
+const still = (): Promise<void> => sleep(TROUBLE_S * 1000)
+
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  melts: { what: 'called three times as often as it can answer', rate: 600, happens: still },
+  'slow start': {
+    what: 'called with 150/s; dead for 1 s, then a pool of 2, one more each 0.5 s',
+    rate: 150,
+    async happens(tell) {
+      tell({ way: 'refuses' })
+      await sleep(1000)
+      tell({ way: 'works' })
+      for (let size = 2; size <= 10; size++) {
+        tell({ size })
+        await sleep(500)
+      }
+    },
+  },
+  flapping: {
+    what: 'called with 150/s; refuses for 0.5 s of each second',
+    rate: 150,
+    async happens(tell) {
+      for (let second = 0; second < TROUBLE_S; second++) {
+        tell({ way: 'refuses' })
+        await sleep(500)
+        tell({ way: 'works' })
+        await sleep(500)
+      }
+    },
+  },
+  'slow 1 %': {
+    what: 'called with 150/s; one answer in a hundred takes 5 s',
+    rate: 150,
+    async happens(tell) {
+      tell({ slowShare: 0.01 })
+      await still()
+      tell({ slowShare: 0 })
+    },
+  },
+  'half fails': {
+    what: 'called with 150/s; refuses half of them by chance',
+    rate: 150,
+    async happens(tell) {
+      tell({ way: 'half' })
+      await still()
+      tell({ way: 'works' })
+    },
+  },
+  hangs: {
+    what: 'called with 150/s; answers nothing',
+    rate: 150,
+    async happens(tell) {
+      tell({ way: 'hangs' })
+      await still()
+      tell({ way: 'works' })
+    },
+  },
+}
+
+interface Result {
+  readonly goodput: number
+  /** {@link NOT_RECOVERED}: not within the time after the trouble. */
+  readonly recoveryMs: number
+  readonly calls: number
+}
+
+const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '3' },
+  only: { type: 'string' },
+})
+const rounds = options.whole('rounds')
+const lib = join(import.meta.dirname, 'lib')
+const file = join(import.meta.dirname, 'results/adaptive.json')
+const results: Record<string, Record<string, Result>> = existsSync(file)
+  ? (JSON.parse(readFileSync(file, 'utf8')) as { results: Record<string, Record<string, Result>> }).results
+  : {}
+for (const name of options.chosen('only', Object.keys(TROUBLES))) {
+  const found: Record<string, Result[]> = {}
+  for (let round = 0; round < rounds; round++) {
+    for (const arm of ARMS) {
+      const result = await measured(arm, TROUBLES[name]!)
+      found[arm] = [...(found[arm] ?? []), result]
+      console.log(name, arm, JSON.stringify(result))
+    }
+  }
+  results[name] = Object.fromEntries(Object.entries(found).map(([arm, all]) => [arm, medians(all)]))
+}
+writeFileSync(file, `${JSON.stringify({ ...conditions(), rounds, results }, undefined, 2)}\n`)
+writeFileSync(join(import.meta.dirname, '../docs/benchmarks-adaptive.md'), page())
+
+async function measured(arm: string, { rate, happens }: Trouble): Promise<Result> {
+  const dependency = fork(join(lib, 'adaptive-dependency.mjs'))
+  try {
+    const [{ port }] = (await once(dependency, 'message')) as [{ port: number }]
+    const plan = JSON.stringify([
+      [WARM_S, CALM_RATE],
+      [TROUBLE_S, rate],
+      [AFTER_S, CALM_RATE],
+    ])
+    const caller = join(lib, 'adaptive-caller.mjs')
+    const calls = promisify(execFile)(process.execPath, [caller, arm, `http://127.0.0.1:${port}/`, plan], {
+      maxBuffer: 1 << 26,
+    })
+    await sleep(WARM_S * 1000)
+    const before = await count(dependency)
+    await happens(order => void dependency.send(order))
+    const during = (await count(dependency)) - before
+    return { ...judged(JSON.parse((await calls).stdout) as number[]), calls: during }
+  } finally {
+    dependency.kill()
+  }
+}
+
+async function count(dependency: ChildProcess): Promise<number> {
+  dependency.send('count')
+  const [{ came }] = (await once(dependency, 'message')) as [{ came: number }]
+  return came
+}
+
+function judged(good: readonly number[]): Pick<Result, 'goodput' | 'recoveryMs'> {
+  const between = (fromMs: number, toMs: number): number => good.filter(ms => ms >= fromMs && ms < toMs).length
+  const fromMs = WARM_S * 1000
+  const endMs = fromMs + TROUBLE_S * 1000
+  const wanted = (0.9 * CALM_RATE * 500) / 1000
+  let recoveryMs = NOT_RECOVERED
+  for (let ms = 0; ms + 500 <= AFTER_S * 1000 && recoveryMs === NOT_RECOVERED; ms += 100) {
+    if (between(endMs + ms, endMs + ms + 500) >= wanted) recoveryMs = ms
+  }
+  return { goodput: between(fromMs, endMs) / TROUBLE_S, recoveryMs }
+}
+
+function medians(all: readonly Result[]): Result {
+  const of = (read: (result: Result) => number): number => median(all.map(read))!
+  return {
+    goodput: of(({ goodput }) => goodput),
+    recoveryMs: of(each => each.recoveryMs),
+    calls: of(each => each.calls),
+  }
+}
+
+function page(): string {
+  const { date, node, cpu, cores, loadBefore } = conditions()
+  const rows = Object.entries(results).flatMap(([name, arms]) =>
+    ARMS.map(arm => {
+      const { goodput, recoveryMs, calls } = arms[arm]!
+      const recovered = recoveryMs === NOT_RECOVERED ? `not in ${AFTER_S} s` : `${recoveryMs / 1000} s`
+      return `| ${name} | ${arm} | ${goodput.toFixed(0)}/s | ${recovered} | ${calls} |`
+    }),
+  )
+  return `# A dependency that melts
+
+Written by \`node bench/adaptive.ts\`; medians of ${rounds} rounds. ${date}, Node ${node}, ${cpu}, ${cores} cores, load ${loadBefore}.
+
+A dependency with a pool of 10 connections of 50 ms: 200 answers/s. What its callers have given up is worked on all the
+same. They wait for 1 s at most, make 100 calls/s for ${WARM_S} s, then comes the trouble for ${TROUBLE_S} s, then 100 calls/s again.
+\`adaptive\` is \`install({ adaptive: true, totalMs: 1000 })\`, \`opossum\` its defaults with a timeout and a reset of 1 s.
+
+${Object.entries(results)
+  .map(([name]) => `- **${name}**: ${TROUBLES[name]!.what}.`)
+  .join('\n')}
+
+\`melts\` was looked at while it was built. The others were written before they were first run. Two things were changed
+after that: the pause between probes, because of \`flapping\` (19 answers/s then), and that a circuit needs 0.1 s of failures to
+open, because of \`half fails\` (65 answers/s then).
+
+| trouble | callers | good answers meanwhile | recovery | calls that reached it meanwhile |
+| --- | --- | ---: | ---: | ---: |
+${rows.join('\n')}
+`
+}

@@ -1,0 +1,146 @@
+/**
+ * The permits of a gate: the one place in which they are given and end. A permit lasts as long as the work, also when
+ * nobody waits for it any more (abandoned.ts). While others wait, stragglers go on without theirs (stragglers.ts). Pure.
+ */
+import { type Linked, LinkedList } from '../../linked-list.ts'
+import type { Entry, Gate } from '../gate.ts'
+import { Abandoned } from './abandoned.ts'
+import type { Permit } from './permit.ts'
+import { ServiceTimes } from './service-times.ts'
+import { Stragglers, type StragglerTuning } from './stragglers.ts'
+
+/** What can have a permit. */
+export interface Admitted<E> extends Permit, Entry, Linked<E> {}
+
+export interface PermitHooks<E> {
+  readonly onRecorded?: (entry: E, nowMs: number) => void
+  /** How long the loop has been busy, ever, ms. Where it is absent, stragglers keep their permits. */
+  readonly loopBusyMs: (() => number) | undefined
+}
+
+/** Work that is presumed to have ended is looked for no more often, ms. */
+const PRESUME_MS = 10
+
+export class Permits<E extends Admitted<E>> {
+  protected readonly inService: LinkedList<E> = new LinkedList()
+  protected readonly times: ServiceTimes<E> = new ServiceTimes()
+  protected readonly stragglers: Stragglers<E>
+  protected readonly gate: Gate<E>
+  readonly #hooks: PermitHooks<E>
+  readonly #abandoned: Abandoned<E> = new Abandoned(this.times)
+  #presumeAgainAt = 0
+
+  constructor(gate: Gate<E>, tuning: StragglerTuning, hooks: PermitHooks<E>) {
+    this.gate = gate
+    this.#hooks = hooks
+    this.stragglers = new Stragglers(this.times, tuning)
+  }
+
+  get abandoned(): number {
+    return this.#abandoned.count
+  }
+
+  /** How many go on without a permit. */
+  get straggling(): number {
+    return this.stragglers.count
+  }
+
+  /** The least time that work of this kind takes, ms; 0 where nothing is known or none is in service. */
+  leastServiceMs(kind: number): number {
+    return this.times.leastMs(kind)
+  }
+
+  give(entry: E, nowMs: number): void {
+    if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
+    entry.holdPermit(nowMs)
+    this.inService.add(entry)
+    this.times.started(entry, entry.kindNoted)
+    if (entry.abandoned) this.#abandoned.add(entry, nowMs)
+  }
+
+  record(entry: E, nowMs: number): void {
+    const was = this.#end(entry)
+    if (was === undefined) return
+    if (entry.abandoned) this.#abandoned.ended(entry, nowMs)
+    if (was === 'held') this.release(entry, nowMs)
+    this.#hooks.onRecorded?.(entry, nowMs)
+  }
+
+  protected release(entry: E, nowMs: number): void {
+    this.times.answered(entry, nowMs)
+    this.gate.release(nowMs, nowMs - entry.startedAt, entry)
+  }
+
+  /** It is over without an answer that teaches anything. Does nothing when its permit has ended. */
+  drop(entry: E, nowMs: number): void {
+    if (entry.abandoned) this.#abandoned.ended(entry, nowMs)
+    this.#drop(entry, nowMs)
+  }
+
+  #drop(entry: E, nowMs: number): void {
+    if (this.#end(entry) !== 'held') return
+    this.times.gone(entry)
+    this.gate.drop(nowMs, nowMs - entry.startedAt, entry)
+  }
+
+  #end(entry: E): 'held' | 'lent' | undefined {
+    const was = entry.endPermit()
+    if (was === 'held') this.inService.delete(entry)
+    else if (was === 'lent') this.endedLent(entry)
+    return was
+  }
+
+  /** Returns false for one that is no straggler. */
+  protected endedLent(entry: E): boolean {
+    return this.stragglers.ended(entry)
+  }
+
+  /** Nobody waits for its result any more: it keeps its permit. `isAtWork`: whether it is known to work. */
+  giveUp(entry: E, nowMs: number, isAtWork?: () => boolean): void {
+    entry.abandoned = true
+    if (entry.inService) this.#abandoned.add(entry, nowMs, isAtWork)
+    if (entry.holdsPermit) this.gate.gaveUp(entry)
+  }
+
+  /** Takes back permits that are not needed. Called while somebody waits for one. */
+  makeRoom(nowMs: number): void {
+    this.lookAround(nowMs)
+    this.#releaseStragglers(nowMs)
+  }
+
+  /** Ends the permits of work that ended unseen. */
+  lookAround(nowMs: number): void {
+    this.#endPresumed(nowMs)
+  }
+
+  /** Whether it may go on without a permit if it straggles. */
+  protected mayStraggle(entry: E, _nowMs: number): boolean {
+    return !entry.abandoned
+  }
+
+  #endPresumed(nowMs: number): void {
+    if (nowMs < this.#presumeAgainAt) return
+    this.#presumeAgainAt = nowMs + PRESUME_MS
+    for (const entry of this.#abandoned.takePresumedOver(nowMs, this.gate.limit)) this.#drop(entry, nowMs)
+  }
+
+  #releaseStragglers(nowMs: number): void {
+    const { loopBusyMs } = this.#hooks
+    const { stragglers } = this
+    if (loopBusyMs === undefined || !stragglers.look(nowMs, loopBusyMs())) return
+    const anyOne = (): boolean => true
+    for (const entry of this.inService.find(anyOne, each => stragglers.tooShort(each))) {
+      if (!this.mayStraggle(entry, nowMs) || !stragglers.has(entry)) continue
+      if (stragglers.full) return
+      this.goOn(entry, nowMs)
+      stragglers.goesOn(entry)
+    }
+  }
+
+  /** It goes on without its permit. */
+  protected goOn(entry: E, nowMs: number): void {
+    this.inService.delete(entry)
+    entry.lendPermit()
+    this.gate.goOn(nowMs, nowMs - entry.startedAt, entry)
+  }
+}

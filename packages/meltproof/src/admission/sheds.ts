@@ -1,0 +1,33 @@
+/** What a gate has shed: counts by reason, and what was known at the last one. Pure. */
+import type { ShedReason } from './shed-reason.ts'
+
+/** How full the gate is. */
+export interface Fullness {
+  readonly inflight: number
+  readonly limit: number
+  readonly queued: number
+}
+
+export interface LastShed extends Fullness {
+  readonly reason: ShedReason
+  readonly atMs: number
+}
+
+export class Sheds {
+  readonly counts: Record<ShedReason, number> = {
+    standing: 0,
+    stale: 0,
+    late: 0,
+    full: 0,
+    deadline: 0,
+    closing: 0,
+    memory: 0,
+    upgrade: 0,
+  }
+  last: LastShed | undefined
+
+  count(reason: ShedReason, atMs: number, { inflight, limit, queued }: Fullness): void {
+    this.counts[reason]++
+    this.last = { reason, atMs, inflight, limit, queued }
+  }
+}

@@ -1,0 +1,171 @@
+/** limiter(): the gate of a server for work that no server brings: messages, jobs, calls of other protocols. */
+import { explainShed } from '../admission/explanation.ts'
+import { type Decision, GATE_TUNING, PATIENT_TUNING } from '../admission/gate.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
+import { now } from '../clock.ts'
+import { currentBudget } from '../deadline/context.ts'
+import { nameLimiter } from '../named-limiters.ts'
+import { checkNumber, showThrown } from '../options.ts'
+import type { GateStats } from '../process-gate.ts'
+import { heapRoom } from '../signals/heap.ts'
+import type { HeapRoom } from '../signals/heap-room.ts'
+import { Turns } from '../turns.ts'
+import { warn } from '../warnings.ts'
+import {
+  checkLimiterOptions,
+  type CheckedLimiterOptions,
+  checkRun,
+  type LimiterOptions,
+  type RunOptions,
+} from './options.ts'
+import { Run, type RunOwner, type Settle } from './run.ts'
+import { ShedError } from './shed-error.ts'
+
+export interface LimiterStats extends GateStats {
+  /** drain() was called. */
+  readonly draining: boolean
+}
+
+export interface Limiter {
+  /**
+   * Calls `fn` when there is a permit for it, and settles as it does. The permit ends when `fn` has returned, or when its
+   * promise has settled. A run inside of another run of this limiter needs no permit of its own.
+   *
+   * Under `within()`, or in a request that has a deadline, what cannot be done in time is not started; and run() rejects
+   * when the time is up.
+   *
+   * @throws ShedError (as a rejection) when it is shed, `MELTPROOF_SHED`: nothing of it was started.
+   * @throws MeltproofError (as a rejection) for an option that is unknown or makes no sense.
+   */
+  run<T>(fn: () => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+  stats(): LimiterStats
+  /** The same number as `stats().pressure`. */
+  pressure(): number
+  /** Why the last shed happened, in one sentence for a person. */
+  explain(): string
+  /**
+   * Takes nothing new (it is shed, `closing`), and resolves true when all that ran or waited has settled; false after
+   * `timeoutMs`, by default 10,000, when what still waits is shed and what runs is left alone. Calling it again returns
+   * the same promise.
+   * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
+   */
+  drain(timeoutMs?: number): Promise<boolean>
+  /** Ends the limit: what waits is started, and so is at once all that comes later. */
+  close(): void
+}
+
+const DRAIN_MS = 10_000
+const MOST_DRAIN_MS = 3_600_000
+
+/**
+ * A limiter for what is no HTTP server. It learns how much work at once still raises throughput, lets the excess wait, and
+ * sheds when the queue does not drain.
+ *
+ * @example
+ * const messages = limiter()
+ * socket.on('message', data => messages.run(() => handle(data)).catch(tellOverloaded))
+ * @throws MeltproofError for an option that is unknown or out of range
+ */
+export function limiter(options: LimiterOptions = {}): Limiter {
+  const checked = checkLimiterOptions(options)
+  const work = new Work(checked)
+  const { name } = checked
+  const unname = name === undefined ? undefined : nameLimiter(name, () => work.turns.gate.stats())
+  return {
+    run: (fn, runOptions) => work.run(fn, runOptions),
+    stats: () => ({ ...work.turns.gate.stats(), draining: work.draining !== undefined }),
+    pressure: () => work.turns.gate.pressure.value(now()),
+    explain: () => explainShed(work.turns.gate.sheds.last, now(), 'run that was shed'),
+    drain: (timeoutMs = DRAIN_MS) => {
+      checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
+      work.draining ??= work.drain(timeoutMs)
+      return work.draining
+    },
+    close: () => {
+      unname?.()
+      work.turns.gate.failOpen.open()
+    },
+  }
+}
+
+class Work implements RunOwner {
+  readonly turns: Turns<Run>
+  draining: Promise<boolean> | undefined
+  /** Absent where nothing is shed. */
+  readonly #heap: HeapRoom | undefined
+  /** What waits or runs. */
+  #open = 0
+  #onIdle: (() => void) | undefined
+
+  constructor({ limit, sheds }: CheckedLimiterOptions) {
+    this.#heap = sheds ? heapRoom() : undefined
+    this.turns = new Turns<Run>({
+      limit,
+      tuning: sheds ? GATE_TUNING : PATIENT_TUNING,
+      levels: true,
+      onFailure: error =>
+        warn(`a limiter of meltproof failed and limits nothing any more. ${showThrown(error, { stack: true })}`),
+    })
+  }
+
+  run<T>(fn: () => T | PromiseLike<T>, options: RunOptions | undefined): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const checked = checkRun(fn, options)
+      const ended = checked.signal?.aborted ? checked.signal.reason : currentBudget()?.reason
+      if (ended !== undefined) throw ended
+      const run = new Run(this, fn, checked, resolve as Settle, reject)
+      this.#open++
+      const decision = this.#decide(run)
+      if (decision === 'start') run.begin()
+      else if (decision === 'wait') run.wait()
+      else this.shed(run, decision)
+    })
+  }
+
+  drain(timeoutMs: number): Promise<boolean> {
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        this.turns.close()
+        resolve(false)
+      }, timeoutMs).unref()
+      this.#onIdle = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      if (this.#open === 0) this.#onIdle()
+    })
+  }
+
+  settled(run: Run): void {
+    this.turns.end(run, true)
+    this.#ended()
+  }
+
+  givenUp(run: Run): void {
+    if (run.waits) {
+      this.turns.leave(run)
+      this.#ended()
+    } else this.turns.giveUp(run)
+  }
+
+  shed(run: Run, reason: ShedReason): void {
+    const { gate } = this.turns
+    const nowMs = now()
+    gate.countShed(reason, nowMs)
+    run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
+    this.#ended()
+  }
+
+  #decide(run: Run): Decision {
+    if (run.nested) return 'start'
+    const none = this.draining !== undefined ? 'closing' : this.#heap?.short ? 'memory' : undefined
+    if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
+    this.turns.gate.pressure.offered(run.arrivedAt)
+    return none
+  }
+
+  #ended(): void {
+    this.#open--
+    if (this.#open === 0) this.#onIdle?.()
+  }
+}

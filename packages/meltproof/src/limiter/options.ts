@@ -1,0 +1,78 @@
+/** The options of limiter() and of run(): declared and checked in one place. */
+import { CRITICALITIES, type CriticalityAnswer, levelOf, readCriticality } from '../admission/queue/criticality.ts'
+import { hourNow } from '../clock.ts'
+import { checkBoolean, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
+
+/** All optional. */
+export interface LimiterOptions {
+  /** How much may be in service at once, a whole number from 1 to 1,000,000. @default learned */
+  readonly limit?: number
+  /**
+   * False for a consumer that pulls its work and can wait: nothing is shed for overload. What finds no permit waits,
+   * first come first served, for as long as it takes, up to 100,000 at once. Bound what you pull.
+   * @default true
+   */
+  readonly sheds?: boolean
+  /**
+   * Its name in the metrics of `meltproof/prometheus` and `meltproof/otel`. The first 100 names of a process appear;
+   * of two limiters with one name, the later one.
+   * @default not in the metrics
+   */
+  readonly name?: string
+}
+
+export interface RunOptions {
+  /**
+   * How much it matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a user, a
+   * tenant) whose work stands or falls together.
+   * @default 'critical'
+   */
+  readonly criticality?: CriticalityAnswer
+  /**
+   * Aborts when nobody waits for the result any more: run() rejects with its reason. What waits then is not started;
+   * what has begun keeps its permit until it settles.
+   */
+  readonly signal?: AbortSignal
+}
+
+export interface CheckedLimiterOptions {
+  readonly limit: number | undefined
+  readonly sheds: boolean
+  readonly name: string | undefined
+}
+
+const LIMITER_OPTIONS = ['limit', 'sheds', 'name'] as const satisfies (keyof LimiterOptions)[]
+const RUN_OPTIONS = ['criticality', 'signal'] as const satisfies (keyof RunOptions)[]
+const LONGEST_NAME = 100
+
+export function checkLimiterOptions(options: LimiterOptions): CheckedLimiterOptions {
+  checkObject('limiter(options): options', options, 'an object')
+  rejectUnknown('limiter(options)', options, LIMITER_OPTIONS)
+  const { limit, sheds = true, name } = options
+  if (limit !== undefined) checkNumber('limit', limit, { min: 1, max: 1_000_000, whole: true })
+  if (name !== undefined && (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME)) {
+    invalidOption('name', `a string of 1 to ${LONGEST_NAME} characters`, name)
+  }
+  return { limit, sheds: checkBoolean('sheds', sheds), name }
+}
+
+export interface CheckedRun {
+  readonly level: number
+  readonly signal: AbortSignal | undefined
+}
+
+const PLAIN: CheckedRun = { level: levelOf(), signal: undefined }
+
+export function checkRun(fn: unknown, options: RunOptions | undefined): CheckedRun {
+  if (typeof fn !== 'function') invalidOption('run(fn): fn', 'a function', fn)
+  if (options === undefined) return PLAIN
+  checkObject('run(fn, options): options', options, 'an object')
+  rejectUnknown('run(fn, options)', options, RUN_OPTIONS)
+  const { criticality, signal } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', signal)
+  const level = criticality === undefined ? PLAIN.level : readCriticality(criticality, hourNow())
+  if (level === undefined) {
+    invalidOption('criticality', `one of ${CRITICALITIES.join(', ')}, or { criticality, key }`, criticality)
+  }
+  return { level, signal }
+}

@@ -1,0 +1,142 @@
+/** One piece of work that a limiter was given, from its arrival until it has settled. */
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
+import { Permit } from '../admission/in-service/permit.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
+import { now } from '../clock.ts'
+import type { Budget } from '../deadline/budget.ts'
+import { currentBudget } from '../deadline/context.ts'
+import type { Turn } from '../turns.ts'
+import type { CheckedRun } from './options.ts'
+
+/** The limiter. */
+export interface RunOwner {
+  /** Nobody waits for it any more. */
+  givenUp(run: Run): void
+  /** Its work is over. */
+  settled(run: Run): void
+  /** It is not to be started. */
+  shed(run: Run, reason: ShedReason): void
+}
+
+export type Settle = (value: unknown) => void
+
+const running = new AsyncLocalStorage<Run>()
+
+export class Run extends Permit implements Turn<Run> {
+  // Set by admission/.
+  arrivedAt: number = now()
+  left = false
+  level: number
+  line = 0
+  startBy: number = Number.POSITIVE_INFINITY
+  inServiceThen = 0
+  readonly again = false
+  before: Run | undefined
+  after: Run | undefined
+
+  /** When its budget ends; Infinity without one. */
+  readonly answerBy: number
+  readonly #owner: RunOwner
+  readonly #fn: () => unknown
+  readonly #resolve: Settle
+  readonly #reject: Settle
+  readonly #signal: AbortSignal | undefined
+  readonly #budget: Budget | undefined = currentBudget()
+  /** The run it was made in, until it has settled: runs that each start the next one are not held for ever. */
+  #outer: Run | undefined = running.getStore()
+  /** Where its caller is, while it waits. */
+  #context: AsyncResource | undefined
+  #stopWatching: (() => void) | undefined
+
+  constructor(owner: RunOwner, fn: () => unknown, { level, signal }: CheckedRun, resolve: Settle, reject: Settle) {
+    super()
+    this.#owner = owner
+    this.#fn = fn
+    this.level = level
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    this.answerBy = this.arrivedAt + (this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** True inside of a run of the same limiter that is still in service. */
+  get nested(): boolean {
+    for (let outer = this.#outer; outer !== undefined; outer = outer.#outer) {
+      if (outer.inService && outer.#owner === this.#owner) return true
+    }
+    return false
+  }
+
+  get waits(): boolean {
+    return this.#context !== undefined
+  }
+
+  wait(): void {
+    this.#context = new AsyncResource('meltproof.run')
+    this.#watch()
+  }
+
+  begin(): void {
+    const context = this.#context
+    this.#context = undefined
+    if (context !== undefined) context.runInAsyncScope(this.#call, this)
+    else {
+      this.#watch()
+      this.#call()
+    }
+  }
+
+  refuse(reason: ShedReason): void {
+    this.#owner.shed(this, reason)
+  }
+
+  /** Its caller is told; what has begun goes on. */
+  fail(reason: unknown): void {
+    this.#stopWatching?.()
+    this.#reject(reason)
+  }
+
+  #call(): void {
+    let result: unknown
+    try {
+      result = running.run(this, this.#fn)
+    } catch (error) {
+      this.#settle(this.#reject, error)
+      return
+    }
+    if ((typeof result !== 'object' && typeof result !== 'function') || result === null) {
+      this.#settle(this.#resolve, result)
+      return
+    }
+    Promise.resolve(result).then(
+      value => this.#settle(this.#resolve, value),
+      error => this.#settle(this.#reject, error),
+    )
+  }
+
+  #settle(settle: Settle, value: unknown): void {
+    this.#stopWatching?.()
+    this.#outer = undefined
+    this.#owner.settled(this)
+    settle(value)
+  }
+
+  #watch(): void {
+    const budget = this.#budget
+    const signal = this.#signal
+    if (budget === undefined && signal === undefined) return
+    const giveUp = (reason: unknown): void => {
+      this.fail(reason)
+      this.#owner.givenUp(this)
+      this.#context = undefined
+    }
+    const aborted = (): void => giveUp(signal!.reason)
+    this.#stopWatching = () => {
+      this.#stopWatching = undefined
+      budget?.offEnd(giveUp)
+      signal?.removeEventListener('abort', aborted)
+    }
+    signal?.addEventListener('abort', aborted, { once: true })
+    budget?.onEnd(giveUp)
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * A learned limit for each origin: how many calls in flight still raise its throughput, by the gate that a server has
+ * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts).
+ */
+import { GATE_TUNING } from '../admission/gate.ts'
+import { Permit } from '../admission/in-service/permit.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
+import { now } from '../clock.ts'
+import { MeltproofError } from '../errors.ts'
+import { type Turn, Turns } from '../turns.ts'
+import { Circuit } from './circuit.ts'
+
+/** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
+const MOST_ORIGINS = 200
+
+export class AdaptiveLimits {
+  readonly #origins = new Map<string, AdaptiveOrigin>()
+  readonly #onFailure: (error: unknown) => void
+
+  constructor(onFailure: (error: unknown) => void) {
+    this.#onFailure = onFailure
+  }
+
+  of(origin: string): AdaptiveOrigin | undefined {
+    const known = this.#origins.get(origin)
+    if (known !== undefined) return known
+    if (this.#origins.size >= MOST_ORIGINS) {
+      const [unused] = [...this.#origins].find(([, { calls }]) => calls === 0) ?? []
+      if (unused === undefined) return undefined
+      this.#origins.delete(unused)
+    }
+    const made = new AdaptiveOrigin(origin, this.#onFailure)
+    this.#origins.set(origin, made)
+    return made
+  }
+
+  get origins(): number {
+    return this.#origins.size
+  }
+
+  /** Calls that wait go out, and later ones are not limited. */
+  open(): void {
+    for (const { turns } of this.#origins.values()) turns.gate.failOpen.open()
+  }
+}
+
+export class AdaptiveOrigin {
+  /** That wait or are in flight. */
+  calls = 0
+  readonly turns: Turns<CallTurn>
+  readonly #origin: string
+  readonly #circuit = new Circuit()
+
+  constructor(origin: string, onFailure: (error: unknown) => void) {
+    this.#origin = origin
+    this.turns = new Turns({ limit: undefined, tuning: GATE_TUNING, levels: false, onFailure })
+  }
+
+  /** An error: the call must not start. */
+  ask(turn: CallTurn): 'start' | 'wait' | Error {
+    if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
+    const decision = this.turns.ask(turn)
+    if (decision !== 'start' && decision !== 'wait') return this.shed(decision)
+    this.calls++
+    return decision
+  }
+
+  answered(turn: CallTurn): void {
+    this.#circuit.answered()
+    this.turns.end(turn, true)
+  }
+
+  failed(turn: CallTurn): void {
+    this.turns.end(turn, false)
+    const nowMs = now()
+    this.#circuit.failed(nowMs, nowMs - turn.startedAt)
+    if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
+  }
+
+  shed(reason: ShedReason): Error {
+    const { gate } = this.turns
+    gate.countShed(reason, now())
+    return new MeltproofError(
+      'MELTPROOF_OUTBOUND_FULL',
+      `The call to ${this.#origin} was not started: ${gate.inflight} calls to it are in flight, about as many as it takes at ` +
+        `once, and its turn would not have come in time (${reason}; ${gate.queued} wait). It answers slower than it is called.`,
+    )
+  }
+
+  #dead(): Error {
+    return new MeltproofError(
+      'MELTPROOF_OUTBOUND_DOWN',
+      `The call to ${this.#origin} was not started: the last ${this.#circuit.failures} calls to it got no answer. ` +
+        'One goes out now and then, and all do again as soon as it answers.',
+    )
+  }
+}
+
+/** The place of one call at the gate of its origin. */
+export class CallTurn extends Permit implements Turn<CallTurn> {
+  // Set by admission/.
+  arrivedAt: number = now()
+  left = false
+  line = 0
+  startBy: number = Number.POSITIVE_INFINITY
+  inServiceThen = 0
+  readonly again = false
+  before: CallTurn | undefined
+  after: CallTurn | undefined
+
+  readonly answerBy: number
+  readonly #origin: AdaptiveOrigin
+  readonly #onRefused: (error: Error) => void
+  #onTurn: (() => void) | undefined
+  #state: 'waits' | 'runs' | 'ended' = 'waits'
+  readonly refusal: Error | undefined
+
+  /** @param withinMs how long its caller waits for the answer; Infinity without a limit */
+  constructor(origin: AdaptiveOrigin, withinMs: number, onRefused: (error: Error) => void) {
+    super()
+    this.#origin = origin
+    this.#onRefused = onRefused
+    this.answerBy = this.arrivedAt + withinMs
+    const decision = origin.ask(this)
+    if (decision === 'start') this.#state = 'runs'
+    else if (decision !== 'wait') {
+      this.#state = 'ended'
+      this.refusal = decision
+    }
+  }
+
+  get waits(): boolean {
+    return this.#state === 'waits'
+  }
+
+  /** Calls `go` when its turn has come, unless it has ended by then. */
+  onTurn(go: () => void): void {
+    this.#onTurn = go
+  }
+
+  begin(): void {
+    this.#state = 'runs'
+    this.#onTurn?.()
+  }
+
+  refuse(reason: ShedReason): void {
+    this.tell(this.#origin.shed(reason))
+  }
+
+  tell(error: Error): void {
+    if (this.#leave() === 'waits') this.#onRefused(error)
+  }
+
+  answered(): void {
+    if (this.#leave() === 'runs') this.#origin.answered(this)
+  }
+
+  /** It got no answer. */
+  failed(): void {
+    const was = this.#leave()
+    if (was === 'waits') this.#origin.turns.leave(this)
+    else if (was === 'runs') this.#origin.failed(this)
+  }
+
+  /** Its caller has gone, which says nothing about the origin. */
+  cancelled(): void {
+    const was = this.#leave()
+    if (was === 'waits') this.#origin.turns.leave(this)
+    else if (was === 'runs') this.#origin.turns.end(this, false)
+  }
+
+  #leave(): 'waits' | 'runs' | 'ended' {
+    const was = this.#state
+    if (was !== 'ended') this.#origin.calls--
+    this.#state = 'ended'
+    return was
+  }
+}

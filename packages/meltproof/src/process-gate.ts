@@ -1,0 +1,193 @@
+/**
+ * A gate in this process: the event loop wakes it, what it starts holds permits, and it counts what it does. A server
+ * (server/gate/server-gate.ts) and a limiter (limiter/) have one each.
+ */
+import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
+import type { Admitted, Permits } from './admission/in-service/permits.ts'
+import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
+import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
+import { LIMITER_TUNING } from './admission/limiter/tuning.ts'
+import { PressureMeter } from './admission/pressure.ts'
+import type { QueueHooks } from './admission/queue/standing-queue.ts'
+import type { ShedReason } from './admission/shed-reason.ts'
+import { Sheds } from './admission/sheds.ts'
+import { now } from './clock.ts'
+import type { FailOpen } from './fail-open.ts'
+import { loopTurn } from './signals/loop-turn.ts'
+import { loopWorkedMs } from './signals/loop-worked.ts'
+
+/** Figures of one gate at this moment. Work is a request, or what a limiter was given to run. */
+export interface GateStats {
+  /** Work in service that holds a permit. */
+  readonly inflight: number
+  /** Work in service that takes far longer than others of its kind, and goes on without a permit. */
+  readonly stragglers: number
+  /** Of what is in service: nobody waits for it any more (its client has left, it was cancelled), and it goes on. */
+  readonly abandoned: number
+  /** Work that waits for a permit. */
+  readonly queued: number
+  /** How much may be in service at once, as learned so far. */
+  readonly limit: number
+  /** Admitted since the start. */
+  readonly admitted: number
+  /** Shed since the start, by reason; in a dry run what would have been. */
+  readonly shed: Readonly<Record<ShedReason, number>>
+  /** 0 (all that came lately started at once) to 1 (all of it is shed); above 0.5 some is being shed. */
+  readonly pressure: number
+}
+
+export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> extends Omit<QueueHooks<E>, 'shed'> {
+  readonly limiter: Limiter
+  readonly tuning: GateTuning
+  readonly failOpen: FailOpen
+  readonly permits: (gate: Gate<E>) => P
+  /** Starts what has waited; {@link ProcessGate.permit} gives it its permit. */
+  readonly start: (entry: E) => void
+  /** Sheds what has waited. */
+  readonly shed: (entry: E, reason: ShedReason) => void
+  readonly kindInService?: (entry: E) => number
+  /** When nobody waits for its result any more, ms; absent where nothing has a deadline. */
+  readonly answerBy: ((entry: E) => number) | undefined
+}
+
+/** Permits that are not needed are looked for this often while somebody waits, ms. */
+const LOOK_MS = 5
+
+export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E>> {
+  admitted = 0
+  readonly failOpen: FailOpen
+  readonly pressure: PressureMeter = new PressureMeter()
+  readonly sheds: Sheds = new Sheds()
+  readonly permits: P
+  protected readonly gate: Gate<E>
+  #timer: NodeJS.Timeout | undefined
+  #lookTimer: NodeJS.Timeout | undefined
+
+  constructor(parts: ProcessGateParts<E, P>) {
+    const { limiter, tuning, failOpen, permits, start, shed, level, kind, client, kindInService, answerBy } = parts
+    this.failOpen = failOpen
+    const turnEnded = (): void => this.#wake('turnEnded')
+    const timeCame = (): void => this.#wake('timeCame')
+    const kindOf = kindInService ?? ((): number => 0)
+    const hooks = {
+      now,
+      turn: loopTurn,
+      start,
+      shed,
+      wakeAtTurnEnd: () => void setImmediate(turnEnded),
+      wakeAfter: (ms: number) => {
+        clearTimeout(this.#timer)
+        this.#timer = setTimeout(timeCame, ms).unref()
+      },
+      level,
+      kind,
+      client,
+      kindInService,
+      startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(kindOf(entry))),
+    }
+    this.gate = new Gate<E>(limiter, hooks, tuning)
+    this.permits = permits(this.gate)
+  }
+
+  get inflight(): number {
+    return this.gate.inflight
+  }
+
+  get queued(): number {
+    return this.gate.queued
+  }
+
+  get limit(): number {
+    return this.gate.limit
+  }
+
+  ask(entry: E, nowMs: number): Decision {
+    if (this.gate.full) this.permits.makeRoom(nowMs)
+    const decision = entry.again ? this.gate.offerAgain(entry, nowMs) : this.gate.offer(entry, nowMs)
+    if (decision === 'start') this.permit(entry, nowMs)
+    else if (decision === 'wait') this.#lookWhileWaiting()
+    return decision
+  }
+
+  permit(entry: E, nowMs: number): void {
+    this.permits.give(entry, nowMs)
+    if (!entry.again) this.admitted++
+  }
+
+  drop(entry: E): void {
+    this.gate.drop(now(), 0, entry)
+  }
+
+  abandon(entry: E): void {
+    try {
+      this.gate.abandon(entry, now())
+    } catch (error) {
+      this.failOpen.fail(error)
+    }
+  }
+
+  countShed(reason: ShedReason, atMs: number): void {
+    this.pressure.shed()
+    this.sheds.count(reason, atMs, this)
+  }
+
+  close(): void {
+    this.gate.close()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    clearTimeout(this.#lookTimer)
+  }
+
+  stats(): GateStats {
+    const { failOpen, permits, inflight, queued, admitted, sheds } = this
+    if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
+    return {
+      inflight,
+      stragglers: permits.straggling,
+      abandoned: permits.abandoned,
+      queued,
+      limit: this.#knownLimit(),
+      admitted,
+      shed: { ...sheds.counts },
+      pressure: this.pressure.value(now()),
+    }
+  }
+
+  /** 0 when the limiter does not know what it says. */
+  #knownLimit(): number {
+    try {
+      return this.limit
+    } catch {
+      return 0
+    }
+  }
+
+  #wake(occasion: 'turnEnded' | 'timeCame'): void {
+    if (this.failOpen.isOpen) return
+    try {
+      const nowMs = now()
+      if (this.gate.queued > 0) this.permits.makeRoom(nowMs)
+      this.gate[occasion](now())
+    } catch (error) {
+      this.failOpen.fail(error)
+    }
+  }
+
+  /** Looks for permits that are not needed while the loop rests: nothing tells of an answer that begins to stream. */
+  #lookWhileWaiting(): void {
+    this.#lookTimer ??= setTimeout(() => {
+      this.#lookTimer = undefined
+      if (this.failOpen.isOpen || this.gate.queued === 0) return
+      this.#wake('timeCame')
+      this.#lookWhileWaiting()
+    }, LOOK_MS).unref()
+  }
+}
+
+/** An operator's own limit, or one that is learned. `promiseMs`: an answer that takes longer is a slow one. */
+export function limiterOf(limit: number | undefined, promiseMs: number = LIMITER_TUNING.promiseMs): Limiter {
+  if (limit !== undefined) return fixedLimit(limit)
+  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, promiseMs })
+}

@@ -1,0 +1,176 @@
+/** install({ adaptive: true }): calls wait for their turn at a dependency that has enough to do, and spare a dead one. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, afterEach, beforeEach, describe, test } from 'node:test'
+import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
+import { install } from '../../src/outbound/install.ts'
+import type { OutboundLimits } from '../../src/outbound/limits.ts'
+import { eventually } from '../server/harness.ts'
+import { CLIENTS, codesOf } from './clients.ts'
+
+/** As many as go out before anything is learned. */
+const FIRST = 16
+/** While nothing is answered the limit rises by up to 200, for services that merely wait. */
+const MANY = 300
+
+/** A dependency whose answers the test gives. */
+const held: http.ServerResponse[] = []
+let arrived = 0
+let behave: (response: http.ServerResponse) => void
+const server = http.createServer((_request, response) => {
+  arrived++
+  behave(response)
+})
+const { promise: listening, resolve } = Promise.withResolvers<string>()
+server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as { port: number }).port}/`))
+const url = await listening
+after(() => {
+  server.close()
+  server.closeAllConnections()
+})
+const hold = (response: http.ServerResponse): void => void held.push(response)
+const answerAll = (): void => {
+  behave = response => void response.end('answered')
+  for (const response of held.splice(0)) response.end('answered')
+}
+
+let uninstall: (() => void) | undefined
+const withLimits = (limits: OutboundLimits): void => {
+  uninstall = install(limits)
+}
+beforeEach(() => {
+  arrived = 0
+  behave = hold
+})
+afterEach(() => {
+  uninstall?.()
+  answerAll()
+})
+
+for (const [name, client] of Object.entries(CLIENTS)) {
+  // As fetch, and as axios.
+  if (['ky', 'got'].includes(name)) continue
+  describe(name, () => {
+    test('the excess waits for its turn, and what gets none in time fails', async () => {
+      withLimits({ adaptive: true })
+      const calls = Array.from({ length: MANY }, () => client(url).catch(codesOf))
+      await eventually('the first are there', () => arrived >= FIRST)
+      assert.ok(arrived < MANY, `${arrived} went out`)
+      answerAll()
+      const answers = await Promise.all(calls)
+      assert.equal(answers.filter(answer => answer === 'answered').length, arrived)
+      for (const answer of answers) {
+        assert.ok(answer === 'answered' || answer.includes('MELTPROOF_OUTBOUND_FULL'), String(answer))
+      }
+    })
+
+    test('a dead one gets a few probes, and all calls again when it answers', async () => {
+      withLimits({ adaptive: true })
+      behave = response => void response.destroy()
+      const codes: string[][] = []
+      const call = (): Promise<boolean> =>
+        client(url).then(
+          () => true,
+          (error: unknown) => {
+            codes.push(codesOf(error))
+            return false
+          },
+        )
+      const isDown = (): boolean => codes.at(-1)?.includes('MELTPROOF_OUTBOUND_DOWN') === true
+      await eventually('it counts as dead', async () => {
+        await call()
+        return isDown()
+      })
+      const before = arrived
+      const calls = await Promise.all(Array.from({ length: MANY }, call))
+      assert.ok(arrived - before < MANY / 2, `${arrived - before} of ${calls.length} calls went out`)
+      behave = response => void response.end('answered')
+      await eventually('it recovers', () => call())
+      assert.deepEqual(await Promise.all(Array.from({ length: 30 }, call)), new Array(30).fill(true))
+    })
+
+    test('when the limits are taken off, what waits goes out', async () => {
+      withLimits({ adaptive: true })
+      const calls = Array.from({ length: MANY }, () => client(url))
+      await eventually('the first are there', () => arrived >= FIRST)
+      uninstall?.()
+      await eventually('the rest is there', () => arrived === MANY)
+      answerAll()
+      assert.equal((await Promise.all(calls)).length, MANY)
+    })
+  })
+}
+
+for (const name of ['fetch', 'node:http'] as const) {
+  test(`${name}: what gets no turn in time fails, and the error names the origin`, async () => {
+    withLimits({ adaptive: true })
+    let settled = 0
+    const calls = Array.from({ length: 900 }, () =>
+      CLIENTS[name]!(url)
+        .catch((error: unknown) => error)
+        .finally(() => settled++),
+    )
+    await eventually('each is there or has failed', () => arrived + settled === 900)
+    assert.ok(arrived >= FIRST && settled > 0, `${arrived} went out`)
+    answerAll()
+    const errors = (await Promise.all(calls)).filter(answer => answer !== 'answered')
+    assert.equal(errors.length, 900 - arrived)
+    for (const error of errors) {
+      const own = (error as Error).cause ?? error
+      assert.ok(codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'), String(error))
+      assert.ok((own as Error).message.includes(`The call to ${new URL(url).origin} was not started`), String(own))
+    }
+  })
+}
+
+test('a call that its caller gives up while it waits leaves the line', async () => {
+  withLimits({ adaptive: true, totalMs: false })
+  const first = Array.from({ length: FIRST }, () => CLIENTS['fetch']!(url))
+  await eventually('the first are there', () => arrived >= FIRST)
+  const leaving = new AbortController()
+  const gone = CLIENTS['fetch']!(url, { signal: leaving.signal })
+  leaving.abort()
+  await assert.rejects(gone, { name: 'AbortError' })
+  answerAll()
+  await Promise.all(first)
+  assert.equal(await CLIENTS['fetch']!(url), 'answered')
+})
+
+test('an event stream does not hold its place', async () => {
+  withLimits({ adaptive: true })
+  behave = response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+    held.push(response)
+  }
+  const streams = await Promise.all(Array.from({ length: 3 * FIRST }, () => fetch(url)))
+  assert.equal(arrived, 3 * FIRST)
+  answerAll()
+  await Promise.all(streams.map(stream => stream.text()))
+})
+
+test('nothing is limited unless it is asked for, for everything or for an origin', async () => {
+  for (const limits of [{}, { adaptive: true, origins: { [url]: { adaptive: false } } }]) {
+    arrived = 0
+    behave = hold
+    withLimits(limits)
+    const calls = Array.from({ length: 3 * FIRST }, () => CLIENTS['fetch']!(url))
+    await eventually('all are there', () => arrived === 3 * FIRST)
+    answerAll()
+    await Promise.all(calls)
+    uninstall?.()
+  }
+  assert.throws(() => install({ adaptive: 1 } as never), /adaptive must be true or false/)
+})
+
+test('origins that nobody calls any more are forgotten for new ones', () => {
+  const limits = new AdaptiveLimits(error => assert.fail(String(error)))
+  const call = (origin: string): CallTurn =>
+    new CallTurn(limits.of(origin)!, Number.POSITIVE_INFINITY, error => assert.fail(error))
+  const busy = Array.from({ length: 199 }, (_, i) => call(`http://busy-${i}`))
+  for (let i = 0; i < 1000; i++) call(`http://once-${i}`).answered()
+  assert.equal(limits.origins, 200)
+  const last = call('http://last')
+  assert.equal(limits.of('http://one-more'), undefined)
+  for (const each of [...busy, last]) each.cancelled()
+  assert.notEqual(limits.of('http://one-more'), undefined)
+})
