@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
 import type { OutboundRecord } from '../record.ts'
-import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
+import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline, stallBefore } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
@@ -46,6 +46,8 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
   pending--
   releaseCounted()
   unlistenIfIdle()
+  // A client that gives up while a dependency hangs would otherwise have waited for nobody.
+  for (const call of times.openCalls ?? []) times.addCall(timelineOf(call.upTo(endedAtMs)))
   const timeline = kept ? new RequestTimeline() : passing
   timeline.write(times, endedAtMs, stallsAround(times.arrivedAtMs, endedAtMs))
   return timeline
@@ -95,12 +97,12 @@ function onStall(): void {
 }
 
 function onCall(record: OutboundRecord): void {
-  const { scope } = record
-  if (!(scope instanceof RequestTimes) && watchers.size === 0) return
+  const { scope, outcome, route } = record
   const timeline = timelineOf(record)
   if (scope instanceof RequestTimes) scope.addCall(timeline)
   const { low, high } = timeline.dependencyMs
-  if (record.outcome === 'answered' && high - low < 1) usual.note(keyOf(record), high)
+  // Without a heartbeat nobody knows whether a stall of ours has touched it.
+  if (outcome === 'answered' && high > 0 && high - low < 1 && isBeating()) usual.note(peerOf(record), route, high)
   for (const watcher of watchers) watcher(record, timeline)
 }
 
@@ -118,8 +120,8 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
     claimedMs: claimedMs(record.serverTiming),
-    usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(keyOf(record), lowMs, highMs),
+    usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(peerOf(record), record.route, lowMs, highMs),
   })
 }
 
-const keyOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`
+const peerOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`

@@ -105,7 +105,7 @@ export class Permits {
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     exchange.abandoned = true
-    const calls = scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved())
+    const calls = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
     if (exchange.inService) this.#abandoned.add(exchange, nowMs, calls)
     if (exchange.holdsPermit) this.#gate.gaveUp(exchange)
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
