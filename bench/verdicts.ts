@@ -37,6 +37,7 @@ const chosen = CASES.filter(({ name }) => name.includes(options.values.only))
 interface Line {
   readonly url: string
   readonly verdict: string
+  readonly ms: number
 }
 
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
@@ -70,17 +71,24 @@ async function wrongOf({ name, acquireMs, operations }: Case, held: boolean): Pr
   }
   const lineOf = async (id: string): Promise<Line> => {
     for (let i = 0; i < 2000 && !lines.has(id); i++) await sleep(5)
-    return lines.get(id) ?? { url: id, verdict: 'no line' }
+    return lines.get(id) ?? { url: id, verdict: 'no line', ms: Number.NaN }
   }
   const wrong: string[] = []
-  for (const { query, truth, beside = [], leavesAfterMs } of operations(count, held, seededRandom(seed))) {
+  const inject = async (operation: Operation): Promise<Line> => {
+    const { query, truth, beside = [], leavesAfterMs } = operation
     const others = beside.map(other => send(other))
     if (others.length > 0) await sleep(HEAD_START_MS)
     const { id, over } = send(query, leavesAfterMs)
     await over
     const line = await lineOf(id)
-    if (truth !== undefined && line.verdict !== truth) wrong.push(`${name}, ${truth}: ${JSON.stringify(line)}`)
     await Promise.all(others.map(other => other.over))
+    // On a busy machine the call may be over before its stall begins: then nothing was injected.
+    return truth === 'loop' && line.ms < Number(query['block']) ? inject(operation) : line
+  }
+  for (const operation of operations(count, held, seededRandom(seed))) {
+    const line = await inject(operation)
+    const { truth } = operation
+    if (truth !== undefined && line.verdict !== truth) wrong.push(`${name}, ${truth}: ${JSON.stringify(line)}`)
   }
   child.disconnect()
   return wrong

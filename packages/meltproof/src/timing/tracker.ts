@@ -47,7 +47,9 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
   releaseCounted()
   unlistenIfIdle()
   // A client that gives up while a dependency hangs would otherwise have waited for nobody.
-  for (const call of times.openCalls ?? []) times.addCall(timelineOf(call.upTo(endedAtMs)))
+  if (times.openCalls !== undefined) {
+    for (const call of times.openCalls) times.addCall(timelineOf(call.upTo(endedAtMs)))
+  }
   const timeline = kept ? new RequestTimeline() : passing
   timeline.write(times, endedAtMs, stallsAround(times.arrivedAtMs, endedAtMs))
   return timeline
