@@ -29,7 +29,6 @@ export class Call implements OutboundRecord, OpenCall {
   readonly kind: OutboundRecord['kind']
   readonly peer: string
   readonly operation: string
-  readonly route: string | undefined
   readonly startedAtMs: number = now()
   readonly scope: Scope | undefined
   status: number | undefined = undefined
@@ -42,6 +41,7 @@ export class Call implements OutboundRecord, OpenCall {
   firstByteAtMs: number | undefined = undefined
   endedAtMs = 0
   serverTiming: string | undefined = undefined
+  readonly #path: unknown
   /** Calls are observed, and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
@@ -84,9 +84,13 @@ export class Call implements OutboundRecord, OpenCall {
     this.kind = kind
     this.peer = peer
     this.operation = operation
-    this.route = this.#recorded && typeof path === 'string' ? callRoute(path) : undefined
+    this.#path = path
     this.#turnAtMs = inLine ? undefined : this.startedAtMs
     this.scope = this.#recorded ? callBegins(this) : undefined
+  }
+
+  get route(): string | undefined {
+    return typeof this.#path === 'string' ? callRoute(this.#path) : undefined
   }
 
   get refusal(): Error | undefined {

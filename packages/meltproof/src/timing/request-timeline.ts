@@ -78,7 +78,8 @@ export class RequestTimeline implements RequestRecord {
     // The handler's first stretch is its own work, even when it is so long that it is a stall for everybody.
     take(until(times.returnedAtMs))
     this.stalledMs = take(stalls)
-    this.poolMs = calls === undefined ? 0 : take(within(union(calls.pool), startedAtMs, endedAtMs))
+    this.poolMs =
+      calls === undefined || calls.pool.length === 0 ? 0 : take(within(union(calls.pool), startedAtMs, endedAtMs))
     this.dependencyMs = calledMs + this.poolMs
     this.networkMs = callsNetworkMs + take(union([...until(times.receivedAtMs), ...sending]))
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))

@@ -17,7 +17,11 @@ export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => vo
 /** How far back stalls are looked for that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
+/** Of calls that end together one is enough, ms. */
+const LEARN_EVERY_MS = 1
+
 const usual = new UsualTimes()
+let learnedAtMs = Number.NEGATIVE_INFINITY
 const watchers = new Set<CallWatcher>()
 let pending = 0
 let unlisten: (() => void) | undefined
@@ -99,13 +103,19 @@ function onStall(): void {
 }
 
 function onCall(record: OutboundRecord): void {
-  const { scope, outcome, route } = record
+  const { scope } = record
   const timeline = timelineOf(record)
   if (scope instanceof RequestTimes) scope.addCall(timeline)
-  const { low, high } = timeline.dependencyMs
-  // Without a heartbeat nobody knows whether a stall of ours has touched it.
-  if (outcome === 'answered' && high > 0 && high - low < 1 && isBeating()) usual.note(peerOf(record), route, high)
+  learn(record, timeline)
   for (const watcher of watchers) watcher(record, timeline)
+}
+
+function learn(record: OutboundRecord, { dependencyMs: { low, high } }: CallTimeline): void {
+  if (record.outcome !== 'answered' || record.endedAtMs - learnedAtMs < LEARN_EVERY_MS) return
+  // Without a heartbeat nobody knows whether a stall of ours has touched it.
+  if (high === 0 || high - low >= 1 || !isBeating()) return
+  learnedAtMs = record.endedAtMs
+  usual.note(peerOf(record), record.route, high)
 }
 
 function timelineOf(record: OutboundRecord): CallTimeline {
