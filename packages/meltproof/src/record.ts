@@ -63,7 +63,7 @@ export interface OutboundRecord {
   /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. A bounded label. */
   readonly peer: string
   readonly operation: string
-  /** Of HTTP: the path, with `*` for what looks like an id. Whoever names the path can fill it: no label. */
+  /** Of HTTP: the path, with `*` for what looks like an id. Not bounded, so no label. */
   readonly route: string | undefined
   readonly status: number | undefined
   readonly outcome: OutboundOutcome

@@ -29,7 +29,7 @@ export class RequestTimes implements Scope {
     this.lateMs = lateMs
   }
 
-  /** One that outlives its request is not part of it. */
+  /** What a call does after its request is not part of it. */
   addCall(call: CallTimeline): void {
     if (this.ended) return
     this.calls ??= new CallTimes()

@@ -50,7 +50,7 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
   pending--
   releaseCounted()
   unlistenIfIdle()
-  // A client that gives up while a dependency hangs would otherwise have waited for nobody.
+  // A client or a handler that gives up while a dependency hangs has waited for it.
   if (times.openCalls !== undefined) {
     for (const call of times.openCalls) times.addCall(timelineOf(call.upTo(endedAtMs)))
   }

@@ -1,6 +1,6 @@
 /**
  * What calls usually take: the median of the last ones that no stall of ours touched. Each call is noted for its route,
- * for all routes that begin like it, and for its peer; the narrowest that is known well enough answers. Who names the
+ * for all routes that begin like it, and for its peer; the narrowest that is known well enough answers. A client that names
  * paths can push out routes, but not peers. Pure and bounded.
  */
 
