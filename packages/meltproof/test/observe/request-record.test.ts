@@ -175,8 +175,9 @@ test('a client that leaves while a call is under way has waited for the dependen
   await sleep(150)
   connection.destroy()
   const { record } = await recordOf('/hung')
-  assert.deepEqual([record.outcome, record.calls, record.verdict], ['aborted', 1, 'dependency'])
-  assert.ok(record.poolMs < 50, `${record.poolMs}`)
+  assert.deepEqual([record.outcome, record.calls], ['aborted', 1])
+  assert.ok(record.dependencyMs > 100 && record.ownMs < record.dependencyMs, JSON.stringify(record))
+  assert.ok(record.poolMs < record.dependencyMs, JSON.stringify(record))
 })
 
 test('so has one that leaves while the call waits for a connection', async () => {
@@ -199,10 +200,12 @@ test('so has one that leaves while the call waits for a connection', async () =>
   await sleep(150)
   connection.destroy()
   const { record } = await recordOf('/waits')
-  assert.deepEqual([record.calls, record.verdict], [1, 'dependency'], JSON.stringify(record))
-  assert.ok(record.poolMs > 50 && record.poolMs <= record.dependencyMs, JSON.stringify(record))
   holder.destroy()
   agent.destroy()
+  assert.equal(record.calls, 1)
+  // A stall of a busy machine while it waits is the loop's.
+  assert.ok(record.poolMs > 0 && record.poolMs <= record.dependencyMs, JSON.stringify(record))
+  assert.ok(record.poolMs + record.stalledMs > 100 && record.ownMs < 50, JSON.stringify(record))
 })
 
 test('a slow upload and a slow download are the network', async () => {
