@@ -41,7 +41,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       errors: [],
       options: ['errors'],
       record: [],
-      scope: [],
+      scope: ['record'],
       route: [],
       'replace-method': [],
       'guard-of': [],

@@ -43,6 +43,8 @@ export interface RequestRecord {
   readonly stalledMs: number
   /** Of that: waited for calls to others (their union in time), without the stalls. */
   readonly dependencyMs: number
+  /** Of `dependencyMs`: these calls waited for a free connection of their pool. */
+  readonly poolMs: number
   /** Of that: the network's share of those calls, and the time a body or the answer took to cross to the client. */
   readonly networkMs: number
   readonly ownMs: number
@@ -61,6 +63,8 @@ export interface OutboundRecord {
   /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. A bounded label. */
   readonly peer: string
   readonly operation: string
+  /** Of HTTP: the path, with `*` for what looks like an id. Not bounded, so no label. */
+  readonly route: string | undefined
   readonly status: number | undefined
   readonly outcome: OutboundOutcome
   /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), when there was one. */
@@ -68,7 +72,7 @@ export interface OutboundRecord {
   /** What was being waited for when a limit passed: the `phase` of the DeadlineExceededError. */
   readonly phase: string | undefined
   readonly startedAtMs: number
-  /** How long it waited for its turn on a connection. That queue is ours: it is not the dependency's time. */
+  /** How long it waited for its turn on a connection of its client or pool, before anything was sent. */
   readonly queuedMs: number
   /** Name lookup, TCP and TLS for this call; 0 on a connection that stood already, undefined when not known. */
   readonly connectMs: number | undefined

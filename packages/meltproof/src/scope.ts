@@ -5,10 +5,16 @@
  * nobody's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { OutboundRecord } from './record.ts'
+
+export interface OpenCall {
+  /** Its record as if it were over at `atMs`. */
+  upTo(atMs: number): OutboundRecord
+}
 
 export interface Scope {
-  /** Its calls to others that are under way, as far as they are noted. */
-  openCalls: number
+  /** Its calls to others that are under way, as far as they are noted; undefined while it has made none. */
+  openCalls: Set<OpenCall> | undefined
 }
 
 const storage = new AsyncLocalStorage<Scope>()
@@ -51,12 +57,15 @@ export function leaveScope(scope: Scope): void {
 }
 
 /** A call to somebody else begins: for whom, of which {@link callEnds} is to be told. */
-export function callBegins(): Scope | undefined {
+export function callBegins(call: OpenCall): Scope | undefined {
   const scope = currentScope()
-  if (scope !== undefined) scope.openCalls++
+  if (scope !== undefined) {
+    scope.openCalls ??= new Set()
+    scope.openCalls.add(call)
+  }
   return scope
 }
 
-export function callEnds(scope: Scope | undefined): void {
-  if (scope !== undefined) scope.openCalls--
+export function callEnds(scope: Scope | undefined, call: OpenCall): void {
+  scope?.openCalls?.delete(call)
 }

@@ -15,7 +15,7 @@ test('outside of any request nobody is asked for', () => {
 })
 
 test('the first call ever is that of the handler that runs', () => {
-  const [one, other] = [{ openCalls: 0 }, { openCalls: 0 }]
+  const [one, other] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(one, () => undefined)
   assert.equal(
     scope.runInScope(other, () => scope.currentScope()),
@@ -24,7 +24,7 @@ test('the first call ever is that of the handler that runs', () => {
 })
 
 test('so are those that it makes beside it', () => {
-  const [one, other] = [{ openCalls: 0 }, { openCalls: 0 }]
+  const [one, other] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(one, () => undefined)
   const asked = scope.runInScope(other, () => [scope.currentScope(), scope.currentScope()])
   assert.deepEqual(asked, [other, other])
@@ -32,7 +32,7 @@ test('so are those that it makes beside it', () => {
 })
 
 test('the first calls ever, later, are those of the only open request, until it is over', async () => {
-  const [gone, open] = [{ openCalls: 0 }, { openCalls: 0 }]
+  const [gone, open] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(gone, () => undefined)
   scope.leaveScope(gone)
   const asked = await scope.runInScope(open, async () => {
@@ -52,7 +52,12 @@ test('with several open nobody knows whose the first is, and from the next reque
     await sleep(1)
     return scope.currentScope()
   }
-  const [one, two, three, four] = [{ openCalls: 0 }, { openCalls: 0 }, { openCalls: 0 }, { openCalls: 0 }]
+  const [one, two, three, four] = [
+    { openCalls: undefined },
+    { openCalls: undefined },
+    { openCalls: undefined },
+    { openCalls: undefined },
+  ]
   const before = [scope.runInScope(one, ask), scope.runInScope(two, ask)]
   assert.deepEqual(await Promise.all(before), [undefined, undefined])
   const after = [scope.runInScope(three, ask), scope.runInScope(four, ask)]
@@ -63,7 +68,7 @@ test('with several open nobody knows whose the first is, and from the next reque
 
 test('after a call that was made before any request came, every request is known', async () => {
   assert.equal(scope.currentScope(), undefined)
-  const one = { openCalls: 0 }
+  const one = { openCalls: undefined }
   const asked = scope.runInScope(one, async () => {
     await sleep(1)
     return scope.currentScope()

@@ -44,6 +44,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected reason: Error | undefined
   readonly #database: Database
   readonly #queryMs: number
+  /** Of whom it was given to, until the first query. */
+  #waited: Call | undefined
   #giveBack: ((error?: unknown) => void) | undefined
   #stopReplacing: (() => boolean) | undefined
 
@@ -65,9 +67,15 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.discarded !== undefined) return this.discardedError(this.discarded)
     const { name, kind, where } = this.#database
     const budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
-    if (budget instanceof Budget) return new PendingQuery(budget, Call.database(kind, where, 'query'))
-    this.reason = budget
-    return budget
+    if (!(budget instanceof Budget)) {
+      this.reason = budget
+      return budget
+    }
+    const waited = this.#waited
+    this.#waited = undefined
+    // What was done between the two is nobody else's time.
+    waited?.sent()
+    return new PendingQuery(budget, waited ?? Call.database(kind, where, 'query'))
   }
 
   protected endedEarly(reason: Error): void {
@@ -130,14 +138,23 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   /** The pool gives it out. Returns its release, which is false from the second time on. */
-  checkOut(pool: BoundPool<Connection>, giveBack?: (error?: unknown) => void): (error?: unknown) => boolean {
+  checkOut(
+    pool: BoundPool<Connection>,
+    call: Call | undefined,
+    giveBack?: (error?: unknown) => void,
+  ): (error?: unknown) => boolean {
     this.pool = pool
+    pool.where = this.#database.where
+    this.#waited = call
     this.#giveBack = giveBack
     this.reason = undefined
     let out = true
     return error => {
       if (!out) return false
       out = false
+      // It waited, and asked for nothing.
+      this.#waited?.endRecord(undefined, this.#waited.sentAtMs)
+      this.#waited = undefined
       this.release(error)
       return true
     }

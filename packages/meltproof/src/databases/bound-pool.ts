@@ -3,6 +3,8 @@ import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import { Cancellations } from './cancellations.ts'
+import { Call, type Whereabouts } from '../outbound/call.ts'
+import type { OutboundRecord } from '../record.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { Turns } from './turns.ts'
 
@@ -17,19 +19,26 @@ const REPLACING_MS = 5000
 
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
+  readonly kind: OutboundRecord['kind']
+  /** As configured; its connections tell it better. */
+  readonly where: Whereabouts
   size(): number
   waiting(): number
 }
 
 export class BoundPool<Connection> {
+  where: Whereabouts
   readonly line: ConnectionLine<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly #replacements: Turns
   readonly #database: string
+  readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
+    this.where = source.where
     this.#database = source.database
+    this.#kind = source.kind
     this.#acquireMs = acquireMs
     this.line = new ConnectionLine(source)
     this.#replacements = new Turns(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
@@ -37,10 +46,19 @@ export class BoundPool<Connection> {
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
   }
 
-  acquire(called: (error: Error | undefined, connection?: Connection) => void): void {
+  /** `call` waits with it, and becomes that of the first query on the connection; undefined while nobody observes. */
+  acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
-    if (budget instanceof Budget) this.line.wait(budget, called)
-    else nextTick(called, budget)
+    if (!(budget instanceof Budget)) {
+      nextTick(called, budget)
+      return
+    }
+    const call = Call.database(this.#kind, this.where, 'query', true)
+    this.line.wait(budget, (error, connection) => {
+      if (error) call?.end(error)
+      else call?.connected(false, false)
+      called(error, connection, call)
+    })
   }
 
   /** Calls `replace` now or in its turn. Returns what takes the wish back. */

@@ -40,6 +40,8 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   }
   const ours = new BoundPool<PooledConnection>(pool, acquireMs, {
     database: 'MySQL',
+    kind: 'mysql',
+    where: pool.config.connectionConfig,
     limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
@@ -56,14 +58,14 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   pool.getConnection = callback => {
     // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
-    ours.acquire((error, connection) => {
+    ours.acquire((error, connection, call) => {
       if (error || connection === undefined) {
         inContext(error ?? null)
         return
       }
       out.add(connection)
       const given = boundConnectionOf(connection, queryMs)
-      connection.release = given.checkOut(ours, () => giveBack(connection))
+      connection.release = given.checkOut(ours, call, () => giveBack(connection))
       inContext(null, connection)
     })
   }

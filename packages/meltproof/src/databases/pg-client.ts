@@ -79,7 +79,8 @@ export class BoundClient extends BoundConnection<PgClient> {
     if (this.#line.length === 0 || this.recovery !== undefined || this.discarded !== undefined) return true
     const entry = this.#line.shift()!
     this.#running = entry
-    entry.pending.call?.connected(false, true)
+    const { call } = entry.pending
+    if (call?.sentAtMs === undefined) call?.connected(false, true)
     entry.submit().then(
       result => this.#ended(entry, undefined, result),
       error => this.#ended(entry, error),

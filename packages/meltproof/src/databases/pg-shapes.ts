@@ -33,7 +33,11 @@ export interface PgClient {
 
 export interface PgPool {
   connect: (callback?: Callback) => unknown
-  readonly options: { connectionTimeoutMillis?: number; readonly max?: number }
+  readonly options: Whereabouts & {
+    connectionTimeoutMillis?: number
+    readonly max?: number
+    readonly connectionString?: unknown
+  }
   readonly totalCount: number
   readonly waitingCount: number
 }

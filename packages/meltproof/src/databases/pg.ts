@@ -3,6 +3,7 @@ import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
+import type { Whereabouts } from '../outbound/call.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient, callbackOrPromise } from './pg-client.ts'
@@ -38,6 +39,8 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   const own = Object.getPrototypeOf(pool) as object
   const ours = new BoundPool<PgClient>(pool, acquireMs, {
     database: 'PostgreSQL',
+    kind: 'pg',
+    where: whereOf(pool.options),
     limit: size,
     size,
     waiting: () => Number(Reflect.get(own, 'waitingCount', pool)),
@@ -45,12 +48,12 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
     giveBack: client => client.release?.(),
   })
   const acquire = (done: Callback): void => {
-    ours.acquire((error, client) => {
+    ours.acquire((error, client, call) => {
       if (error || client === undefined) {
         done(error, undefined, () => {})
         return
       }
-      const release = boundClientOf(client, queryMs).checkOut(ours, client.release)
+      const release = boundClientOf(client, queryMs).checkOut(ours, call, client.release)
       client.release = fault => {
         if (!release(fault)) throw new Error('Release called on client which has already been released to the pool.')
       }
@@ -59,6 +62,13 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   }
   // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => callbackOrPromise(callback, acquire)
+}
+
+function whereOf({ connectionString, host, port, database }: PgPool['options']): Whereabouts {
+  const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null
+  return url === null
+    ? { host, port, database }
+    : { host: url.hostname, port: url.port, database: url.pathname.slice(1) }
 }
 
 /** For a client in no pool: when it cannot connect in time, its socket is closed. */

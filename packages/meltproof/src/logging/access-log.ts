@@ -23,6 +23,7 @@ const SHED = {
   outcome: 'shed',
   stalledMs: 0,
   dependencyMs: 0,
+  poolMs: 0,
   networkMs: 0,
   ownMs: 0,
   lateMs: 0,

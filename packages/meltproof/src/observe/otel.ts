@@ -58,6 +58,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
         'meltproof.queued_ms': record.queuedMs,
         'meltproof.stalled_ms': record.stalledMs,
         'meltproof.dependency_ms': record.dependencyMs,
+        'meltproof.pool_ms': record.poolMs,
         'meltproof.network_ms': record.networkMs,
         'meltproof.own_ms': record.ownMs,
         'meltproof.late_ms': record.lateMs,

@@ -3,14 +3,15 @@
  * (node-http.ts), and the clients of databases. While somebody observes calls it is its own record, published at its
  * end; where it is bounded it has limits (limiter.ts). It knows no client.
  *
- *   begun -> connected -> sent -> answered -> chunks of the body -> ended
+ *   begun -> its turn on a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
 import { AsyncResource } from 'node:async_hooks'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
-import { callBegins, callEnds, type Scope } from '../scope.ts'
+import { callBegins, callEnds, type OpenCall, type Scope } from '../scope.ts'
 import type { Bounds } from './bounds.ts'
+import { callRoute } from './call-route.ts'
 import { type Fields, type Headers, headerOf } from './headers.ts'
 import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
@@ -25,7 +26,7 @@ export interface Whereabouts {
 /** A shorter wait for a connection is not a queue, ms. */
 const NO_QUEUE_MS = 0.5
 
-export class Call implements OutboundRecord {
+export class Call implements OutboundRecord, OpenCall {
   readonly kind: OutboundRecord['kind']
   readonly peer: string
   readonly operation: string
@@ -41,18 +42,31 @@ export class Call implements OutboundRecord {
   firstByteAtMs: number | undefined = undefined
   endedAtMs = 0
   serverTiming: string | undefined = undefined
+  readonly #path: unknown
   /** Calls are observed, and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
   #refusal: Error | undefined = undefined
+  /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
+  #turnAtMs: number | undefined
   #whole = false
   #ended = false
 
-  /** Begins an HTTP call; undefined when nobody observes it and nothing bounds it. */
-  static http(origin: string, method: string, bounds: Bounds | undefined, carrier?: Carrier): Call | undefined {
+  /**
+   * Begins an HTTP call; undefined when nobody observes it and nothing bounds it.
+   * @param inLine it may have to wait for its turn on a connection, which {@link connecting} or {@link connected} ends
+   */
+  static http(
+    origin: string,
+    method: string,
+    path: unknown,
+    inLine: boolean,
+    bounds?: Bounds,
+    carrier?: Carrier,
+  ): Call | undefined {
     const limits = carrier && bounds?.enter(origin)
     if (limits === undefined && !calls.hasSubscribers) return undefined
-    const call = new Call('http', origin, method)
+    const call = new Call('http', origin, method, path, inLine)
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
@@ -61,15 +75,26 @@ export class Call implements OutboundRecord {
     return call
   }
 
-  static database(kind: OutboundRecord['kind'], where: Whereabouts, operation: string): Call | undefined {
-    return calls.hasSubscribers ? new Call(kind, peerOf(where), operation) : undefined
+  static database(
+    kind: OutboundRecord['kind'],
+    where: Whereabouts,
+    operation: string,
+    inLine = false,
+  ): Call | undefined {
+    return calls.hasSubscribers ? new Call(kind, peerOf(where), operation, undefined, inLine) : undefined
   }
 
-  private constructor(kind: OutboundRecord['kind'], peer: string, operation: string) {
+  private constructor(kind: OutboundRecord['kind'], peer: string, operation: string, path: unknown, inLine: boolean) {
     this.kind = kind
     this.peer = peer
     this.operation = operation
-    this.scope = this.#recorded ? callBegins() : undefined
+    this.#path = path
+    this.#turnAtMs = inLine ? undefined : this.startedAtMs
+    this.scope = this.#recorded ? callBegins(this) : undefined
+  }
+
+  get route(): string | undefined {
+    return typeof this.#path === 'string' ? callRoute(this.#path) : undefined
   }
 
   get refusal(): Error | undefined {
@@ -94,11 +119,14 @@ export class Call implements OutboundRecord {
   /** A connection is being made for it. */
   connecting(): void {
     this.#limiter?.connecting()
+    if (!this.#recorded || this.#turnAtMs !== undefined) return
+    this.#turnAtMs = now()
+    this.#waitedUntil(this.#turnAtMs)
   }
 
   /**
    * It has a connection, and goes out.
-   * @param made the connection was made for it; otherwise the call waited for its turn on one
+   * @param made the connection was made for it; otherwise the call waited for its turn on one until now
    * @param whole nothing of the request is still to come from the caller
    */
   connected(made: boolean, whole: boolean): void {
@@ -106,9 +134,14 @@ export class Call implements OutboundRecord {
     if (!this.#recorded) return
     this.#whole = whole
     this.sentAtMs = now()
-    const waitedMs = this.sentAtMs - this.startedAtMs
-    this.connectMs = made ? waitedMs : 0
-    this.queuedMs = made || waitedMs <= NO_QUEUE_MS ? 0 : waitedMs
+    const turnAtMs = made ? (this.#turnAtMs ?? this.startedAtMs) : this.sentAtMs
+    this.connectMs = this.sentAtMs - turnAtMs
+    this.#waitedUntil(turnAtMs)
+  }
+
+  #waitedUntil(atMs: number): void {
+    const queuedMs = atMs - this.startedAtMs
+    this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
   /** The last of the request went out. One that was whole left at once, and we may be told much later. */
@@ -151,12 +184,18 @@ export class Call implements OutboundRecord {
     this.endRecord(error)
   }
 
+  upTo(atMs: number): OutboundRecord {
+    if (this.sentAtMs === undefined && this.#turnAtMs === undefined) this.#waitedUntil(atMs)
+    this.endedAtMs = atMs
+    return this
+  }
+
   /** Its record ends; its limits go on where a client sends it again, as a request of its own. */
-  endRecord(error?: unknown): void {
+  endRecord(error?: unknown, atMs: number = now()): void {
     if (!this.#recorded) return
     this.#recorded = false
-    callEnds(this.scope)
-    this.endedAtMs = now()
+    callEnds(this.scope, this)
+    this.upTo(atMs)
     this.outcome = outcomeOf(error)
     this.errorCode = codeOf(error)
     this.phase = textOf(error, 'phase')

@@ -27,7 +27,7 @@ type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 export const nodeHttp: SharedListeners = new SharedListeners({
   'http.client.request.created': ({ request }: { readonly request: Request }) => {
     const carrier = new RequestCarrier(request)
-    const call = Call.http(originOf(request), request.method, installedBounds(), carrier)
+    const call = Call.http(originOf(request), request.method, request.path, true, installedBounds(), carrier)
     if (call !== undefined) carrier.follow(call)
     letGo(request)
   },

@@ -1,9 +1,9 @@
 /** Has every HTTP call recorded that this process makes, whether or not it is bounded. */
 import { nodeHttp } from './node-http.ts'
-import { undiciProgress, undiciRequests } from './undici.ts'
+import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
 
 export function observeHttpCalls(): () => void {
-  const parts = [undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
+  const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {
     for (const stop of parts) stop()
   }

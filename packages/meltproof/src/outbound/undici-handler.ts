@@ -1,6 +1,7 @@
 /** Stands between undici and its caller, for both generations of handlers, and reports to the call how it gets on. */
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
+import { Dispatched } from './dispatched.ts'
 import type { Carrier } from './limiter.ts'
 import type { CallProgress } from './phases.ts'
 import type {
@@ -12,7 +13,11 @@ import type {
   Headers,
 } from './undici-types.ts'
 
-type Sent = Pick<DispatchOptions, 'body' | 'method'>
+export function methodOf(method: unknown): string {
+  return typeof method === 'string' ? method : 'GET'
+}
+
+type Sent = Pick<DispatchOptions, 'body' | 'method' | 'path'>
 
 /** Begins a call and makes the handler that carries it. `call.refusal` says when it must not start. */
 export function boundedHandler(
@@ -26,37 +31,25 @@ export function boundedHandler(
   return new Kind(bounds, origin, handler, options)
 }
 
-export abstract class BoundedHandler implements Carrier {
+export abstract class BoundedHandler extends Dispatched implements Carrier {
   readonly call: Call | undefined
-  /** The last that has taken it on. A Client (undici 7 and later) tells whether it is connected. */
-  dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
   protected readonly inner: Handler
   protected paused = false
   readonly #streams: boolean
   #sent = false
-  /** A connection has taken it on; before that it waits in a Pool. */
-  #taken = false
   #abort: ((error: Error) => void) | undefined
   /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
   #gaveUp: Error | undefined
 
-  constructor(bounds: Bounds, origin: string, inner: Handler, { body, method }: Sent) {
+  constructor(bounds: Bounds, origin: string, inner: Handler, { body, method, path }: Sent) {
+    super()
     this.inner = inner
     this.#streams = typeof body === 'object' && body !== null && !ArrayBuffer.isView(body)
-    this.call = Call.http(origin, typeof method === 'string' ? method : 'GET', bounds, this)
+    this.call = Call.http(origin, methodOf(method), path, true, bounds, this)
   }
 
   progress(): CallProgress {
-    const queued = !this.#taken || this.dispatcher?.stats?.connected === true
-    return { queued, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
-  }
-
-  /** A request is made of it; false when one was before: it is tried again, or redirected. */
-  taken(): boolean {
-    if (this.#taken) return false
-    this.#taken = true
-    this.call?.connecting()
-    return true
+    return { queued: this.waits, paused: this.paused, awaitingCaller: this.#streams && !this.#sent, sentBytes: 0 }
   }
 
   refuse(error: Error): void {

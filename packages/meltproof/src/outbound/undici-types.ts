@@ -3,6 +3,7 @@
 export interface DispatchOptions {
   readonly origin?: string | URL | undefined
   readonly method?: unknown
+  readonly path?: unknown
   readonly body?: unknown
   readonly [other: string | symbol]: unknown
 }

@@ -2,8 +2,8 @@
  * Sees every request of `fetch` and undici, and bounds it. There are two ways in:
  *
  * 1. `dispatch`, where a call begins before it waits in a Pool. We replace it in the base class of the dispatchers of
- *    every undici whose Agent serves, or has served, as the global one. So an app's own Agent, Pool or ProxyAgent of
- *    that undici is bounded too, and `setGlobalDispatcher` undoes nothing.
+ *    every undici whose Agent serves, or has served, as the global one, and of one whose connection we have observed. So
+ *    an app's own Agent, Pool or ProxyAgent of that undici is bounded too, and `setGlobalDispatcher` undoes nothing.
  * 2. The channel on which undici publishes each request. One that did not come through our `dispatch` is of a copy of
  *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
  */
@@ -11,10 +11,11 @@ import type { Socket } from 'node:net'
 import { calls } from '../channels.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call } from './call.ts'
+import { Dispatched, ObservedDispatch } from './dispatched.ts'
 import { missing } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
-import { boundedHandler, BoundedHandler } from './undici-handler.ts'
+import { boundedHandler, BoundedHandler, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
@@ -25,6 +26,7 @@ const CALL: unique symbol = Symbol('meltproof.call')
 interface UndiciRequest {
   readonly origin?: string | URL
   readonly method?: string
+  readonly path?: unknown
   readonly body?: unknown
   readonly headers?: unknown
   addHeader?(name: string, value: string): unknown
@@ -44,13 +46,15 @@ interface ResponseMessage extends RequestMessage {
 /** Sockets that have carried a call: the next one on them does not wait for a connection to be made. */
 const used = new WeakSet<object>()
 /** What `dispatch` is sending: the request that comes into being meanwhile is its. */
-let sending: BoundedHandler | undefined
+let sending: Dispatched | undefined
 
 export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:request:create': onCreated })
 
 export const undiciProgress: SharedListeners = new SharedListeners({
   'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
-    request[CALL]?.connected(!used.has(socket), false)
+    const made = !used.has(socket)
+    request[CALL]?.connected(made, false)
+    if (made) adoptUserOf(socket)
     used.add(socket)
   },
   'undici:request:bodySent': ({ request }: RequestMessage) => request[CALL]?.sent(),
@@ -68,7 +72,7 @@ function onCreated({ request }: RequestMessage): void {
   sending = undefined
   const call = carrier?.taken()
     ? carrier.call
-    : Call.http(normalOrigin(request.origin) ?? 'unknown', request.method ?? 'GET', undefined)
+    : Call.http(normalOrigin(request.origin) ?? 'unknown', methodOf(request.method), request.path, false)
   if (call !== undefined && calls.hasSubscribers) request[CALL] = call
   if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
   const fields = carrier.call.deadlineFields()
@@ -106,7 +110,7 @@ export function dispatchBounded(
   handler: Handler,
 ): boolean {
   const known = (options as DispatchOptions | undefined)?.[CARRIER]
-  if (known instanceof BoundedHandler) return send(known, dispatcher, dispatch, options, handler)
+  if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
   const carrier = bounds.guarded(() => carrierOf(bounds, dispatcher, options, handler))
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
   const refusal = carrier.call?.refusal
@@ -128,8 +132,18 @@ export function dispatchBounded(
   return true
 }
 
+/** Its wait in a Pool is part of the call, and of the request that runs now: later another's runs. */
+function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: DispatchOptions, handler: Handler): boolean {
+  const known = (options as DispatchOptions | undefined)?.[CARRIER]
+  if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
+  const origin = originOfCall(dispatcher, options)
+  if (origin === undefined) return dispatch.call(dispatcher, options, handler)
+  const carrier = new ObservedDispatch(Call.http(origin, methodOf(options.method), options.path, true))
+  return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, handler)
+}
+
 function send(
-  carrier: BoundedHandler,
+  carrier: Dispatched,
   dispatcher: object,
   dispatch: Dispatch,
   options: DispatchOptions,
@@ -154,11 +168,15 @@ function carrierOf(
   options: DispatchOptions,
   handler: Handler,
 ): BoundedHandler | undefined {
-  if (typeof options !== 'object' || options === null) return undefined
   if (typeof handler !== 'object' || handler === null) return undefined
-  const origin = normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
+  const origin = originOfCall(dispatcher, options)
   if (origin === undefined) return undefined
   return boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+}
+
+function originOfCall(dispatcher: object, options: DispatchOptions): string | undefined {
+  if (typeof options !== 'object' || options === null) return undefined
+  return normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
 }
 
 /** Of a Pool or Client, which keeps its URL under a symbol. */
@@ -180,11 +198,17 @@ const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.glo
 
 /** Base classes with our `dispatch`, and what puts theirs back. */
 const adopted = new Map<object, () => void>()
+let adopters = 0
 
-/** Bounds what the dispatchers of undici send by `installedBounds()` until the returned function is called. */
+/**
+ * Until the returned function is called, `installedBounds()` bound what the dispatchers of undici send, and observers
+ * see it from there on.
+ */
 export function adoptDispatchers(): () => void {
+  adopters++
   adoptGlobals()
   return () => {
+    if (--adopters > 0) return
     for (const putBack of adopted.values()) putBack()
     adopted.clear()
   }
@@ -193,10 +217,22 @@ export function adoptDispatchers(): () => void {
 function adoptGlobals(): void {
   for (const symbol of GLOBALS) {
     const dispatcher = (globalThis as unknown as Record<symbol, unknown>)[symbol]
-    if (typeof dispatcher !== 'object' || dispatcher === null) continue
-    const base = baseOf(dispatcher)
-    if (base !== undefined && !adopted.has(base)) adopted.set(base, adopt(base))
+    if (typeof dispatcher === 'object' && dispatcher !== null) adoptBaseOf(dispatcher)
   }
+}
+
+/** The Client of a connection, which its parser knows: of a copy of undici that is not the global one. */
+function adoptUserOf(socket: Socket): void {
+  for (const symbol of Object.getOwnPropertySymbols(socket)) {
+    if (symbol.description !== 'parser') continue
+    const { client } = (socket as unknown as Record<symbol, { client?: unknown } | null>)[symbol] ?? {}
+    if (typeof client === 'object' && client !== null) adoptBaseOf(client)
+  }
+}
+
+function adoptBaseOf(dispatcher: object): void {
+  const base = baseOf(dispatcher)
+  if (base !== undefined && !adopted.has(base)) adopted.set(base, adopt(base))
 }
 
 /** The first that defines `dispatch`: with undici's own classes that is the base of all dispatchers. */
@@ -214,8 +250,9 @@ function adopt(base: DispatcherBase): () => void {
   let active = true
   const bounded = function dispatch(this: object, options: DispatchOptions, handler: Handler): boolean {
     const bounds = active ? installedBounds() : undefined
-    if (bounds === undefined) return original.call(this, options, handler)
-    return dispatchBounded(bounds, this, original, options, handler)
+    if (bounds !== undefined) return dispatchBounded(bounds, this, original, options, handler)
+    if (active && calls.hasSubscribers) return dispatchObserved(this, original, options, handler)
+    return original.call(this, options, handler)
   }
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {

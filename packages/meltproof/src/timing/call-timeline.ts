@@ -8,6 +8,9 @@
  * lain in the socket for as long as the stall: so the dependency took between `low` (it came as the stall began) and
  * `high` (it came as we looked). A stall that ended while nothing had come yet says nothing against the dependency.
  * The peer's own `Server-Timing`, clamped to what is possible, tells where in between, and what the network took.
+ *
+ * What is queued waits for a connection that other calls hold: the dependency's share, but not what this call took there.
+ * A stall meanwhile is ours, because the connection could not be handed on.
  */
 import type { Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
@@ -36,6 +39,9 @@ export interface CallTimeline {
   readonly connectMs: number
   readonly shares: Shares
   readonly verdict: Verdict
+  readonly startedAtMs: number
+  /** When its turn on a connection had come; `startedAtMs` where it did not wait. */
+  readonly turnAtMs: number
   readonly sentAtMs: number
 }
 
@@ -43,10 +49,12 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const { startedAtMs, endedAtMs, stalls } = facts
   const wallMs = Math.max(0, endedAtMs - startedAtMs)
   const queuedMs = clamp(facts.queuedMs, 0, wallMs)
-  if (facts.failedToConnect) return unconnected(facts, wallMs, queuedMs)
+  const turnAtMs = startedAtMs + queuedMs
+  const queueStalledMs = lengthMs(within(stalls, startedAtMs, turnAtMs))
+  if (facts.failedToConnect) return unconnected(facts, wallMs, turnAtMs, queueStalledMs)
 
   const connectMs = clamp(facts.connectMs ?? 0, 0, wallMs - queuedMs)
-  const readyAtMs = startedAtMs + queuedMs + connectMs
+  const readyAtMs = turnAtMs + connectMs
   const sentAtMs = clamp(facts.sentAtMs ?? readyAtMs, readyAtMs, endedAtMs)
   const seenAtMs = clamp(facts.firstByteAtMs ?? endedAtMs, sentAtMs, endedAtMs)
   const waitedMs = seenAtMs - sentAtMs
@@ -57,7 +65,8 @@ export function callTimeline(facts: CallFacts): CallTimeline {
 
   const high = waitedMs - heldMs
   const low = high - lainMs
-  const likely = facts.claimedMs ?? (low < high ? facts.usualMs?.(low, high) : undefined) ?? (low + high) / 2
+  // Where nothing is known of the peer, not even the order of magnitude is: the middle of the orders.
+  const likely = facts.claimedMs ?? (low < high ? facts.usualMs?.(low, high) : undefined) ?? Math.sqrt(low * high)
   const best = clamp(likely, facts.claimedMs === undefined ? low : 0, high)
   // The peer did not have it, and it did not lie here either.
   const wayMs = Math.max(0, low - best)
@@ -65,12 +74,12 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const bodyStalledMs = lengthMs(within(stalls, seenAtMs, endedAtMs))
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
   // While a connection is made, too, it may be ready and we may not look.
-  const connectStalledMs = lengthMs(within(stalls, startedAtMs + queuedMs, readyAtMs))
+  const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
   const shares = {
-    loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs,
-    dependencyMs: best + bodyMs,
+    loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
+    dependencyMs: queuedMs - queueStalledMs + best + bodyMs,
     networkMs: wayMs + connectMs - connectStalledMs,
-    selfMs: queuedMs + sentAtMs - readyAtMs,
+    selfMs: sentAtMs - readyAtMs,
   }
   return {
     wallMs,
@@ -78,22 +87,33 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     connectMs: connectMs - connectStalledMs,
     shares,
     verdict: verdictOf(shares),
+    startedAtMs,
+    turnAtMs,
     sentAtMs: sentAtMs + heldMs,
   }
 }
 
-function unconnected({ stalls, startedAtMs, endedAtMs }: CallFacts, wallMs: number, queuedMs: number): CallTimeline {
+function unconnected(
+  { stalls, startedAtMs, endedAtMs }: CallFacts,
+  wallMs: number,
+  turnAtMs: number,
+  queueStalledMs: number,
+): CallTimeline {
+  const queuedMs = turnAtMs - startedAtMs
   const tryingMs = wallMs - queuedMs
-  const loopMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
-  const networkMs = tryingMs - loopMs
-  const shares = { loopMs, dependencyMs: 0, networkMs, selfMs: queuedMs }
+  const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
+  const networkMs = tryingMs - stalledMs
+  const loopMs = stalledMs + queueStalledMs
+  const shares = { loopMs, dependencyMs: queuedMs - queueStalledMs, networkMs, selfMs: 0 }
   return {
     wallMs,
     dependencyMs: { low: 0, high: 0, best: 0 },
     connectMs: networkMs,
     shares,
     verdict: verdictOf(shares),
-    sentAtMs: startedAtMs + queuedMs + networkMs,
+    startedAtMs,
+    turnAtMs,
+    sentAtMs: turnAtMs + networkMs,
   }
 }
 

@@ -3,8 +3,8 @@
  *
  * Each moment between the parsed head and the end of the answer belongs to exactly one:
  * a dependency that had a call of ours, else the network that carried one, else the handler's own first stretch (what
- * it computes itself before it first gives the loop back), else a stall of the loop, else a body or an answer on its
- * way to or from the client, else the queue at the gate, else the handler.
+ * it computes itself before it first gives the loop back), else a stall of the loop, else a pool whose connections were
+ * all out, else a body or an answer on its way to or from the client, else the queue at the gate, else the handler.
  */
 import type { RequestOutcome, RequestRecord, Shares, Verdict } from '../record.ts'
 import { type Intervals, lengthMs, NEVER, subtract, union, within } from './intervals.ts'
@@ -24,6 +24,7 @@ export class RequestTimeline implements RequestRecord {
   queuedMs = 0
   stalledMs = 0
   dependencyMs = 0
+  poolMs = 0
   networkMs = 0
   ownMs = 0
   lateMs = 0
@@ -56,6 +57,7 @@ export class RequestTimeline implements RequestRecord {
     this.queuedMs = startedAtMs - times.arrivedAtMs
     this.stalledMs = 0
     this.dependencyMs = 0
+    this.poolMs = 0
     this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
   }
 
@@ -71,11 +73,14 @@ export class RequestTimeline implements RequestRecord {
       return lengthMs(left)
     }
     const sending = interval(Math.max(orElse(times.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
-    this.dependencyMs = calls === undefined ? 0 : take(within(union(calls.dependency), startedAtMs, endedAtMs))
+    const calledMs = calls === undefined ? 0 : take(within(union(calls.dependency), startedAtMs, endedAtMs))
     const callsNetworkMs = calls === undefined ? 0 : take(within(union(calls.network), startedAtMs, endedAtMs))
     // The handler's first stretch is its own work, even when it is so long that it is a stall for everybody.
     take(until(times.returnedAtMs))
     this.stalledMs = take(stalls)
+    this.poolMs =
+      calls === undefined || calls.pool.length === 0 ? 0 : take(within(union(calls.pool), startedAtMs, endedAtMs))
+    this.dependencyMs = calledMs + this.poolMs
     this.networkMs = callsNetworkMs + take(union([...until(times.receivedAtMs), ...sending]))
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))
   }

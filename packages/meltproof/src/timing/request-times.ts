@@ -2,7 +2,7 @@
  * What is noted of a request while it is under way and somebody observes. request-timeline.ts makes its record of it.
  * Pure.
  */
-import type { Scope } from '../scope.ts'
+import type { OpenCall, Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import type { Interval } from './intervals.ts'
 
@@ -19,7 +19,7 @@ export class RequestTimes implements Scope {
   receivedAtMs: number = Number.NaN
   /** When the handler had given its whole answer to Node; NaN before. */
   answeredAtMs: number = Number.NaN
-  openCalls = 0
+  openCalls: Set<OpenCall> | undefined = undefined
   calls: CallTimes | undefined = undefined
   ended = false
 
@@ -29,7 +29,7 @@ export class RequestTimes implements Scope {
     this.lateMs = lateMs
   }
 
-  /** One that outlives its request is not part of it. */
+  /** What a call does after its request is not part of it. */
   addCall(call: CallTimeline): void {
     if (this.ended) return
     this.calls ??= new CallTimes()
@@ -41,9 +41,11 @@ class CallTimes {
   count = 0
   readonly dependency: Interval[] = []
   readonly network: Interval[] = []
+  readonly pool: Interval[] = []
 
-  add({ sentAtMs, dependencyMs, connectMs, shares: { networkMs } }: CallTimeline): void {
+  add({ startedAtMs, turnAtMs, sentAtMs, dependencyMs, connectMs, shares: { networkMs } }: CallTimeline): void {
     if (++this.count > MOST_CALLS) return
+    if (turnAtMs > startedAtMs) this.pool.push({ fromMs: startedAtMs, toMs: turnAtMs })
     const hadItUntilMs = sentAtMs + dependencyMs.best
     this.dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
     if (networkMs === 0) return

@@ -30,7 +30,7 @@ function durationOf(parameters: readonly string[]): number | undefined {
     if (equals < 0 || parameter.slice(0, equals).trim().toLowerCase() !== 'dur') continue
     const text = parameter.slice(equals + 1).trim()
     const bare = text.startsWith('"') && text.endsWith('"') && text.length > 1 ? text.slice(1, -1) : text
-    if (!/^\d{1,12}(?:\.\d{0,12})?$/.test(bare)) return undefined
+    if (!/^\d{1,12}(?:\.\d*)?$/.test(bare)) return undefined
     const value = Number(bare)
     return value <= MOST_DURATION_MS ? value : undefined
   }

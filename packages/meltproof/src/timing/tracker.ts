@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
 import type { OutboundRecord } from '../record.ts'
-import { holdCounted, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
+import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline, stallBefore } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
@@ -17,7 +17,11 @@ export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => vo
 /** How far back stalls are looked for that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
+/** Of calls that end together one is enough, ms. */
+const LEARN_EVERY_MS = 1
+
 const usual = new UsualTimes()
+let learnedAtMs = Number.NEGATIVE_INFINITY
 const watchers = new Set<CallWatcher>()
 let pending = 0
 let unlisten: (() => void) | undefined
@@ -46,6 +50,10 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
   pending--
   releaseCounted()
   unlistenIfIdle()
+  // A client or a handler that gives up while a dependency hangs has waited for it.
+  if (times.openCalls !== undefined) {
+    for (const call of times.openCalls) times.addCall(timelineOf(call.upTo(endedAtMs)))
+  }
   const timeline = kept ? new RequestTimeline() : passing
   timeline.write(times, endedAtMs, stallsAround(times.arrivedAtMs, endedAtMs))
   return timeline
@@ -96,12 +104,18 @@ function onStall(): void {
 
 function onCall(record: OutboundRecord): void {
   const { scope } = record
-  if (!(scope instanceof RequestTimes) && watchers.size === 0) return
   const timeline = timelineOf(record)
   if (scope instanceof RequestTimes) scope.addCall(timeline)
-  const { low, high } = timeline.dependencyMs
-  if (record.outcome === 'answered' && high - low < 1) usual.note(keyOf(record), high)
+  learn(record, timeline)
   for (const watcher of watchers) watcher(record, timeline)
+}
+
+function learn(record: OutboundRecord, { dependencyMs: { low, high } }: CallTimeline): void {
+  if (record.outcome !== 'answered' || record.endedAtMs - learnedAtMs < LEARN_EVERY_MS) return
+  // Without a heartbeat nobody knows whether a stall of ours has touched it.
+  if (high === 0 || high - low >= 1 || !isBeating()) return
+  learnedAtMs = record.endedAtMs
+  usual.note(peerOf(record), record.route, high)
 }
 
 function timelineOf(record: OutboundRecord): CallTimeline {
@@ -118,8 +132,8 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
     claimedMs: claimedMs(record.serverTiming),
-    usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(keyOf(record), lowMs, highMs),
+    usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(peerOf(record), record.route, lowMs, highMs),
   })
 }
 
-const keyOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`
+const peerOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`

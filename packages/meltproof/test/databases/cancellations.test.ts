@@ -55,6 +55,8 @@ test('a quarter of a pool is replaced at once, one at least', () => {
   ] as const) {
     const pool = new BoundPool({}, 1, {
       database: 'none',
+      kind: 'pg',
+      where: {},
       limit: () => size,
       size: () => size,
       waiting: () => 0,

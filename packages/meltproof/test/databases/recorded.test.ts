@@ -27,12 +27,51 @@ const last = async (): Promise<OutboundRecord> => {
 }
 const took = ({ startedAtMs, endedAtMs }: OutboundRecord): number => endedAtMs - startedAtMs
 
+/** `pool` has one connection, and `sql` holds it for 200 ms. */
+async function waitsForConnection(pool: { query(sql: string): Promise<unknown> }, sql: string): Promise<void> {
+  const [holder, waiter] = [{ openCalls: undefined }, { openCalls: undefined }]
+  await pool.query('select 1')
+  seen.splice(0)
+  await Promise.all([runInScope(holder, () => pool.query(sql)), runInScope(waiter, () => pool.query('select 1'))])
+  assert.deepEqual(new Set(seen.map(({ scope }) => scope)), new Set([holder, waiter]), 'each is of its own request')
+  const [held, waited] = seen.splice(0).sort((a, b) => a.queuedMs - b.queuedMs)
+  assert.equal(held!.scope, holder)
+  assert.ok(waited!.queuedMs > 150 && waited!.queuedMs < took(waited!), `${waited!.queuedMs} of ${took(waited!)}`)
+}
+
+test('PostgreSQL: a query that waits for a connection, and one that gets none', async () => {
+  const server = await startPostgres()
+  const connectionString = `postgres://postgres:secret@127.0.0.1:${server.port}/postgres`
+  const pool = boundPg(new pg.Pool({ connectionString, max: 1 }))
+  pool.on('error', () => {})
+  await waitsForConnection(pool, 'select pg_sleep(0.2)')
+  const holder = await pool.connect()
+  seen.splice(0)
+  const scope = { openCalls: undefined }
+  await assert.rejects(within(100, () => runInScope(scope, () => pool.query('select 1'))))
+  const without = await last()
+  assert.deepEqual(
+    [without.peer, without.outcome, without.sentAtMs, without.scope],
+    [`127.0.0.1:${server.port}/postgres`, 'timeout', undefined, scope],
+  )
+  assert.equal(without.queuedMs, took(without))
+  const asked = pool.connect()
+  await sleep(50)
+  holder.release()
+  const unused = await asked
+  unused.release()
+  const record = await last()
+  assert.ok(record.queuedMs > 25 && record.queuedMs === took(record), 'it waited, and asked for nothing')
+  await pool.end()
+  await server.stop()
+})
+
 test('PostgreSQL: a record has the peer, the time, the outcome and the request, and never the password', async () => {
   const server = await startPostgres()
   const config = { host: '127.0.0.1', port: server.port, user: 'postgres', password: 'secret', database: 'postgres' }
   const pool = boundPg(new pg.Pool({ ...config, max: 1 }))
   pool.on('error', () => {})
-  const scope = { openCalls: 0 }
+  const scope = { openCalls: undefined }
   await runInScope(scope, () => pool.query('select pg_sleep(0.2)'))
   const record = await last()
   assert.deepEqual(
@@ -63,6 +102,9 @@ test('MySQL: the same', { skip: skipWithout('mariadbd', 'mariadb-server') }, asy
   await assert.rejects(connection.query('select nonsense'))
   assert.deepEqual((await last()).outcome, 'answered')
   await connection.end()
+  const pool = boundMysql(mysql.createPool({ host: '127.0.0.1', port: server.port, user: 'root', connectionLimit: 1 }))
+  await waitsForConnection(pool, 'select sleep(0.2)')
+  await pool.end()
   await server.stop()
 })
 

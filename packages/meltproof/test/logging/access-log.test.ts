@@ -28,6 +28,7 @@ const ENTRY: AccessEntry = {
   queuedMs: 0,
   stalledMs: 0,
   dependencyMs: 7.891,
+  poolMs: 0,
   networkMs: 0,
   ownMs: 4.454,
   lateMs: 0,

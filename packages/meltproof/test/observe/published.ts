@@ -12,6 +12,7 @@ export async function publishCall(tookMs: number, more: Partial<OutboundRecord> 
     kind: 'http',
     peer: 'http://peer.example:8080',
     operation: 'GET',
+    route: '/',
     status: 200,
     outcome: 'answered',
     errorCode: undefined,

@@ -9,7 +9,7 @@ import { nameRoute } from '../../src/route.ts'
 import { currentScope } from '../../src/scope.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
-import { eventually, openDoor, openFullDoor } from '../server/harness.ts'
+import { eventually, listen, openDoor, openFullDoor } from '../server/harness.ts'
 
 const seen: RequestMessage[] = []
 const see = (message: RequestMessage): void => {
@@ -139,6 +139,7 @@ test('calls published by anybody are counted towards the request they were made 
       kind: 'http',
       peer: 'http://somebody',
       operation: 'GET',
+      route: '/',
       status: 200,
       outcome: 'answered',
       errorCode: undefined,
@@ -159,6 +160,52 @@ test('calls published by anybody are counted towards the request they were made 
   assert.equal(record.calls, 1)
   assert.equal(record.verdict, 'dependency')
   assert.ok(record.dependencyMs > 100, `${record.dependencyMs}`)
+})
+
+test('a client that leaves while a call is under way has waited for the dependency', async () => {
+  const dependency = await listen(http.createServer(() => undefined))
+  let asked = false
+  const { connect } = await openDoor(() => {
+    http.get(`http://127.0.0.1:${dependency.port}/hangs`).on('error', () => undefined)
+    asked = true
+  })
+  const connection = await connect()
+  connection.get('/hung')
+  await eventually('the call', () => asked)
+  await sleep(150)
+  connection.destroy()
+  const { record } = await recordOf('/hung')
+  assert.deepEqual([record.outcome, record.calls], ['aborted', 1])
+  assert.ok(record.dependencyMs > 100 && record.ownMs < record.dependencyMs, JSON.stringify(record))
+  assert.ok(record.poolMs < record.dependencyMs, JSON.stringify(record))
+})
+
+test('so has one that leaves while the call waits for a connection', async () => {
+  const dependency = await listen(http.createServer(() => undefined))
+  const agent = new http.Agent({ maxSockets: 1 })
+  let asked = 0
+  const { connect } = await openDoor(
+    () => {
+      http.get(`http://127.0.0.1:${dependency.port}/hangs`, { agent }).on('error', () => undefined)
+      asked++
+    },
+    { limit: 10 },
+  )
+  const holder = await connect()
+  holder.get('/holds')
+  await eventually('the holder', () => asked === 1)
+  const connection = await connect()
+  connection.get('/waits')
+  await eventually('the call', () => asked === 2)
+  await sleep(150)
+  connection.destroy()
+  const { record } = await recordOf('/waits')
+  holder.destroy()
+  agent.destroy()
+  assert.equal(record.calls, 1)
+  // A stall of a busy machine while it waits is the loop's.
+  assert.ok(record.poolMs > 0 && record.poolMs <= record.dependencyMs, JSON.stringify(record))
+  assert.ok(record.poolMs + record.stalledMs > 100 && record.ownMs < 50, JSON.stringify(record))
 })
 
 test('a slow upload and a slow download are the network', async () => {

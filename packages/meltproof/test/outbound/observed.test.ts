@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { Client, getGlobalDispatcher, request as undiciRequest, setGlobalDispatcher } from 'undici'
+import { Client, getGlobalDispatcher, Pool, request as undiciRequest, setGlobalDispatcher } from 'undici'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/scope.ts'
@@ -15,7 +15,8 @@ import { block } from '../block.ts'
 import { eventually, listen } from '../server/harness.ts'
 
 const seen: { record: OutboundRecord; timeline: CallTimeline }[] = []
-const stop = watchCalls((record, timeline) => seen.push({ record, timeline }))
+const see = (record: OutboundRecord, timeline: CallTimeline): unknown => seen.push({ record, timeline })
+let stop = watchCalls(see)
 // In a server a request is pending while calls are made; here somebody else has to keep the ledger on.
 const release = hold()
 after(() => {
@@ -52,7 +53,7 @@ async function next(): Promise<{ record: OutboundRecord; timeline: CallTimeline 
 
 for (const [name, call] of Object.entries(clients)) {
   test(`${name}: peer, status, scope and Server-Timing of a call`, async () => {
-    const scope = { openCalls: 0 }
+    const scope = { openCalls: undefined }
     await runInScope(scope, () => call('/claims/80'))
     const { record, timeline } = await next()
     assert.deepEqual(
@@ -114,11 +115,51 @@ test('a call given up in the line of its agent is not the network', async () => 
   const uninstall = install({ totalMs: 100 })
   await once(http.get(`${url}/1`, { agent }), 'error')
   const { record, timeline } = await next()
-  assert.deepEqual([record.phase, timeline.verdict], ['total', 'self'])
+  assert.deepEqual([record.phase, timeline.verdict], ['total', 'dependency'])
   uninstall()
   agent.destroy()
   await held
   await next()
+})
+
+const pool = new Pool(url, { connections: 1 })
+const [keeping, closing] = [true, false].map(keepAlive => new http.Agent({ keepAlive, maxSockets: 1 }))
+after(() => pool.destroy())
+const viaAgent = (agent: http.Agent | undefined, path: string): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    http.get(url + path, { agent }, answer => answer.resume().on('end', resolve)).on('error', reject)
+  })
+const pools: Record<string, (path: string) => Promise<unknown>> = {
+  'an undici Pool': path => pool.request({ path, method: 'GET' }).then(({ body }) => body.text()),
+  'an http Agent': path => viaAgent(keeping, path),
+  'an http Agent that closes': path => viaAgent(closing, path),
+}
+
+for (const [name, call] of Object.entries(pools)) {
+  test(`${name}: a call that waits for a connection belongs to its own request, and waits for the dependency`, async () => {
+    // A copy of undici that is not the global one shows itself at its first connection.
+    await call('/1')
+    const [holder, waiter] = [{ openCalls: undefined }, { openCalls: undefined }]
+    const first = runInScope(holder, () => call('/150'))
+    await runInScope(waiter, () => call('/quick/1'))
+    await first
+    const waited = seen.splice(0).filter(({ record }) => record.scope === waiter)
+    assert.equal(waited.length, 1)
+    const { record, timeline } = waited[0]!
+    assert.equal(record.route, '/quick/*')
+    assert.ok(record.queuedMs > 100, `${record.queuedMs}`)
+    assert.ok(record.connectMs! < record.queuedMs, `${record.connectMs}`)
+    assert.ok(timeline.shares.dependencyMs + timeline.shares.loopMs > 100, JSON.stringify(timeline.shares))
+    assert.ok(timeline.dependencyMs.high < 100, 'the wait is no time of the dependency itself')
+  })
+}
+
+test('when nobody observes any more undici is as it was', () => {
+  const base = Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(pool))) as { dispatch: unknown }
+  const ours = base.dispatch
+  stop()
+  assert.notEqual(base.dispatch, ours)
+  stop = watchCalls(see)
 })
 
 test("a Client's line is no time to connect", async () => {

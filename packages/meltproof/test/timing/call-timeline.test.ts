@@ -81,7 +81,13 @@ test('a stall that was over before the answer came is not held against us', () =
 test('an answer seen as a stall ends may have come any time in it; what the peer usually takes decides', () => {
   const stalls = [{ fromMs: 1020, toMs: 1300 }]
   const blind = callTimeline(call({ stalls }))
-  assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high, blind.dependencyMs.best], [20, 300, 160])
+  assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high], [20, 300])
+  assert.equal(
+    blind.dependencyMs.best,
+    Math.sqrt(20 * 300),
+    'nothing is known: between 20 and 300, in orders of magnitude',
+  )
+  assert.equal(blind.verdict, 'loop')
   assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).shares.loopMs, 250)
   assert.equal(callTimeline(call({ stalls, usualMs: () => 50 })).verdict, 'loop')
   assert.equal(callTimeline(call({ stalls, usualMs: () => 5 })).dependencyMs.best, 20, 'never below what is certain')
@@ -108,15 +114,24 @@ test('what the peer did not take and what did not lie here was on the way', () =
   assert.equal(verdict, 'network')
 })
 
-test('making a connection is the network, the queue for one is ours', () => {
+test('making a connection is the network, the queue for one is the dependency that holds the others', () => {
   const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined }))
   assert.equal(connecting.verdict, 'network')
   assert.equal(connecting.shares.dependencyMs, 50)
   const queued = callTimeline(call({ queuedMs: 250, sentAtMs: undefined }))
-  assert.equal(queued.verdict, 'self')
+  assert.equal(queued.verdict, 'dependency')
+  assert.equal(queued.dependencyMs.high, 50, 'and no part of what this call took there')
   const refused = callTimeline(call({ failedToConnect: true, firstByteAtMs: undefined }))
   assert.equal(refused.verdict, 'network')
   assert.equal(refused.shares.dependencyMs, 0)
+})
+
+test('a stall while it is queued is ours: no connection could be handed on', () => {
+  const stalls = [{ fromMs: 1010, toMs: 1210 }]
+  for (const failedToConnect of [true, false]) {
+    const { shares } = callTimeline(call({ queuedMs: 250, sentAtMs: undefined, failedToConnect, stalls }))
+    assert.deepEqual([shares.loopMs, shares.selfMs], [200, 0])
+  }
 })
 
 test('a stall that held up the sending is ours', () => {

@@ -7,6 +7,7 @@ const cases: readonly [header: string | undefined, expected: number | undefined]
   [undefined, undefined],
   ['', undefined],
   ['total;dur=12.5', 12.5],
+  ['total;dur=30.12345678901234', 30.12345678901234],
   ['db;dur=53, app;dur=47.2', 53],
   ['db;dur=53, total;dur=47.2', 47.2],
   ['TOTAL ; DUR = 7', 7],

@@ -6,6 +6,8 @@ import { safeText } from './safe-text.ts'
 const MOST_URL = 2048
 const MOST_OTHER = 512
 
+const PARTS = ['queuedMs', 'stalledMs', 'dependencyMs', 'poolMs', 'networkMs', 'ownMs', 'lateMs', 'calls'] as const
+
 type FromRecord = Omit<RequestRecord, 'arrivedAtMs' | 'outcome' | 'shares'>
 
 /** A request as it is logged. What the client sent is as it came, apart from redaction. */
@@ -32,7 +34,7 @@ export function accessFields(entry: AccessEntry): Record<string, string | number
   }
   if (entry.route !== undefined) fields['route'] = safeText(entry.route, MOST_OTHER)
   if (entry.shedReason !== undefined) fields['shed'] = entry.shedReason
-  for (const part of ['queuedMs', 'stalledMs', 'dependencyMs', 'networkMs', 'ownMs', 'lateMs', 'calls'] as const) {
+  for (const part of PARTS) {
     const value = rounded(entry[part])
     if (value > 0) fields[part] = value
   }

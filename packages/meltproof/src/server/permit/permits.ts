@@ -43,7 +43,8 @@ export class RequestPermits extends Permits<Exchange> {
    * requests are observed, a call that its handler makes shows that it is at work.
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
-    this.giveUp(exchange, nowMs, scope && ((): boolean => scope.openCalls > 0 && requestsAreObserved()))
+    const calls = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
+    this.giveUp(exchange, nowMs, calls)
     if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
     if (onHandlerEnd(exchange.request, onEnd)) onEnd()
   }

@@ -1,0 +1,80 @@
+/**
+ * The service that bench/verdicts.ts injects faults into: under protect(), with the access log and nothing else on. An
+ * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency; `compute` and `wait` are work of its own,
+ * `block` stalls the loop so long, `at` ms after the call began. Each line of the log goes to the parent.
+ */
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import pg from 'pg'
+import { Pool, request as undiciRequest } from 'undici'
+import { accessLog } from '../../packages/meltproof/src/logging/access-log.ts'
+import { bound } from '../../packages/meltproof/src/databases/pg.ts'
+import { protect } from '../../packages/meltproof/src/server/protect.ts'
+
+/** Connections of each pool. */
+const MOST = 2
+const [, , database, acquireMs] = process.argv
+
+const agents = {
+  agent: new http.Agent({ keepAlive: true, maxSockets: MOST }),
+  'agent-close': new http.Agent({ maxSockets: MOST }),
+}
+const origins = new Map<string, Pool>()
+const postgres = database
+  ? bound(new pg.Pool({ connectionString: database, max: MOST }), { acquireMs: Number(acquireMs) })
+  : undefined
+
+type Client = (origin: string, path: string, tookMs: number) => Promise<unknown>
+
+const viaHttp =
+  (agent?: http.Agent): Client =>
+  (origin, path) =>
+    new Promise((resolve, reject) => {
+      http
+        .get(origin + path, agent === undefined ? {} : { agent }, answer => answer.resume().on('end', resolve))
+        .on('error', reject)
+    })
+
+const clients: Readonly<Record<string, Client>> = {
+  fetch: (origin, path) => fetch(origin + path).then(answer => answer.text()),
+  undici: (origin, path) => undiciRequest(origin + path).then(({ body }) => body.text()),
+  http: viaHttp(),
+  agent: viaHttp(agents.agent),
+  'agent-close': viaHttp(agents['agent-close']),
+  pool: (origin, path) => {
+    const pool = origins.get(origin) ?? new Pool(origin, { connections: MOST })
+    origins.set(origin, pool)
+    return pool.request({ path, method: 'GET' }).then(({ body }) => body.text())
+  },
+  pg: (_, __, tookMs) => postgres!.query('select pg_sleep($1)', [tookMs / 1000]),
+}
+
+/** Sleeps rather than spins: other cases run beside this one. */
+const asleep = new Int32Array(new SharedArrayBuffer(4))
+const stall = (ms: number): void => void Atomics.wait(asleep, 0, 0, ms)
+const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+const server = http.createServer(async (request, response) => {
+  const { searchParams } = new URL(request.url!, 'http://us')
+  const number = (name: string): number => Number(searchParams.get(name))
+  if (searchParams.has('compute')) stall(number('compute'))
+  if (searchParams.has('block')) setTimeout(stall, number('at'), number('block'))
+  const tookMs = number('took')
+  const claims = searchParams.has('claims') ? '&claims' : ''
+  try {
+    await clients[searchParams.get('via')!]!(
+      `http://127.0.0.1:${number('port')}`,
+      `${searchParams.get('path') ?? '/'}?took=${tookMs}${claims}`,
+      tookMs,
+    )
+  } catch {
+    response.statusCode = 502
+  }
+  if (searchParams.has('wait')) await sleep(number('wait'))
+  response.end('done')
+})
+// The parent may have gone.
+const tell = (message: object): unknown => process.send?.(message, undefined, undefined, () => {})
+accessLog(protect(server), { write: line => tell({ line: JSON.parse(line) }) })
+server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))
+process.on('disconnect', () => process.exit())
