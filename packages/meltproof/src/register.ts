@@ -5,16 +5,17 @@
  */
 import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
-import { drainOnSigterm } from './drain-on-sigterm.ts'
+import { drainOnSignal } from './drain-on-signal.ts'
 import { guardOf } from './guard-of.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
+import { environmentUnderPm2 } from './pm2-environment.ts'
 import { settingsFrom } from './register-options.ts'
 import type { Guard } from './server/guard.ts'
 import { isHttp2Server, isServer, type ProtectedServer, protect } from './server/protect.ts'
 
-const settings = settingsFrom(process.env)
+const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
 let saidStreams = false
 const { watch } = settings
@@ -30,7 +31,7 @@ if (settings.on) {
     attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
   if (settings.outbound) boundOutbound(warn)
-  if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
+  if (settings.drain && isMainThread) drainOnSignal(guards, settings.protect.drainDelayMs)
 }
 if (settings.on || watch) {
   beforeListening(server => {
