@@ -1,6 +1,6 @@
 /**
  * What a user would get: packs both packages, checks the tarballs (publint, are-the-types-wrong), installs them into
- * an empty folder and imports every entry, by name, from ESM and from CJS.
+ * an empty folder and imports every entry, by name, from ESM, from CJS and in Jest, whose require() is its own.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,8 +16,11 @@ interface Manifest {
   readonly bin?: Readonly<Record<string, string>>
 }
 
+/** Jest 30 loads ES modules on Node 24.9 and later; this one on none. */
+const JEST = 'jest@29.7.0'
+
 const folder = mkdtempSync(join(tmpdir(), 'meltproof-pack-'))
-let imported = 0
+const imported: string[] = []
 try {
   run('npm', ['run', '--silent', 'build'], root)
   const tarballs = PACKAGES.map(dir => {
@@ -26,11 +29,11 @@ try {
   })
   for (const tarball of tarballs) {
     run('npx', ['publint', '--strict', tarball], root)
-    run('npx', ['attw', '--profile', 'esm-only', tarball], root)
+    run('npx', ['attw', tarball], root)
   }
   const app = mkdtempSync(join(folder, 'app-'))
   writeFileSync(join(app, 'package.json'), '{"private":true}')
-  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs], app)
+  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs, JEST], app)
   for (const dir of PACKAGES) {
     const { name, exports, bin } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as Manifest
     for (const entry of Object.keys(exports)) {
@@ -38,11 +41,15 @@ try {
       if (entry.endsWith('.json')) continue
       run(process.execPath, ['--input-type=module', '-e', `await import('${specifier}')`], app)
       run(process.execPath, ['--input-type=commonjs', '-e', `require('${specifier}')`], app)
-      imported++
+      imported.push(specifier)
     }
     for (const command of Object.keys(bin ?? {})) run(join(app, 'node_modules/.bin', command), ['--help'], app)
   }
-  console.log(`pack check: ${tarballs.length} tarballs installed, ${imported} entries imported from ESM and CJS`)
+  const jestTest = `test.each(${JSON.stringify(imported)})('%s', name => expect(require(name)).toBeDefined())`
+  writeFileSync(join(app, 'all.test.js'), jestTest)
+  run(process.execPath, [join(app, 'node_modules/jest/bin/jest.js')], app)
+  const count = `${tarballs.length} tarballs installed, ${imported.length} entries`
+  console.log(`pack check: ${count} imported from ESM and CJS and in Jest`)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -6,19 +6,20 @@
 import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { serveAdmin } from './admin.ts'
-import { drainOnSigterm } from './drain-on-sigterm.ts'
+import { drainOnSignal } from './drain-on-signal.ts'
 import { guardOf } from './guard-of.ts'
 import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
+import { environmentUnderPm2 } from './pm2-environment.ts'
 import { settingsFrom } from './register-options.ts'
 import { DEFAULT_LANES } from './server/connection/lanes.ts'
 import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
 import { isServer, type ProtectedServer, protect } from './server/protect.ts'
 
-const settings = settingsFrom(process.env)
+const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
 const logged = new WeakSet<Guard>()
 let servesAdmin = false
@@ -35,7 +36,7 @@ if (settings.on) {
     attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
   }
   if (settings.outbound !== undefined) boundOutbound(settings.outbound, warn)
-  if (settings.drain && isMainThread) drainOnSigterm(guards, settings.protect.drainDelayMs)
+  if (settings.drain && isMainThread) drainOnSignal(guards, settings.protect.drainDelayMs)
 }
 if (settings.on || watch) {
   beforeListening((server, args) => {

@@ -3,8 +3,7 @@
  * nothing else. `protect` decides better and earlier (docs/toobusy.md says why); this knows nothing of it.
  *
  * Two things are measured differently, so that no lag is reported that was not there: time is monotonic, where
- * toobusy-js takes a step of the wall clock for lag; and a timer that is started again starts a new interval, where
- * toobusy-js counts the time it was stopped.
+ * toobusy-js takes a step of the wall clock for lag; and toobusy-js counts the time after shutdown() as lag.
  */
 import { EventEmitter } from 'node:events'
 import { now } from './clock.ts'
@@ -22,7 +21,8 @@ export interface TooBusy {
    */
   maxLag(newLag?: number): number
   /**
-   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting starts anew, with a lag of 0.
+   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting starts anew, with a lag of 0;
+   * as in toobusy-js, the next check counts from the last one before.
    * @default 500
    */
   interval(newInterval?: number): number
@@ -51,7 +51,7 @@ let maxLagMs = 70
 let intervalMs = 500
 let smoothing = 1 / 3
 let lagMs = 0
-let lastCheckMs = 0
+let lastCheckMs = now()
 let timer: NodeJS.Timeout | undefined
 /** As in toobusy-js: no event is emitted while it is this. */
 const NO_THRESHOLD = -1
@@ -67,7 +67,6 @@ function check(): void {
 }
 
 function start(): void {
-  lastCheckMs = now()
   timer = setInterval(check, intervalMs)
   timer.unref()
 }
@@ -94,6 +93,7 @@ toobusy.interval = newInterval => {
   if (typeof newInterval !== 'number') invalid('Interval must be a number.')
   const rounded = Math.round(newInterval)
   if (rounded < LEAST_INTERVAL_MS) invalid('Interval should be greater than 16ms.')
+  if (timer === undefined) lastCheckMs = now()
   shutdown()
   intervalMs = rounded
   start()

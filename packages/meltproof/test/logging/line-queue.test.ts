@@ -84,6 +84,18 @@ it('holds no more for a thousand empty writes than its limit', () => {
   assert.ok(b.settled.every(([, lost]) => !lost))
 })
 
+it('counts a line as written when its end is, also within lines that came at once', () => {
+  const b = bench(4000)
+  b.push('one\ntwo\nthree\n')
+  b.write(6)
+  assert.partialDeepStrictEqual(b.queue.stats, { written: 1, waiting: 2 })
+  b.write(2)
+  assert.partialDeepStrictEqual(b.queue.stats, { written: 2, waiting: 1 })
+  b.write(3)
+  assert.equal(b.queue.abandon(), 1)
+  assert.partialDeepStrictEqual(b.queue.stats, { written: 2, waiting: 0, lost: 1, lostBytes: 3 })
+})
+
 describe('whatever is logged and however it is read', () => {
   it('no line is torn, out of order or unaccounted for', () => {
     fc.assert(

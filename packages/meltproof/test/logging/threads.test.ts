@@ -1,6 +1,7 @@
 /** Loggers with worker threads, worker threads that log, and clusters: one stdout, several writers. */
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
+import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
 import { Pipe, run } from './child.ts'
 
@@ -50,9 +51,10 @@ describe('pino', () => {
 })
 
 describe('a worker thread', () => {
+  const inTime = { ...patient, LINES: '5000', MELTPROOF_STDOUT_FLUSH: '20s' }
+
   it('that ends before its reader has caught up leaves nothing behind', async () => {
     const pipe = new Pipe()
-    const inTime = { ...patient, LINES: '5000', MELTPROOF_STDOUT_FLUSH: '20s' }
     const app = run('thread-ends.mjs', { stdout: pipe.writeFd, env: inTime })
     const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
     assert.equal((await app.ended).code, 3)
@@ -77,6 +79,24 @@ describe('a worker thread', () => {
     assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
   })
 
+  it('that writes many lines at once does not mix them with those of others', async () => {
+    const pipe = new Pipe()
+    const app = run('mixes.mjs', { stdout: pipe.writeFd, env: { ...inTime, MELTPROOF_STDOUT_BUFFER: '64MB' } })
+    const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 1 })
+    assert.equal((await app.ended).code, 3)
+    assert.equal(whole(text).lines.filter(name => name === 'b').length, 10_000)
+  })
+
+  it('that is made of a text gets no `--import` of Node, but `--require`', async () => {
+    const pipe = new Pipe()
+    const node = ['--require', createRequire(import.meta.url).resolve('meltproof/register')]
+    const app = run('eval-thread.mjs', { stdout: pipe.writeFd, protect: false, node, env: inTime })
+    const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
+    const { code, stderr } = await app.ended
+    assert.deepEqual({ code, stderr }, { code: 3, stderr: '' })
+    assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
+  })
+
   it('that logs to a reader that has stopped holds bounded memory', async () => {
     const pipe = new Pipe()
     const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '400000' } })
@@ -86,6 +106,27 @@ describe('a worker thread', () => {
   })
 })
 
+/** Of writers `a` and `b`, whose lines are whole and in order; and lines that were told of as lost. */
+function whole(text: string): { lines: string[]; told: number } {
+  let told = 0
+  const lines: string[] = []
+  const last: Record<string, number> = { a: -1, b: -1 }
+  for (const line of text.split('\n').slice(0, -1)) {
+    const lost = /^meltproof: (\d+) lines/.exec(line)
+    const parts = /^([ab]) (\d+) (x*)\.$/.exec(line)
+    if (lost !== null) told += Number(lost[1])
+    else if (!line.startsWith('meltproof:')) {
+      assert.ok(parts !== null, `torn: ${line.slice(0, 100)}`)
+      const [name, number] = [parts[1]!, Number(parts[2])]
+      assert.equal(parts[3]!.length, (number * 37) % 900)
+      assert.ok(number > last[name]!)
+      last[name] = number
+      lines.push(name)
+    }
+  }
+  return { lines, told }
+}
+
 describe('a cluster', () => {
   it('does not mix the lines of its workers', async () => {
     const pipe = new Pipe()
@@ -93,22 +134,7 @@ describe('a cluster', () => {
     const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
     const { code, stderr } = await app.ended
     assert.equal(code, 3)
-    let told = 0
-    const last: Record<string, number> = { a: -1, b: -1 }
-    let lines = 0
-    for (const line of (text + stderr).split('\n').slice(0, -1)) {
-      const lost = /^meltproof: (\d+) lines/.exec(line)
-      const whole = /^([ab]) (\d+) (x*)\.$/.exec(line)
-      if (lost !== null) told += Number(lost[1])
-      else if (!line.startsWith('meltproof:')) {
-        assert.ok(whole !== null, `torn: ${line.slice(0, 100)}`)
-        const number = Number(whole[2])
-        assert.equal(whole[3]!.length, (number * 37) % 900)
-        assert.ok(number > last[whole[1]!]!)
-        last[whole[1]!] = number
-        lines++
-      }
-    }
-    assert.equal(lines + told, 20_000)
+    const { lines, told } = whole(text + stderr)
+    assert.equal(lines.length + told, 20_000)
   })
 })

@@ -62,11 +62,14 @@ describe('register, set up by variables', () => {
 })
 
 describe('SIGTERM', () => {
-  async function signalled(child: Child): Promise<[answer: string, Awaited<Child['ended']>]> {
+  async function signalled(
+    child: Child,
+    by: NodeJS.Signals = 'SIGTERM',
+  ): Promise<[answer: string, Awaited<Child['ended']>]> {
     const port = await child.port()
     const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
     await sleep(200)
-    child.process.kill('SIGTERM')
+    child.process.kill(by)
     return [await answer, await child.ended]
   }
 
@@ -78,6 +81,14 @@ describe('SIGTERM', () => {
   it('drains, and ends the process by the signal', async () => {
     const [answer, { signal, stderr }] = await signalled(start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }))
     assert.deepEqual([answer, signal, stderr], ['served', 'SIGTERM', ''])
+  })
+
+  it('SIGINT does the same: PM2 sends it', async () => {
+    const [answer, { signal, stderr }] = await signalled(
+      start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }),
+      'SIGINT',
+    )
+    assert.deepEqual([answer, signal, stderr], ['served', 'SIGINT', ''])
   })
 
   it('drains, and then the app does what it does', async () => {

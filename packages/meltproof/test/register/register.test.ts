@@ -1,5 +1,6 @@
 /** `node --import meltproof/register app`: every server of every kind of app, and a process that ends by itself. */
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
 import { get, IMPORT, REGISTER, start } from './child.ts'
 
@@ -39,6 +40,15 @@ describe('register', () => {
     assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
     assert.equal((await child.ended).code, 0)
   })
+
+  for (const app of ['http.cjs', 'http.mjs']) {
+    it(`works from --require with ${app}`, async () => {
+      const child = start(app, { node: ['--require', createRequire(import.meta.url).resolve('meltproof/register')] })
+      assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
+      const { code, stderr } = await child.ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    })
+  }
 
   it('given twice, protects once', async () => {
     const child = start('http.mjs', { node: [...IMPORT, '--import', `${REGISTER}?copy`] })

@@ -1,6 +1,7 @@
 /** MELTPROOF_* variables: good values work; bad ones, and names nobody knows, are told of once and end nothing. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { environmentUnderPm2 } from '../../src/pm2-environment.ts'
 import { PROBES, settingsFrom, VARIABLES } from '../../src/register-options.ts'
 import { checkProtectOptions } from '../../src/server/protect-options.ts'
 import { start } from './child.ts'
@@ -18,6 +19,32 @@ it('protects, exempts probes, bounds calls and takes over stdout without any var
     drain: false,
     watch: undefined,
     warnings: [],
+  })
+})
+
+describe('a worker of PM2, whose variables are set later', () => {
+  for (const [pm2, changed] of [
+    ['{"MELTPROOF":"off","name":"app"}', { on: false }],
+    ['{"MELTPROOF_DRAIN":true}', { drain: true }],
+    ['{"MELTPROOF_DRAIN":"off"}', {}],
+    ['{"MELTPROOF', {}],
+    ['null', {}],
+  ] as const) {
+    it(pm2, () => assert.deepEqual(settingsFrom(environmentUnderPm2({ pm2_env: pm2 })), { ...DEFAULTS, ...changed }))
+  }
+
+  it('has those of its daemon besides', () => {
+    const settings = settingsFrom(
+      environmentUnderPm2({ MELTPROOF_OUTBOUND: 'off', pm2_env: '{"MELTPROOF_DRAIN":"on"}' }),
+    )
+    assert.deepEqual(settings, { ...DEFAULTS, outbound: false, drain: true })
+  })
+
+  it('register reads them', async () => {
+    const child = start('slow.mjs', { env: { pm2_env: JSON.stringify({ MELTPROOF_LANES: 'many' }) } })
+    await child.port()
+    child.process.kill()
+    assert.match((await child.ended).stderr, /MELTPROOF_LANES must be/)
   })
 })
 

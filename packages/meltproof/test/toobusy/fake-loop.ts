@@ -33,6 +33,18 @@ export class FakeLoop {
     }) as unknown as typeof clearInterval)
   }
 
+  once(callback: () => void, afterMs: number): void {
+    const timer: Interval = {
+      callback: () => {
+        this.#intervals.delete(timer)
+        callback()
+      },
+      everyMs: afterMs,
+      dueMs: this.nowMs + afterMs,
+    }
+    this.#intervals.add(timer)
+  }
+
   /** The loop turns freely for `ms`: every interval fires when it is due. */
   run(ms: number): void {
     const until = this.nowMs + ms
@@ -42,7 +54,7 @@ export class FakeLoop {
       this.nowMs = Math.max(this.nowMs, next.dueMs)
       this.#fire(next)
     }
-    this.nowMs = until
+    this.nowMs = Math.max(this.nowMs, until)
   }
 
   /** The loop can not turn for `ms`; whatever became due fires once, late. */
@@ -53,7 +65,7 @@ export class FakeLoop {
 
   /** Until the next interval is due. */
   get nextMs(): number {
-    return Math.min(...[...this.#intervals].map(interval => interval.dueMs)) - this.nowMs
+    return Math.max(0, Math.min(...[...this.#intervals].map(interval => interval.dueMs)) - this.nowMs)
   }
 
   restore(): void {

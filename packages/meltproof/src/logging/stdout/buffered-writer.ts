@@ -5,7 +5,7 @@
 import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../../clock.ts'
-import { byteLength, NEWLINE, type Output } from './line-ends.ts'
+import { byteLength, endOfPart, type Output } from './line-ends.ts'
 import { LineQueue, type LineQueueLimits, type StreamStats } from './line-queue.ts'
 import { gapNotice } from './notices.ts'
 import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
@@ -201,7 +201,7 @@ export class BufferedWriter {
   /** What is longer than the queue is not lost where the sink takes it in time. */
   private enqueueParts(bytes: Uint8Array, done: Done | undefined): void {
     for (let at = 0; at < bytes.length; ) {
-      const end = endOfPart(bytes, at)
+      const end = endOfPart(bytes, at, PART_BYTES)
       this.queue.push(bytes.subarray(at, end), end === bytes.length ? done : undefined)
       at = end
       if (at < bytes.length && !this.failing) this.flush(Number.POSITIVE_INFINITY)
@@ -263,11 +263,4 @@ export class BufferedWriter {
 
 function isJson(output: Output): boolean {
   return (typeof output === 'string' ? output.charCodeAt(0) : output[0]) === OPEN_BRACE
-}
-
-/** Whole lines of about PART_BYTES, or one line that is longer. */
-function endOfPart(bytes: Uint8Array, from: number): number {
-  if (bytes.length - from <= PART_BYTES) return bytes.length
-  const end = bytes.lastIndexOf(NEWLINE, from + PART_BYTES - 1) + 1
-  return end > from ? end : bytes.indexOf(NEWLINE, from) + 1 || bytes.length
 }

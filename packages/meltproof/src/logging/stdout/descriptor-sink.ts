@@ -10,6 +10,7 @@
 import fs from 'node:fs'
 import { BlockingState } from './blocking-state.ts'
 import type { Sink } from './buffered-writer.ts'
+import { byteLength, endOfPart, type Output } from './line-ends.ts'
 
 export interface Handle {
   setBlocking?(blocking: boolean): number
@@ -30,27 +31,30 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
   let own = isPipe ? openAnew(fd) : undefined
   let shared = own === undefined && !isFile && handle?.setBlocking !== undefined ? handle : undefined
   let state = shared === undefined ? undefined : new BlockingState(fd)
+  const batchBytes = isPipe ? PIPE_BUF : OTHER_BATCH
+  const writeOnce = (output: Output): number => {
+    const blocks = state?.blocks() === true
+    if (blocks) shared?.setBlocking?.(false)
+    // A full pipe is met often, and is worth no stack trace.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    try {
+      const target = own ?? fd
+      return typeof output === 'string' ? writeSync(target, output) : writeSync(target, output, 0, output.length)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EAGAIN' || code === 'EINTR') return 0
+      throw error
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
+      if (blocks) shared?.setBlocking?.(true)
+    }
+  }
   return {
-    batchBytes: isPipe ? PIPE_BUF : OTHER_BATCH,
+    batchBytes,
     takesAll: isFile,
-    write(output) {
-      const blocks = state?.blocks() === true
-      if (blocks) shared?.setBlocking?.(false)
-      // A full pipe is met often, and is worth no stack trace.
-      const { stackTraceLimit } = Error
-      Error.stackTraceLimit = 0
-      try {
-        const target = own ?? fd
-        return typeof output === 'string' ? writeSync(target, output) : writeSync(target, output, 0, output.length)
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException
-        if (code === 'EAGAIN' || code === 'EINTR') return 0
-        throw error
-      } finally {
-        Error.stackTraceLimit = stackTraceLimit
-        if (blocks) shared?.setBlocking?.(true)
-      }
-    },
+    write: output =>
+      isPipe && byteLength(output) > batchBytes ? writeParts(output, batchBytes, writeOnce) : writeOnce(output),
     close() {
       const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
       // The numbers may be somebody else's files at once.
@@ -61,6 +65,19 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       sharedBefore?.setBlocking?.(isTerminal)
     },
   }
+}
+
+/** Many lines at once: each write has whole lines only, so that those of other writers fall between lines. */
+function writeParts(output: Output, partBytes: number, write: (part: Uint8Array) => number): number {
+  const bytes = typeof output === 'string' ? Buffer.from(output) : output
+  let at = 0
+  while (at < bytes.length) {
+    const end = endOfPart(bytes, at, partBytes)
+    const taken = write(bytes.subarray(at, end))
+    at += taken
+    if (taken === 0 || at < end) break
+  }
+  return at
 }
 
 /** The same for two descriptors of one pipe, terminal or file; undefined for one that is closed. */

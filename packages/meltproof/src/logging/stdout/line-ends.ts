@@ -21,3 +21,10 @@ export function linesIn(output: Output): number {
   }
   return lines
 }
+
+/** Whole lines of `most` bytes at most, or one line that is longer. */
+export function endOfPart(bytes: Uint8Array, from: number, most: number): number {
+  if (bytes.length - from <= most) return bytes.length
+  const end = bytes.lastIndexOf(NEWLINE, from + most - 1) + 1
+  return end > from ? end : bytes.indexOf(NEWLINE, from) + 1 || bytes.length
+}

@@ -49,9 +49,10 @@ export class LineQueue<D> {
   private readonly hooks: LineQueueHooks<D>
   private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
   private pieces: Piece<D>[] = []
-  /** Index of the first piece that is not written, and how many of its bytes are. */
+  /** Index of the first piece that is not written, and how many of its bytes and lines are. */
   private head = 0
   private offset = 0
+  private headLines = 0
   private gap = 0
   private reported = 0
   /** Whether what was accepted last, and what was written last, ends within a line. */
@@ -154,14 +155,23 @@ export class LineQueue<D> {
   }
 
   advance(bytes: number): void {
-    this.offset += bytes
+    let left = bytes
     for (;;) {
       const piece = this.pieces[this.head]
-      if (piece === undefined || this.offset < piece.bytes.length) break
-      this.offset -= piece.bytes.length
+      if (piece === undefined) break
+      const rest = piece.bytes.length - this.offset
+      if (left < rest) {
+        const lines = piece.lines > 0 ? linesIn(piece.bytes.subarray(this.offset, this.offset + left)) : 0
+        this.offset += left
+        this.headLines += lines
+        this.wrote(lines)
+        break
+      }
+      left -= rest
+      this.wrote(piece.lines - this.headLines)
       this.head++
-      this.removed(piece)
-      this.counts.written += piece.lines
+      this.offset = this.headLines = 0
+      this.counts.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
       this.reported += piece.gap
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
@@ -177,18 +187,14 @@ export class LineQueue<D> {
     if (this.empty) return 0
     const first = this.pieces[this.head]
     if (first !== undefined && this.offset > 0) {
-      const out = first.bytes.subarray(0, this.offset)
-      this.writtenOpen = !endsLine(out)
-      if (first.gap === 0) {
-        const lines = linesIn(out)
-        this.counts.written += lines
-        this.counts.lost -= lines
-        this.counts.lostBytes -= this.offset
-      }
+      this.writtenOpen = !endsLine(first.bytes.subarray(0, this.offset))
+      this.counts.bufferedBytes -= this.offset
+      const bytes = first.bytes.subarray(this.offset)
+      this.pieces[this.head] = { ...first, bytes, lines: first.lines - this.headLines }
     }
     this.giveUpFrom(this.head)
     this.pieces = []
-    this.head = this.offset = this.gap = 0
+    this.head = this.offset = this.headLines = this.gap = 0
     // Its newline has not come, so that none of its parts counted it.
     if (this.open) this.counts.lost++
     this.skipping ||= this.open
@@ -264,14 +270,15 @@ export class LineQueue<D> {
     this.counts.waiting += lines
   }
 
-  private removed({ bytes, lines }: Piece<D>): void {
-    this.counts.bufferedBytes -= PIECE_OVERHEAD + bytes.length
+  private wrote(lines: number): void {
+    this.counts.written += lines
     this.counts.waiting -= lines
   }
 
   private giveUpFrom(index: number): void {
     for (const piece of this.pieces.splice(index)) {
-      this.removed(piece)
+      this.counts.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
+      this.counts.waiting -= piece.lines
       this.counts.lost += piece.lines
       if (piece.gap === 0) this.counts.lostBytes += piece.bytes.length
       this.settle(piece.done, true)

@@ -1,0 +1,47 @@
+/**
+ * SIGTERM and SIGINT (PM2, Ctrl-C) drain first, and then the process ends as it would have: by the signal, or by what the
+ * app does about it. The app's listeners wait until then, because many of them end the process at once. A second signal
+ * waits for nothing.
+ */
+import { constants } from 'node:os'
+import { replaceMethod } from './replace-method.ts'
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+type Signal = (typeof SIGNALS)[number]
+
+/** Kubernetes grants 30 s between SIGTERM and SIGKILL. */
+const LEAST_DRAIN_MS = 25_000
+
+interface Drainable {
+  drain(timeoutMs: number): Promise<boolean>
+}
+
+/** `drainDelayMs`: how long servers go on accepting, if that is given; draining takes twice as long at most. */
+export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
+  let begun = false
+  let ended = false
+  // With a listener, Node hands the signal to emit() and does not end.
+  const listener = (): void => undefined
+  const end = (signal: Signal): void => {
+    if (ended) return
+    ended = true
+    undoEmit()
+    for (const each of SIGNALS) process.removeListener(each, listener)
+    if (process.listenerCount(signal) > 0) process.emit(signal, signal)
+    else {
+      process.kill(process.pid, signal)
+      // Process 1 of a container is ended by no such signal.
+      process.exit(128 + constants.signals[signal])
+    }
+  }
+  const undoEmit = replaceMethod(process, 'emit', (original, isOn) => (...args) => {
+    const signal = SIGNALS.find(each => each === args[0])
+    if (signal === undefined || !isOn()) return original(...args)
+    const draining = begun ? [] : guards().map(guard => guard.drain(Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)))
+    begun = true
+    if (draining.length === 0) end(signal)
+    else void Promise.allSettled(draining).then(() => end(signal))
+    return true
+  })
+  for (const signal of SIGNALS) process.on(signal, listener)
+}

@@ -1,0 +1,39 @@
+/** require() of the built package: one copy of it a process, whoever's require() that is. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
+import { test } from 'node:test'
+import vm from 'node:vm'
+
+const require = createRequire(import.meta.url)
+const { exports } = require('meltproof/package.json') as { exports: object }
+const entries = Object.keys(exports).filter(entry => !entry.endsWith('.json'))
+
+for (const entry of entries) {
+  const specifier = `meltproof${entry.slice(1)}`
+  if (specifier === 'meltproof/register') continue // It would protect the servers of this process.
+
+  test(`${specifier}: require() and import give the same`, async () => {
+    const required: unknown = require(specifier)
+    assert.equal(required, await imported(specifier))
+  })
+
+  test(`${specifier}: a test runner whose require() and process are its own gets the same`, async () => {
+    const filename = require.resolve(specifier)
+    const module = { exports: {} }
+    const run = vm.runInNewContext(`(function (module, require, __filename) {${readFileSync(filename, 'utf8')}\n})`)
+    run(module, requireOfRunner, filename)
+    assert.equal(module.exports, await imported(specifier))
+  })
+}
+
+async function imported(specifier: string): Promise<unknown> {
+  const namespace = (await import(specifier)) as object
+  return 'module.exports' in namespace ? namespace['module.exports'] : namespace
+}
+
+/** Knows no ES modules, and neither does its node:module. */
+function requireOfRunner(id: string): unknown {
+  if (!isBuiltin(id)) throw new SyntaxError("Unexpected token 'export'")
+  return id.endsWith('module') ? { createRequire: () => requireOfRunner } : require(id)
+}

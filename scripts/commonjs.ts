@@ -1,0 +1,54 @@
+/**
+ * What CommonJS gets: dist/cjs, which `require` in the exports of a package names. Its files load the ES modules, so that
+ * a process has one copy of them however they are loaded. Its types are those of the ES modules.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly require: string; readonly default: string }>>
+}
+
+for (const name of ['meltproof', 'lab']) {
+  const folder = resolve(import.meta.dirname, '../packages', name)
+  const dist = join(folder, 'dist')
+  const cjs = join(dist, 'cjs')
+  for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.d.ts') || file.startsWith('cjs')) continue
+    write(join(cjs, file), commonJsTypes(readFileSync(join(dist, file), 'utf8')))
+  }
+  write(join(cjs, 'package.json'), '{ "type": "commonjs" }\n')
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  for (const entry of Object.values(exports)) {
+    if (typeof entry === 'string') continue
+    const from = join(folder, entry.require)
+    write(from, loaderOf(relative(dirname(from), join(folder, entry.default))))
+  }
+}
+
+/** Bundlers follow the first require(). Jest's own loads no ES modules before Jest 30 on Node 24.9; Node's does. */
+function loaderOf(path: string): string {
+  return `'use strict'
+let loaded
+try {
+  loaded = require('${path}')
+} catch {
+  const { createRequire } = require('node:vm').runInThisContext("process.getBuiltinModule('node:module')")
+  loaded = createRequire(__filename)('${path}')
+}
+module.exports = loaded['module.exports'] ?? loaded
+`
+}
+
+/** `export { it as 'module.exports' }` tells Node what \`export =\` tells TypeScript, which allows no other exports. */
+function commonJsTypes(types: string): string {
+  const name = /^export \{ (\w+) as 'module\.exports' \};$/m.exec(types)?.[1]
+  if (name === undefined) return types
+  const [, head, declared, constant] = /^(.*?)(export .*^\}\n)(.*?)^export default/ms.exec(types) ?? []
+  return `${head}declare namespace ${name} {\n${declared}}\n${constant?.replace(': ', `: ${name}.`)}export = ${name};\n`
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
