@@ -10,9 +10,11 @@ import { test } from 'node:test'
 const VOCABULARY = [
   'channels',
   'clock',
+  'durations',
   'errors',
   'guard-of',
   'handler-end',
+  'methods',
   'options',
   'record',
   'replace-method',
@@ -33,6 +35,8 @@ const RULES: Readonly<Record<string, Rules>> = {
   'packages/meltproof': {
     may: {
       clock: [],
+      durations: [],
+      methods: [],
       errors: [],
       options: ['errors'],
       record: [],
@@ -60,7 +64,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
-    pure: ['admission', 'errors', 'options', 'record', 'register-options'],
+    pure: ['admission', 'durations', 'errors', 'methods', 'options', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {

@@ -19,6 +19,8 @@ export interface GuardStats {
   readonly exempt: number
   /** Requests shed since the start, by reason; in a dry run those that would have been. */
   readonly shed: Readonly<Record<ShedReason, number>>
+  /** Requests whose client left while they waited, since the start. */
+  readonly left: number
   /** 0 (every recent request started at once) to 1 (every one is shed); above 0.5 requests are being shed. */
   readonly pressure: number
   /** Listening sockets that accept connections; 0 before listen(). */

@@ -164,6 +164,7 @@ export class RequestInterceptor {
       admitted,
       exempt,
       shed: { ...this.shedding.counts },
+      left: this.shedding.left,
       pressure: this.gate.pressure.value(now()),
     }
   }

@@ -212,7 +212,7 @@ test('a request turned away is published as a shed, with its reason, and has no 
   const { connect, make } = await openFullDoor()
   await (await connect()).get('/turned-away').answer()
   assert.equal(shed.length, 1)
-  assert.equal(shed[0]!.request.url, '/turned-away')
+  assert.equal(shed[0]!.request?.url, '/turned-away')
   assert.equal(shed[0]!.record.reason, 'full')
   await make()
   sheds.unsubscribe(note)
