@@ -81,9 +81,9 @@ class Stretch {
   }
 
   #percentileS(share: number): number {
-    let left = this.count * share
     let bucket = 0
-    while (bucket < BUCKETS - 1 && (left -= this.#buckets[bucket]!) > 0) bucket++
+    let upTo = this.#buckets[0]!
+    while (bucket < BUCKETS - 1 && upTo < this.count * share) upTo += this.#buckets[++bucket]!
     const ms = 2 ** (bucket / FINENESS) / 1000
     return Math.min(this.#maxMs, Math.max(this.#minMs, ms)) / 1000
   }

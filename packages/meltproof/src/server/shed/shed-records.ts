@@ -56,13 +56,18 @@ export class ShedRecords {
   /** @param method its index in METHODS */
   add(reason: string, method: number, waitedMs: number): void {
     if (!sheds.hasSubscribers) return
-    let ofReason = this.#tallies.get(reason)
-    if (ofReason === undefined) this.#tallies.set(reason, (ofReason = []))
+    const ofReason = this.#tallies.get(reason) ?? this.#begin(reason)
     const index = method * (DURATION_BOUNDARIES_S.length + 1) + bucketOf(waitedMs / 1000, DURATION_BOUNDARIES_S)
     const tally = (ofReason[index] ??= { reason, method: METHODS[method]!, count: 0, waitedMs: 0 })
     tally.count++
     tally.waitedMs += waitedMs
     this.#timer ??= setTimeout(this.tellRest, EVERY_MS).unref()
+  }
+
+  #begin(reason: string): (Tally | undefined)[] {
+    const ofReason: (Tally | undefined)[] = []
+    this.#tallies.set(reason, ofReason)
+    return ofReason
   }
 
   readonly tellRest = (): void => {
