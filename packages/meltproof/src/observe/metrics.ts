@@ -302,6 +302,7 @@ function guardState(name: string, figure: GuardState, help: string): Metric {
     kind: 'gauge',
     unit: '{server}',
     help,
+    aggregator: 'max',
     read: guard => [[{}, Number(guard.stats()[figure])]],
   }
 }

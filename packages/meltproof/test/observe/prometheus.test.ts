@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
 import { test } from 'node:test'
 import { AggregatorRegistry, Registry } from 'prom-client'
 import { logLosses } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
+import { schemeOf } from '../../src/observe/measuring.ts'
 import { type MetricsHandler, metrics } from '../../src/observe/prometheus.ts'
 import { nameRoute } from '../../src/route.ts'
 import { protect } from '../../src/server/protect.ts'
@@ -173,14 +176,24 @@ test('sheds and clients that leave are in the histogram of requests, and their w
   await eventually('all others are shed', () => guard.stats().shed.late === 49)
   const counted = (start: string): number | undefined => value(handler, start)
   const requests = 'http_server_request_duration_seconds_count'
-  await eventually('all are told', () => counted(`${requests}{${requestLabels('503', 'shed')}`) === 49)
-  assert.equal(counted(`${requests}{${requestLabels('', 'aborted')}`), 10)
-  assert.equal(counted('meltproof_queue_wait_seconds_count{outcome="shed"}'), 49)
+  const all = [
+    [`${requests}{${requestLabels('503', 'shed')}`, 49],
+    [`${requests}{${requestLabels('', 'aborted')}`, 10],
+    ['meltproof_queue_wait_seconds_count{outcome="shed"}', 49],
+  ] as const
+  await eventually('all are told', () => all.every(([start, count]) => counted(start) === count))
   assert.equal(counted('meltproof_queue_wait_seconds_bucket{outcome="shed",le="0.75"}'), 0)
   assert.equal(counted('meltproof_shed_total{reason="late",dry_run="false"}'), 49)
   assert.equal(counted('meltproof_left_total'), 10)
   assert.equal(counted('meltproof_dry_run'), 0)
   handler.close()
+})
+
+test('the scheme is that of the server', () => {
+  assert.equal(schemeOf(http.createServer()), 'http')
+  assert.equal(schemeOf(https.createServer()), 'https')
+  assert.equal(schemeOf(http2.createServer() as never), 'http')
+  assert.equal(schemeOf(http2.createSecureServer() as never), 'https')
 })
 
 test('a dry run says so, and is no 503 anywhere', async () => {

@@ -58,7 +58,8 @@ export class ShedRecords {
     if (!sheds.hasSubscribers) return
     const ofReason = this.#tallies.get(reason) ?? this.#begin(reason)
     const index = method * (DURATION_BOUNDARIES_S.length + 1) + bucketOf(waitedMs / 1000, DURATION_BOUNDARIES_S)
-    const tally = (ofReason[index] ??= { reason, method: METHODS[method]!, count: 0, waitedMs: 0 })
+    ofReason[index] ??= { reason, method: METHODS[method]!, count: 0, waitedMs: 0 }
+    const tally = ofReason[index]
     tally.count++
     tally.waitedMs += waitedMs
     this.#timer ??= setTimeout(this.tellRest, EVERY_MS).unref()

@@ -1,7 +1,7 @@
 /** What is told of requests whose handler never ran: each is in one record, and many cost as little as few. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { type ShedMessage, sheds } from '../../../src/channels.ts'
 import { protect } from '../../../src/server/protect.ts'
 import { eventually, Holding, listen, openDoor, openFullDoor } from '../harness.ts'
@@ -18,13 +18,14 @@ function told(server: http.Server) {
     for (const { record } of messages) found[record.reason] = (found[record.reason] ?? 0) + record.count
     return found
   }
-  return { messages, counts, [Symbol.dispose]: () => sheds.unsubscribe(listener) }
+  after(() => sheds.unsubscribe(listener))
+  return { messages, counts }
 }
 
 describe('records of sheds', () => {
   it('are one a request while there are few', async () => {
     const house = await openFullDoor()
-    using records = told(house.server)
+    const records = told(house.server)
     await (await house.connect()).send('DELETE /x?y HTTP/1.1\r\nHost: test\r\n\r\n').answer()
     const [{ record, request }] = records.messages as [ShedMessage]
     assert.deepEqual([record.reason, record.method, record.count], ['full', 'DELETE', 1])
@@ -34,7 +35,7 @@ describe('records of sheds', () => {
 
   it('are the first few of a second, and then one for all others that are alike', async () => {
     const house = await openFullDoor()
-    using records = told(house.server)
+    const records = told(house.server)
     const began = Date.now()
     const client = await house.connect()
     for (let i = 0; i < 400; i++) {
@@ -55,7 +56,7 @@ describe('records of sheds', () => {
     const house = await openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
       tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
     })
-    using records = told(house.server)
+    const records = told(house.server)
     const standing = (): number => house.door.stats().shed.standing
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
     await Promise.all(
@@ -73,7 +74,7 @@ describe('records of sheds', () => {
     const server = http.createServer(() => undefined)
     const guard = protect(server, { limit: 1, drainDelayMs: 0 })
     const { connect } = await listen(server)
-    using records = told(server)
+    const records = told(server)
     const clients = await Promise.all(Array.from({ length: 80 }, () => connect()))
     for (const client of clients) client.get('/')
     await eventually('they wait', () => guard.stats().queued === 79)
@@ -85,7 +86,7 @@ describe('records of sheds', () => {
     const server = http.createServer(() => undefined)
     const guard = protect(server, { limit: 1, dryRun: true })
     const { connect } = await listen(server)
-    using records = told(server)
+    const records = told(server)
     const clients = await Promise.all(Array.from({ length: 3 }, () => connect()))
     for (const client of clients) client.get('/')
     await eventually('it counts', () => guard.stats().shed.late > 0)
@@ -106,7 +107,7 @@ describe('records of clients that leave while they wait', () => {
       const house = await openDoor(holding.handler)
       ;(await house.connect()).get('/first')
       const { response } = await holding.take('/first')
-      using records = told(house.server)
+      const records = told(house.server)
       const clients = await Promise.all(Array.from({ length: 10 }, () => house.connect()))
       for (const client of clients) client.get('/leaves', ...headers)
       await eventually('they wait', () => house.door.stats().queued === 10)
@@ -132,7 +133,7 @@ describe('records of clients that leave while they wait', () => {
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
     await holding.take('/first')
-    using records = told(house.server)
+    const records = told(house.server)
     const client = (await house.connect()).get('/leaves').get('/behind').get('/behind')
     await eventually('it waits', () => house.door.stats().queued === 1)
     client.destroy()
