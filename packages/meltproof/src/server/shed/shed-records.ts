@@ -9,7 +9,7 @@ import { bucketOf, DURATION_BOUNDARIES_S } from '../../durations.ts'
 import { METHODS, methodIndex } from '../../methods.ts'
 
 /** Told one by one, a second. Each has Node make a request, which doubles the cost of a shed. */
-const SINGLY = 50
+const SINGLY = 20
 /** The others are told this often, ms. */
 const EVERY_MS = 1000
 
