@@ -67,7 +67,7 @@ const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
 
 const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdict => ({
   labels: { verdict },
-  value: (event, slow) => (slow && event.verdict === verdict ? 1 : 0),
+  value: (event, slow) => (slow && event.verdict === verdict ? 1 : undefined),
 }))
 
 const REQUESTS: readonly Metric[] = [
