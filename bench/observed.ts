@@ -2,11 +2,12 @@
  * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics()
  * added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
  * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
- * process: with nothing, with the stall ledger's heartbeat, with everything.
+ * process: with nothing, with the stall ledger's heartbeat, with everything. The same for sheds, with metrics() and
+ * accessLog() on.
  *
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
- * Bars (issue 5): <= 2 % of hello-world throughput; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
+ * Bars: <= 2 % of hello-world throughput, and of a shed; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
  * and docs/benchmarks-observed.md.
  */
 import { writeFileSync } from 'node:fs'
@@ -43,8 +44,8 @@ interface Compared {
   readonly pairs: number
 }
 
-async function onAndOff(): Promise<Compared> {
-  const server = await startServer(script, ['turns', String(TURN_MS), String(SETTLE_MS)])
+async function onAndOff(work: 'hello' | 'shed'): Promise<Compared> {
+  const server = await startServer(script, ['turns', String(TURN_MS), String(SETTLE_MS), work])
   const offered = { rate, connections: 50 } as const
   await runLoad(plan(server.url, { ...offered, seconds: 3 }))
   await server.ask<Turn[]>()
@@ -84,15 +85,23 @@ async function idleShares(): Promise<{ nothing: number; ledger: number; observed
   return { nothing: of('nothing'), ledger: of('ledger'), observed: of('observed') }
 }
 
-const compared = await onAndOff()
 const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
-console.log(
-  `${compared.offUs.toFixed(2)} us, observed ${compared.onUs.toFixed(2)} us: ` +
-    `${percent(compared.ratio - 1)} more, give or take ${percent(compared.error)} (bar: 2 %)`,
-)
+async function compare(work: 'hello' | 'shed'): Promise<Compared> {
+  const compared = await onAndOff(work)
+  const { offUs, onUs, ratio, error } = compared
+  console.log(
+    `${work}: ${offUs.toFixed(2)} us, observed ${onUs.toFixed(2)} us: ` +
+      `${percent(ratio - 1)} more, give or take ${percent(error)} (bar: 2 %)`,
+  )
+  return compared
+}
+const compared = await compare('hello')
+const shed = await compare('shed')
 const idle = await idleShares()
 console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
-const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, idle }
+const row = ({ offUs, onUs, ratio, error }: Compared): string =>
+  `${offUs.toFixed(2)} us | ${onUs.toFixed(2)} us | ${ratio.toFixed(3)} ± ${error.toFixed(3)}`
+const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, shed, idle }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks-observed.md'),
@@ -101,12 +110,13 @@ writeFileSync(
 Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.node}, ${where.cores} cores of ${where.cpu};
 load average before: ${where.loadBefore}.
 
-Hello world at ${rate}/s over 50 connections, the server's own CPU per request. One process has it on and off in turns of
+The server's own CPU per request at ${rate}/s over 50 connections: hello world, and a request that is shed. One process has it on and off in turns of
 ${TURN_MS} ms for ${seconds} s, of which the first ${SETTLE_MS} ms do not count (V8 compiles anew); the ratio is the median of ${compared.pairs} neighbouring turns, with its standard error:
 
-| \`protect()\` | with \`metrics(guard)\` | ratio | aimed for |
-| ---: | ---: | ---: | ---: |
-| ${compared.offUs.toFixed(2)} us | ${compared.onUs.toFixed(2)} us | ${compared.ratio.toFixed(3)} ± ${compared.error.toFixed(3)} | 1.02 |
+| | \`protect()\` | observed | ratio | aimed for |
+| --- | ---: | ---: | ---: | ---: |
+| hello world, \`metrics(guard)\` | ${row(compared)} | 1.02 |
+| shed, \`metrics(guard)\` and \`accessLog(guard)\` | ${row(shed)} | 1.02 |
 
 An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
 ${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds.

@@ -10,11 +10,13 @@ import { test } from 'node:test'
 const VOCABULARY = [
   'channels',
   'clock',
+  'durations',
   'errors',
   'fail-open',
   'guard-of',
   'handler-end',
   'linked-list',
+  'methods',
   'named-limiters',
   'options',
   'promise-like',
@@ -38,6 +40,8 @@ const RULES: Readonly<Record<string, Rules>> = {
   'packages/meltproof': {
     may: {
       clock: [],
+      durations: [],
+      methods: [],
       errors: [],
       options: ['errors'],
       record: [],
@@ -86,7 +90,7 @@ const RULES: Readonly<Record<string, Rules>> = {
     },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
-    pure: ['admission', 'errors', 'linked-list', 'options', 'record', 'register-options'],
+    pure: ['admission', 'durations', 'errors', 'linked-list', 'methods', 'options', 'record', 'register-options'],
   },
   'packages/lab': {
     may: {

@@ -1,7 +1,7 @@
 /**
- * The server that bench/observed.ts measures: hello world under protect(), with everything of observing on or off.
+ * The server that bench/observed.ts measures: under protect(), with everything of observing on or off.
  *
- *   turns MS SETTLE_MS   on and off in turns of MS milliseconds, from the first message on, of which the first SETTLE_MS do
+ *   turns MS SETTLE_MS hello | shed    hello world, or all but 50 requests a second shed; on and off in turns of MS milliseconds, from the first message on, of which the first SETTLE_MS do
  *                        not count; a message is answered with the turns
  *   idle nothing | ledger | observed    idle, with nothing on, with the stall ledger's heartbeat, with everything
  *
@@ -11,6 +11,7 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
+import { accessLog } from '../../packages/meltproof/dist/logging/access-log.js'
 import { metrics } from '../../packages/meltproof/dist/observe/prometheus.js'
 import { hold } from '../../packages/meltproof/dist/signals/loop-stalls.js'
 
@@ -21,13 +22,12 @@ export interface Turn {
   readonly us: number
 }
 
-const [, , mode, detail, settleMs] = process.argv
-let requests = 0
+const [, , mode, detail, settleMs, work] = process.argv
 const server = http.createServer((_, response) => {
-  requests++
-  response.end('hello world\n')
+  if (work === 'shed') setTimeout(() => response.end(), 20)
+  else response.end('hello world\n')
 })
-const guard = protect(server)
+const guard = protect(server, work === 'shed' ? { limit: 1 } : {})
 if (detail === 'ledger') hold()
 if (detail === 'observed') metrics(guard)
 
@@ -35,10 +35,26 @@ const turns: Turn[] = []
 let off: (() => void) | undefined
 let before = { cpu: process.cpuUsage(), requests: 0 }
 
+function requestsSoFar(): number {
+  const { admitted, shed } = guard.stats()
+  return Object.values(shed).reduce((sum, count) => sum + count, admitted)
+}
+
+/** Metrics; where requests are shed, a line of each as well. */
+function observe(): () => void {
+  const { close } = metrics(guard)
+  if (work !== 'shed') return close
+  const stop = accessLog(guard, { write: () => undefined })
+  return () => {
+    close()
+    stop()
+  }
+}
+
 function takeTurn(): void {
   const { user, system } = process.cpuUsage(before.cpu)
-  turns.push({ on: off !== undefined, requests: requests - before.requests, us: user + system })
-  if (off === undefined) off = metrics(guard).close
+  turns.push({ on: off !== undefined, requests: requestsSoFar() - before.requests, us: user + system })
+  if (off === undefined) off = observe()
   else {
     off()
     off = undefined
@@ -48,7 +64,7 @@ function takeTurn(): void {
 }
 
 function count(): void {
-  before = { cpu: process.cpuUsage(), requests }
+  before = { cpu: process.cpuUsage(), requests: requestsSoFar() }
 }
 
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port }))

@@ -53,7 +53,10 @@ test('the cases fail for every rule whose label, threshold or name is wrong', op
     ['stream) (increase', 'strem) (increase'],
     ['slow: queue', 'slow: loop'],
     ['for: 10m', 'for: 1s'],
-    ['nodejs_eventloop_delay_p99_seconds[5m]', 'nodejs_eventloop_delay_p99[5m]'],
+    ['meltproof_loop_delay_seconds_bucket[5m]', 'meltproof_loop_delay_bucket[5m]'],
+    ['dry_run!="true"', 'dry_run=~".*"'],
+    ['error_type!="shed"', 'error_type=~".*"'],
+    ['outcome="admitted"', 'outcome="shed"'],
     ['"instance", ":", "server_address"', '"job", ":", "server_address"'],
   ]
   // A burst alone tells a `for` that is too short.

@@ -24,7 +24,8 @@ export interface RequestMessage {
 export interface ShedMessage {
   readonly record: ShedRecord
   readonly server: Server
-  readonly request: IncomingMessage
+  /** Undefined when the record stands for several. */
+  readonly request: IncomingMessage | undefined
 }
 
 /** One a request that got past the gate, when it is over. */
@@ -34,7 +35,7 @@ export const requests: Seam<RequestMessage> = seam('meltproof:request')
  * counted.
  */
 export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-request')
-/** One a request turned away. At 100x capacity that is most of what a server does: subscribers must be quick. */
+/** Requests whose handler never ran: the first few of a second one by one, the others together at its end. */
 export const sheds: Seam<ShedMessage> = seam('meltproof:shed')
 export const calls: Seam<OutboundRecord> = seam('meltproof:outbound')
 export const stalls: Seam<StallRecord> = seam('meltproof:stall')

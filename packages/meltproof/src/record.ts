@@ -87,14 +87,23 @@ export interface OutboundRecord {
   readonly scope: object | undefined
 }
 
-/** A request turned away at the gate; its handler never ran. */
+/** Requests whose handler never ran: turned away at the gate, or their clients left while they waited there. */
 export interface ShedRecord {
   readonly atMs: number
+  /** Of `stats().shed`; or `left`: its client had gone. */
   readonly reason: string
+  /** A known method, or `_OTHER`. Bounded; a label. */
+  readonly method: string
+  /** At the gate; of several requests their mean. */
   readonly waitedMs: number
-  /** Bytes of the body of the answer it got; 0 for HEAD, and when its client had gone. */
+  /** Bytes of the body of the answer it got; 0 for HEAD, when its client had gone, and for several requests. */
   readonly bytes: number
+  /** How many requests it stands for. Each is in one record. */
+  readonly count: number
 }
+
+/** The reason of requests whose clients left while they waited. */
+export const LEFT = 'left'
 
 export interface StallRecord {
   readonly fromMs: number

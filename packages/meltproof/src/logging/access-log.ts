@@ -4,12 +4,14 @@ import { type RequestMessage, requests, type ShedMessage, sheds } from '../chann
 import { dateAt, wallClockMs } from '../clock.ts'
 import { guardOf } from '../guard-of.ts'
 import { invalidOption } from '../options.ts'
+import { LEFT } from '../record.ts'
 import type { AccessEntry } from './access-log/access-line.ts'
 import { maskedAddress } from './access-log/masked-address.ts'
 import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } from './access-log/options.ts'
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
+import { traceIdOf } from './access-log/trace-id.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 
@@ -17,10 +19,9 @@ export interface PressureGuard {
   pressure(): number
 }
 
-const SHED = {
+/** Of requests whose handler never ran. */
+const UNSERVED = {
   route: undefined,
-  status: 503,
-  outcome: 'shed',
   stalledMs: 0,
   dependencyMs: 0,
   poolMs: 0,
@@ -30,6 +31,15 @@ const SHED = {
   calls: 0,
   verdict: 'self',
 } as const
+
+/** What clients said who share a line. */
+const SEVERAL = {
+  httpVersion: '1.1',
+  remote: undefined,
+  referer: undefined,
+  userAgent: undefined,
+  traceId: undefined,
+}
 
 /**
  * Logs the requests of `guard`. Returns what ends it.
@@ -62,38 +72,48 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       })
     }
   }
-  const ofClient = (request: IncomingMessage, agoMs: number) => {
-    const { referer, 'user-agent': userAgent } = request.headers
+  const ofClient = (request: IncomingMessage) => {
+    const { referer, traceparent, 'user-agent': userAgent } = request.headers
     return {
-      arrived: dateAt(wallClockMs() - agoMs),
       httpVersion: request.httpVersion,
       remote: remoteOf(request, settings.address),
       referer: referer === undefined ? undefined : redactTarget(referer, isSecret),
       userAgent,
+      traceId: traceIdOf(traceparent),
     }
   }
   const onRequest = ({ record, server, request }: RequestMessage): void =>
     log(server, record.status, record.outcome, sampled => ({
-      ...ofClient(request, record.totalMs),
+      ...ofClient(request),
       ...record,
+      arrived: dateAt(wallClockMs() - record.totalMs),
       url: redactTarget(record.url, isSecret),
       shedReason: undefined,
+      count: 1,
       sampled,
     }))
-  const onShed = ({ record, server, request }: ShedMessage): void =>
-    log(server, SHED.status, SHED.outcome, sampled => ({
-      ...ofClient(request, record.waitedMs),
-      ...SHED,
-      method: request.method ?? '',
-      url: redactTarget(request.url ?? '', isSecret),
-      shedReason: record.reason,
+  const onShed = ({ record, server, request }: ShedMessage): void => {
+    const left = record.reason === LEFT
+    const status = left ? 0 : 503
+    const outcome = left ? 'aborted' : 'shed'
+    log(server, status, outcome, sampled => ({
+      ...(request === undefined ? SEVERAL : ofClient(request)),
+      ...UNSERVED,
+      status,
+      outcome,
+      arrived: dateAt(wallClockMs() - record.waitedMs),
+      method: request?.method ?? record.method,
+      url: redactTarget(request?.url ?? '', isSecret),
+      shedReason: left ? undefined : record.reason,
       totalMs: record.waitedMs,
       queuedMs: record.waitedMs,
-      bytes: record.bytes,
+      bytes: request === undefined ? undefined : record.bytes,
+      count: record.count,
       sampled,
     }))
+  }
   requests.subscribe(onRequest)
-  if (settings.sheds) sheds.subscribe(onShed)
+  sheds.subscribe(onShed)
   return () => {
     requests.unsubscribe(onRequest)
     sheds.unsubscribe(onShed)

@@ -3,50 +3,40 @@
  * the beats of the stall ledger: Node's own monitor would wake the process a hundred times a second beside them, and
  * reports waits that include its own period.
  */
-import { createHistogram, type EventLoopUtilization, performance } from 'node:perf_hooks'
+import { type EventLoopUtilization, performance } from 'node:perf_hooks'
+import { now } from '../clock.ts'
 import { watchDelays } from '../signals/loop-stalls.ts'
+import { RecentDelays } from './recent-delays.ts'
 
-/** By how much the loop was late, seconds. */
-export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>
-
-const NS = 1e9
-/** A histogram of Node takes whole numbers from this. */
-const LEAST_NS = 1
-/** A beat counts once for each of these since the last one, so that percentiles are of time, however often it beats. */
-const SLOT_MS = 10
+/** Something is taken to be due so often, ms. What falls due during a stall waits for the rest of it. */
+const DUE_EVERY_MS = 10
+/** Of one stall; those that are longer are looked at less finely. */
+const MOST_DUE = 1000
+/** Utilization is that of the last minute or so: since the oldest of these. */
+const LOOK_EVERY_MS = 10_000
+const LOOKS = 6
 
 export class EventLoop {
-  readonly #histogram = createHistogram()
-  #delay: LoopDelay | undefined
-  #before: EventLoopUtilization = performance.eventLoopUtilization()
-  readonly close: () => void = watchDelays((periodMs, lateMs) => {
-    for (let slots = Math.round(periodMs / SLOT_MS); slots > 1; slots--) this.#histogram.record(LEAST_NS)
-    this.#histogram.record(Math.max(LEAST_NS, Math.round(lateMs * 1e6)))
-  })
+  readonly delays: RecentDelays = new RecentDelays()
+  readonly close: () => void
+  readonly #looks: EventLoopUtilization[] = [performance.eventLoopUtilization()]
+  #lookedAtMs = now()
 
-  /** Since the last call that found something new; undefined before there is anything. */
-  delay(): LoopDelay | undefined {
-    const seen = this.#histogram
-    if (seen.count === 0) return this.#delay
-    this.#delay = {
-      min: seen.min / NS,
-      max: seen.max / NS,
-      mean: seen.mean / NS,
-      stddev: seen.stddev / NS,
-      p50: seen.percentile(50) / NS,
-      p90: seen.percentile(90) / NS,
-      p99: seen.percentile(99) / NS,
-    }
-    seen.reset()
-    return this.#delay
+  /** @param onDelay is told of all delays: `times` things that were due have waited for `delayMs` */
+  constructor(onDelay: (delayMs: number, times: number) => void = () => undefined) {
+    this.close = watchDelays((periodMs, lateMs) => {
+      const nowMs = now()
+      waitsOf(periodMs, lateMs, (delayMs, times) => {
+        this.delays.add(nowMs, delayMs, times)
+        onDelay(delayMs, times)
+      })
+      if (nowMs - this.#lookedAtMs >= LOOK_EVERY_MS) this.#look(nowMs)
+    })
   }
 
-  /** 0 (idle) to 1 (never idle), since the last call. */
+  /** 0 (idle) to 1 (never idle), in the last minute. */
   utilization(): number {
-    const current = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(current, this.#before)
-    this.#before = current
-    return utilization
+    return performance.eventLoopUtilization(performance.eventLoopUtilization(), this.#looks[0]!).utilization
   }
 
   /** Seconds since the start of the process. */
@@ -54,4 +44,17 @@ export class EventLoop {
     const { active, idle } = performance.eventLoopUtilization()
     return { active: active / 1000, idle: idle / 1000 }
   }
+
+  #look(nowMs: number): void {
+    this.#lookedAtMs = nowMs
+    if (this.#looks.push(performance.eventLoopUtilization()) > LOOKS) this.#looks.shift()
+  }
+}
+
+/** What has waited when a beat came `lateMs` late that was due `periodMs` after the last one. */
+export function waitsOf(periodMs: number, lateMs: number, tell: (delayMs: number, times: number) => void): void {
+  const punctual = Math.round(periodMs / DUE_EVERY_MS) - 1
+  if (punctual > 0) tell(0, punctual)
+  const times = Math.max(1, Math.ceil(lateMs / DUE_EVERY_MS / MOST_DUE))
+  for (let delayMs = lateMs; delayMs > 0 || delayMs === lateMs; delayMs -= DUE_EVERY_MS * times) tell(delayMs, times)
 }

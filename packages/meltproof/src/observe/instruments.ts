@@ -1,4 +1,5 @@
 /** Series and families of samples, which Prometheus wants. Pure; knows no format. */
+import { bucketOf } from '../durations.ts'
 
 /** By the names of Prometheus. */
 export type SampleLabels = Readonly<Record<string, string>>
@@ -10,18 +11,17 @@ export interface Sample {
   readonly value: number
 }
 
+export type Aggregator = 'sum' | 'min' | 'max' | 'average'
+
 /** What Prometheus calls a metric with all its series. */
 export interface Family {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
+  /** What the workers of a cluster make of it together, in the words of prom-client. */
+  readonly aggregator: Aggregator
   samples(): Sample[]
 }
-
-/** Boundaries that OpenTelemetry's HTTP conventions prescribe for durations, seconds. */
-export const DURATION_BOUNDARIES_S: readonly number[] = [
-  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-]
 
 /** A counter, or with boundaries a histogram. */
 export class SampledSeries {
@@ -37,13 +37,10 @@ export class SampledSeries {
     this.#counts = new Float64Array((boundaries?.length ?? -1) + 1)
   }
 
-  add(value: number): void {
-    this.#sum += value
+  add(value: number, times: number): void {
+    this.#sum += value * times
     const boundaries = this.#boundaries
-    if (boundaries === undefined) return
-    let bucket = 0
-    while (bucket < boundaries.length && value > boundaries[bucket]!) bucket++
-    this.#counts[bucket]! += 1
+    if (boundaries !== undefined) this.#counts[bucketOf(value, boundaries)]! += times
   }
 
   samples(): Sample[] {

@@ -1,11 +1,11 @@
 /** The labels of metrics, and what keeps their values bounded whatever a client sends (methods, hosts, paths). Pure. */
 
-/** Each label by its name in Prometheus, if it has one there, and in OpenTelemetry. */
+/** Each label by its name in Prometheus and in OpenTelemetry. */
 export const LABELS = {
   method: { prometheus: 'http_request_method', otel: 'http.request.method' },
-  scheme: { prometheus: undefined, otel: 'url.scheme' },
+  scheme: { prometheus: 'url_scheme', otel: 'url.scheme' },
   status: { prometheus: 'http_response_status_code', otel: 'http.response.status_code' },
-  error: { prometheus: undefined, otel: 'error.type' },
+  error: { prometheus: 'error_type', otel: 'error.type' },
   route: { prometheus: 'http_route', otel: 'http.route' },
   address: { prometheus: 'server_address', otel: 'server.address' },
   port: { prometheus: 'server_port', otel: 'server.port' },
@@ -15,6 +15,7 @@ export const LABELS = {
   verdict: { prometheus: 'verdict', otel: 'meltproof.verdict' },
   limiter: { prometheus: 'limiter', otel: 'meltproof.limiter.name' },
   reason: { prometheus: 'reason', otel: 'meltproof.reason' },
+  dryRun: { prometheus: 'dry_run', otel: 'meltproof.dry_run' },
   stream: { prometheus: 'stream', otel: 'log.iostream' },
   state: { prometheus: 'nodejs_eventloop_state', otel: 'nodejs.eventloop.state' },
 } as const
@@ -42,27 +43,6 @@ export class BoundedNames {
     this.#known.add(name)
     return name
   }
-}
-
-/** RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
-export const METHODS = [
-  '_OTHER',
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'DELETE',
-  'CONNECT',
-  'OPTIONS',
-  'TRACE',
-  'PATCH',
-] as const
-
-const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
-
-/** In METHODS. */
-export function methodIndex(method: string): number {
-  return METHOD_INDEX.get(method) ?? 0
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 }

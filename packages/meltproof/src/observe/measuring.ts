@@ -2,13 +2,23 @@
  * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each say what a series is; which series
  * an event goes to is found once for each combination of labels, of which there is a bounded number.
  */
-import { logLosses, passingRequests, type RequestMessage, stalls } from '../channels.ts'
+import type { Server } from 'node:http'
+import { Server as TlsServer } from 'node:tls'
+import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
 import { guardOf } from '../guard-of.ts'
-import type { LogLossRecord, OutboundRecord, RequestRecord, StallRecord } from '../record.ts'
+import { METHODS, methodIndex } from '../methods.ts'
+import {
+  LEFT,
+  type LogLossRecord,
+  type OutboundRecord,
+  type RequestRecord,
+  type ShedRecord,
+  type StallRecord,
+} from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
-import { addressOf, BoundedNames, LABELS, type Labels, METHODS, methodIndex } from './labels.ts'
+import { addressOf, BoundedNames, type Labels } from './labels.ts'
 import type { Feed, GuardLike, Metric } from './metrics.ts'
 import type { CheckedObserveOptions } from './options.ts'
 
@@ -17,14 +27,13 @@ const MOST_ERRORS = 50
 
 /** One metric with one set of labels. */
 export interface Series {
-  add(value: number): void
+  add(value: number, times: number): void
 }
 
 /** For whom the metrics are. */
 export interface Reporting {
-  readonly world: 'prometheus' | 'otel'
   readonly metrics: readonly Metric[]
-  /** Makes the series of a metric with these labels, all of which have a name in that world. */
+  /** Makes the series of a metric with these labels. */
   seriesOf(metric: Metric, labels: Labels): Series
 }
 
@@ -35,15 +44,17 @@ export function measure(
   reporting: Reporting,
   seen: (message: RequestMessage, route: string) => void = () => undefined,
 ): { readonly loop: EventLoop; close(): void } {
-  const loop = new EventLoop()
   const requestSeries = binder<RequestRecord>(reporting, metric => metric.request)
   const callSeries = binder<CallTimeline>(reporting, metric => metric.call)
   const stallSeries = binder<StallRecord>(reporting, metric => metric.stall)({})
+  const delaySeries = binder<number>(reporting, metric => metric.loopDelay)({})
+  const loop = new EventLoop((delayMs, times) => feed(delaySeries, delayMs, false, times))
+  const shedSeries = binder<ShedRecord>(reporting, metric => metric.shed)
   const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
 
   // A request has no time for a key of its own.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
-  const boundFor = ({ record: { method, status }, request }: RequestMessage, route: string): Bound<RequestRecord> => {
+  const boundFor = ({ record: { method, status }, server }: RequestMessage, route: string): Bound<RequestRecord> => {
     let ofRoute = byRoute.get(route)
     if (ofRoute === undefined) {
       ofRoute = new Map()
@@ -54,9 +65,9 @@ export function measure(
     if (bound === undefined) {
       bound = requestSeries({
         method: METHODS[methodIndex(method)],
-        scheme: 'encrypted' in request.socket ? 'https' : 'http',
+        scheme: schemeOf(server),
         status: status === 0 ? undefined : status,
-        error: status >= 500 ? String(status) : undefined,
+        error: status === 0 ? 'aborted' : status >= 500 ? String(status) : undefined,
         route: route === '' ? undefined : route,
       })
       ofRoute.set(key, bound)
@@ -67,8 +78,19 @@ export function measure(
     if (guard.ofAll !== true && guardOf(message.server) !== guard) return
     const { record, request } = message
     const route = routeOf(record, request)
-    feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs)
+    feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs, 1)
     seen(message, route)
+  }
+  const bySort = new Map<string, Bound<ShedRecord>>()
+  const onShed = ({ record, server }: ShedMessage): void => {
+    if (guardOf(server) !== guard) return
+    const { method, reason, count } = record
+    const left = reason === LEFT
+    const sort = `${method} ${left}`
+    const answer = left ? { status: undefined, error: 'aborted' } : { status: 503, error: 'shed' }
+    const bound = bySort.get(sort) ?? shedSeries({ method, scheme: schemeOf(server), route: undefined, ...answer })
+    bySort.set(sort, bound)
+    feed(bound, record, false, count)
   }
   const errors = new BoundedNames(MOST_ERRORS)
   const byCall = new Map<string, Bound<CallTimeline>>()
@@ -78,12 +100,13 @@ export function measure(
     const key = Object.values(labels).join('\0')
     const bound = byCall.get(key) ?? callSeries(labels)
     byCall.set(key, bound)
-    feed(bound, timeline, timeline.wallMs >= slowMs)
+    feed(bound, timeline, timeline.wallMs >= slowMs, 1)
   }
-  const onStall = (record: StallRecord): void => feed(stallSeries, record, false)
-  const onLogLoss = (record: LogLossRecord): void => feed(lossSeries, record, false)
+  const onStall = (record: StallRecord): void => feed(stallSeries, record, false, 1)
+  const onLogLoss = (record: LogLossRecord): void => feed(lossSeries, record, false, 1)
 
   passingRequests.subscribe(onRequest)
+  sheds.subscribe(onShed)
   stalls.subscribe(onStall)
   logLosses.subscribe(onLogLoss)
   const unwatchCalls = watchCalls(onCall)
@@ -91,6 +114,7 @@ export function measure(
     loop,
     close() {
       passingRequests.unsubscribe(onRequest)
+      sheds.unsubscribe(onShed)
       stalls.unsubscribe(onStall)
       logLosses.unsubscribe(onLogLoss)
       unwatchCalls()
@@ -99,32 +123,39 @@ export function measure(
   }
 }
 
+/** Of what this process serves; a proxy in front may have taken the encryption off. */
+export function schemeOf(server: Server): string {
+  return server instanceof TlsServer ? 'https' : 'http'
+}
+
 function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames): Labels {
   const { kind, operation, status, errorCode, outcome } = record
   if (kind !== 'http') return { peer, outcome }
-  const error = status === undefined ? errors.of(errorCode ?? outcome) : undefined
+  const failed = status === undefined ? errors.of(errorCode ?? outcome) : undefined
+  const error = status !== undefined && status >= 400 ? String(status) : failed
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }
 
 type Bound<E> = readonly { readonly series: Series; readonly feed: Feed<E> }[]
 
-function feed<E>(bound: Bound<E>, event: E, slow: boolean): void {
+function feed<E>(bound: Bound<E>, event: E, slow: boolean, times: number): void {
   for (let i = 0; i < bound.length; i++) {
     const { series, feed } = bound[i]!
-    if (slow || feed.onlySlow !== true) series.add(feed.value(event))
+    const value = feed.value(event, slow)
+    if (value !== undefined) series.add(value, times)
   }
 }
 
 /** Finds the series of events with these labels: one for each feed all of whose metric's labels are known. */
 function binder<E>(
-  { world, metrics, seriesOf }: Reporting,
+  { metrics, seriesOf }: Reporting,
   feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined,
 ): (ofEvent: Labels) => Bound<E> {
   const known = new Map<string, Series>()
   const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Bound<E> => {
     const labels: Labels = { ...ofEvent, ...feed.labels }
     if (metric.labels?.every(name => name in labels) === false) return []
-    const names = (metric.labels ?? []).filter(name => LABELS[name][world] !== undefined)
+    const names = metric.labels ?? []
     const key = [metric.otel, ...names.map(name => labels[name])].join('\0')
     const series = known.get(key) ?? seriesOf(metric, Object.fromEntries(names.map(name => [name, labels[name]])))
     known.set(key, series)

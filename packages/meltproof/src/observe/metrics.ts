@@ -2,17 +2,31 @@
  * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/observe.md:
  * to add a metric, add an entry here and its line there.
  */
+import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters } from '../named-limiters.ts'
-import type { LogLossRecord, RequestRecord, Shares, StallRecord, Verdict } from '../record.ts'
+import {
+  LEFT,
+  type LogLossRecord,
+  type RequestRecord,
+  type Shares,
+  type ShedRecord,
+  type StallRecord,
+  type Verdict,
+} from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
-import type { EventLoop, LoopDelay } from './event-loop.ts'
+import type { EventLoop } from './event-loop.ts'
+import type { Aggregator } from './instruments.ts'
 import type { LabelName, Labels } from './labels.ts'
+import type { LoopDelay } from './recent-delays.ts'
 
 type GuardGauge = 'inflight' | 'stragglers' | 'abandoned' | 'queued' | 'limit' | 'pressure' | 'lanes'
+type GuardCounter = 'admitted' | 'exempt' | 'left'
+type GuardState = 'dryRun' | 'draining'
 
 /** What metrics read of a Guard. */
 export interface GuardLike {
-  stats(): Readonly<Record<GuardGauge | 'admitted', number>> & { readonly shed: Readonly<Record<string, number>> }
+  stats(): Readonly<Record<GuardGauge | GuardCounter, number>> &
+    Readonly<Record<GuardState, boolean>> & { readonly shed: Readonly<Record<string, number>> }
   /** It stands for every guard of the process. */
   readonly ofAll?: true
 }
@@ -21,12 +35,11 @@ export interface GuardLike {
 export interface Feed<E> {
   /** Labels that are the same for all events; the metric's others come from the event. */
   readonly labels?: Labels
-  /** Only events that took `slowMs` or more count. */
-  readonly onlySlow?: true
-  readonly value: (event: E) => number
+  /** Undefined adds nothing. @param slow the event took `slowMs` or more */
+  readonly value: (event: E, slow: boolean) => number | undefined
 }
 
-/** A metric is fed by one kind of event, or read when somebody collects. */
+/** A metric is fed by events, or read when somebody collects. */
 export interface Metric {
   readonly prometheus: string
   readonly otel: string
@@ -34,10 +47,14 @@ export interface Metric {
   readonly unit: string
   readonly help: string
   readonly labels?: readonly LabelName[]
+  /** Of a gauge: what the workers of a cluster make of it together. @default 'sum' */
+  readonly aggregator?: Aggregator
   readonly request?: readonly Feed<RequestRecord>[]
+  readonly shed?: readonly Feed<ShedRecord>[]
   readonly call?: readonly Feed<CallTimeline>[]
   readonly stall?: readonly Feed<StallRecord>[]
   readonly logLoss?: readonly Feed<LogLossRecord>[]
+  readonly loopDelay?: readonly Feed<number>[]
   readonly read?: (guard: GuardLike, loop: EventLoop) => readonly (readonly [Labels, number])[]
 }
 
@@ -53,8 +70,7 @@ const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
 
 const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdict => ({
   labels: { verdict },
-  onlySlow: true,
-  value: event => (event.verdict === verdict ? 1 : 0),
+  value: (event, slow) => (slow && event.verdict === verdict ? 1 : undefined),
 }))
 
 const REQUESTS: readonly Metric[] = [
@@ -63,9 +79,10 @@ const REQUESTS: readonly Metric[] = [
     otel: 'http.server.request.duration',
     kind: 'histogram',
     unit: 's',
-    help: 'From the parsed head of a request until its answer had left.',
+    help: 'From the parsed head of a request until its answer had left, or until it was turned away.',
     labels: ['method', 'scheme', 'status', 'error', 'route'],
     request: [{ value: ({ totalMs }) => totalMs / 1000 }],
+    shed: [{ value: ({ waitedMs }) => waitedMs / 1000 }],
   },
   {
     prometheus: 'meltproof_request_share_seconds_total',
@@ -77,12 +94,17 @@ const REQUESTS: readonly Metric[] = [
     request: SHARES,
   },
   {
-    prometheus: 'meltproof_request_queued_seconds_total',
-    otel: 'meltproof.request.queued',
-    kind: 'counter',
+    prometheus: 'meltproof_queue_wait_seconds',
+    otel: 'meltproof.queue_wait',
+    kind: 'histogram',
     unit: 's',
-    help: 'Time requests waited at the gate; part of self.',
-    request: [{ value: ({ queuedMs }) => queuedMs / 1000 }],
+    help: 'How long requests waited at the gate, of those that waited for a millisecond or more; part of self.',
+    labels: ['outcome'],
+    request: [{ labels: { outcome: 'admitted' }, value: ({ queuedMs }) => waitS(queuedMs) }],
+    shed: [
+      { labels: { outcome: 'shed' }, value: ({ reason, waitedMs }) => (reason === LEFT ? undefined : waitS(waitedMs)) },
+      { labels: { outcome: LEFT }, value: ({ reason, waitedMs }) => (reason === LEFT ? waitS(waitedMs) : undefined) },
+    ],
   },
   {
     prometheus: 'meltproof_request_late_seconds_total',
@@ -157,24 +179,24 @@ const GUARD: readonly Metric[] = [
   guardGauge('abandoned', '{request}', 'Requests in service whose client has left or was told 504.'),
   guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
   guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),
-  guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.'),
+  { ...guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.'), aggregator: 'max' },
   guardGauge('lanes', '{socket}', 'Listening sockets.'),
-  {
-    prometheus: 'meltproof_admitted_total',
-    otel: 'meltproof.admitted',
-    kind: 'counter',
-    unit: '{request}',
-    help: 'Requests admitted.',
-    read: guard => [[{}, guard.stats().admitted]],
-  },
+  guardState('dry_run', 'dryRun', '1: nobody is shed, and sheds are only counted.'),
+  guardState('draining', 'draining', '1: the server is being shut down.'),
+  guardCounter('admitted', 'Requests admitted.'),
+  guardCounter('exempt', 'Exempt requests.'),
+  guardCounter('left', 'Requests whose client left while they waited at the gate.'),
   {
     prometheus: 'meltproof_shed_total',
     otel: 'meltproof.shed',
     kind: 'counter',
     unit: '{request}',
-    help: 'Requests shed, by reason.',
-    labels: ['reason'],
-    read: guard => Object.entries(guard.stats().shed).map(([reason, count]) => [{ reason }, count]),
+    help: 'Requests shed, by reason; in a dry run those that would have been.',
+    labels: ['reason', 'dryRun'],
+    read: guard => {
+      const { shed, dryRun } = guard.stats()
+      return Object.entries(shed).map(([reason, count]) => [{ reason, dryRun: String(dryRun) }, count])
+    },
   },
 ]
 
@@ -239,19 +261,28 @@ const PROCESS: readonly Metric[] = [
     labels: ['stream'],
     logLoss: perStream(({ bytes }) => bytes),
   },
-  loopDelay('min', 'least'),
-  loopDelay('max', 'most'),
-  loopDelay('mean', 'mean'),
-  loopDelay('stddev', 'standard deviation'),
-  loopDelay('p50', 'median'),
-  loopDelay('p90', '90th percentile'),
-  loopDelay('p99', '99th percentile'),
+  {
+    prometheus: 'meltproof_loop_delay_seconds',
+    otel: 'meltproof.loop_delay',
+    kind: 'histogram',
+    unit: 's',
+    help: 'How long something due waited for the event loop; one observation for every 10 ms.',
+    loopDelay: [{ value: delayMs => delayMs / 1000 }],
+  },
+  loopDelay('min', 'min', 'least'),
+  loopDelay('max', 'max', 'most'),
+  loopDelay('mean', 'average', 'mean'),
+  loopDelay('stddev', 'average', 'standard deviation'),
+  loopDelay('p50', 'max', 'median'),
+  loopDelay('p90', 'max', '90th percentile'),
+  loopDelay('p99', 'max', '99th percentile'),
   {
     prometheus: 'nodejs_eventloop_utilization_ratio',
     otel: 'nodejs.eventloop.utilization',
     kind: 'gauge',
     unit: '1',
-    help: 'Share of time the event loop was not idle, since the last collection.',
+    help: 'Share of time the event loop was not idle, in the last minute.',
+    aggregator: 'average',
     read: (_, loop) => [[{}, loop.utilization()]],
   },
   {
@@ -292,6 +323,34 @@ function guardGauge(figure: GuardGauge, unit: string, help: string): Metric {
   }
 }
 
+/** A figure of `guard.stats()` that is on or off. */
+function guardState(name: string, figure: GuardState, help: string): Metric {
+  return {
+    prometheus: `meltproof_${name}`,
+    otel: `meltproof.${name}`,
+    kind: 'gauge',
+    unit: '{server}',
+    help,
+    aggregator: 'max',
+    read: guard => [[{}, Number(guard.stats()[figure])]],
+  }
+}
+
+function guardCounter(figure: GuardCounter, help: string): Metric {
+  return {
+    prometheus: `meltproof_${figure}_total`,
+    otel: `meltproof.${figure}`,
+    kind: 'counter',
+    unit: '{request}',
+    help,
+    read: guard => [[{}, guard.stats()[figure]]],
+  }
+}
+
+function waitS(waitedMs: number): number | undefined {
+  return waitedMs >= 1 ? waitedMs / 1000 : undefined
+}
+
 type Reading = readonly [Labels, number]
 
 function ofLimiters(read: (figures: LimiterFigures, limiter: string) => readonly Reading[]): Reading[] {
@@ -310,15 +369,16 @@ function limiterFigure(figure: 'inflight' | 'queued' | 'limit' | 'pressure', uni
   }
 }
 
-function loopDelay(figure: keyof LoopDelay, words: string): Metric {
+function loopDelay(figure: keyof LoopDelay, aggregator: Aggregator, words: string): Metric {
   return {
     prometheus: `nodejs_eventloop_delay_${figure}_seconds`,
     otel: `nodejs.eventloop.delay.${figure}`,
     kind: 'gauge',
     unit: 's',
-    help: `Event loop delay, ${words}, since the last collection.`,
+    help: `Event loop delay, ${words}, in the last minute.`,
+    aggregator,
     read: (_, loop) => {
-      const delay = loop.delay()
+      const delay = loop.delays.read(now())
       return delay === undefined ? [] : [[{}, delay[figure]]]
     },
   }

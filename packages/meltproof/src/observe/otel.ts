@@ -5,20 +5,23 @@
 import type { Attributes, Meter, Observable, Span } from '@opentelemetry/api'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
+import { DURATION_BOUNDARIES_S } from '../durations.ts'
 import { checkBoolean } from '../options.ts'
 import type { EventLoop } from './event-loop.ts'
-import { DURATION_BOUNDARIES_S } from './instruments.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure, type Series } from './measuring.ts'
 import { type GuardLike, type Metric, METRICS } from './metrics.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
+import { OwedRecords } from './owed-records.ts'
 import { optionalPeer } from './peer.ts'
+import { spansOfSheds } from './shed-spans.ts'
 
 export type { GuardLike, ObserveOptions }
 
 export interface InstrumentOptions extends ObserveOptions {
   /**
-   * False where another instrumentation already reports `http.server.request.duration` and its client's counterpart.
+   * False where another instrumentation already reports `http.server.request.duration` and its client's counterpart. Sheds,
+   * which no other sees, are reported all the same.
    * @default true
    */
   readonly httpMetrics?: boolean
@@ -39,16 +42,17 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   const httpMetrics = checkBoolean('httpMetrics', options.httpMetrics ?? true)
   const api = optionalPeer<Api>('@opentelemetry/api', 'meltproof/otel')
   const meter = api.metrics.getMeter('meltproof')
-  const wanted = METRICS.filter(({ otel }) => httpMetrics || !otel.startsWith('http.'))
+  const wanted = httpMetrics ? METRICS : METRICS.flatMap(withoutOthersRequests)
+  const owed = new OwedRecords()
   const makers = new Map(
-    wanted.filter(({ read }) => read === undefined).map(metric => [metric, seriesMaker(meter, metric)]),
+    wanted.filter(({ read }) => read === undefined).map(metric => [metric, seriesMaker(meter, metric, owed)]),
   )
+  const closeShedSpans = spansOfSheds(api, guard)
   const spans = spansOfRequests(api)
   const { loop, close } = measure(
     guard,
     checked,
     {
-      world: 'otel',
       metrics: wanted,
       seriesOf: (metric, labels) => makers.get(metric)!(attributesOf(labels)),
     },
@@ -70,23 +74,38 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   return () => {
     stopReading()
     close()
+    owed.end()
+    closeShedSpans()
     spans.close()
   }
 }
 
-function seriesMaker(meter: Meter, { otel, kind, unit, help }: Metric): (attributes: Attributes) => Series {
+/** What another instrumentation sees is left to it. */
+function withoutOthersRequests({ request, ...metric }: Metric): Metric[] {
+  if (metric.otel.startsWith('http.')) return metric.shed === undefined ? [] : [metric]
+  return [request === undefined ? metric : { ...metric, request }]
+}
+
+function seriesMaker(
+  meter: Meter,
+  { otel, kind, unit, help }: Metric,
+  owed: OwedRecords,
+): (attributes: Attributes) => Series {
   const described = { unit, description: help }
   if (kind === 'histogram') {
     const advice = { explicitBucketBoundaries: [...DURATION_BOUNDARIES_S] }
     const histogram = meter.createHistogram(otel, { ...described, advice })
-    return attributes => ({ add: value => histogram.record(value, attributes) })
+    return attributes => {
+      const take = (value: number): void => histogram.record(value, attributes)
+      return { add: (value, times) => (times === 1 ? take(value) : owed.owe(take, value, times)) }
+    }
   }
   const counter = meter.createCounter(otel, described)
   return attributes => {
     counter.add(0, attributes)
     return {
-      add(value) {
-        if (value !== 0) counter.add(value, attributes)
+      add(value, times) {
+        if (value !== 0) counter.add(value * times, attributes)
       },
     }
   }

@@ -3,8 +3,9 @@
  * registry where there is one.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { DURATION_BOUNDARIES_S } from '../durations.ts'
 import { invalidOption } from '../options.ts'
-import { DURATION_BOUNDARIES_S, type Family, type SampleLabels, SampledSeries } from './instruments.ts'
+import { type Family, type SampleLabels, SampledSeries } from './instruments.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure } from './measuring.ts'
 import { type GuardLike, METRICS } from './metrics.ts'
@@ -53,7 +54,6 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
   }
   const series = new Map(METRICS.map(metric => [metric, [] as SampledSeries[]]))
   const { loop, close: stop } = measure(guard, checked, {
-    world: 'prometheus',
     metrics: METRICS,
     seriesOf(metric, labels) {
       const boundaries = metric.kind === 'histogram' ? DURATION_BOUNDARIES_S : undefined
@@ -63,12 +63,12 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
     },
   })
   const families = METRICS.map((metric): Family => {
-    const { prometheus: name, help, kind: type, read } = metric
+    const { prometheus: name, help, kind: type, aggregator = 'sum', read } = metric
     const samples =
       read === undefined
         ? () => series.get(metric)!.flatMap(each => each.samples())
         : () => read(guard, loop).map(([labels, value]) => ({ suffix: '', labels: sampleLabels(labels), value }))
-    return { name, help, type, samples }
+    return { name, help, type, aggregator, samples }
   })
   for (const family of families) register?.registerMetric(asPromClientMetric(family))
   const text = (): string => prometheusText(families)
@@ -89,15 +89,14 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
 function sampleLabels(labels: Labels): SampleLabels {
   const named: Record<string, string> = {}
   for (const [label, value] of Object.entries(labels)) {
-    const { prometheus } = LABELS[label as LabelName]
-    if (prometheus !== undefined) named[prometheus] = String(value ?? '')
+    named[LABELS[label as LabelName].prometheus] = String(value ?? '')
   }
   return named
 }
 
 /** prom-client asks a metric for its values when it is scraped; it needs nothing else of it. */
-function asPromClientMetric({ name, help, type, samples }: Family): object {
-  const metric = { name, help, type, aggregator: 'sum' }
+function asPromClientMetric({ name, help, type, aggregator, samples }: Family): object {
+  const metric = { name, help, type, aggregator }
   const values = (): object[] =>
     samples().map(({ suffix, labels, value }) => ({ metricName: name + suffix, labels, value }))
   return { ...metric, get: async () => ({ ...metric, values: values() }), reset: () => undefined }

@@ -3,7 +3,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Decision } from '../admission/gate.ts'
 import type { TurningAwayTime } from '../admission/turning-away.ts'
-import { sheds } from '../channels.ts'
 import { now } from '../clock.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
 import { Connection, type HeadHandler } from './connection/connection.ts'
@@ -90,7 +89,7 @@ export class AtParser implements HeadHandler<Exchange> {
     const { overlapping } = connection
     this.connections.delete(connection)
     shedding.forget(connection)
-    waiting.takeLine(connection)
+    waiting.clientLeft(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) onClosed(exchange)
   }
 
@@ -140,9 +139,10 @@ export class AtParser implements HeadHandler<Exchange> {
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { gate, shedding } = this.#parts
     if (gate.refusesNobody) return false
-    if (gate.failOpen.isOpen || !connection.quiet || sheds.hasSubscribers) return false
+    if (gate.failOpen.isOpen || !connection.quiet) return false
     try {
       const nowMs = now()
+      if (shedding.records.wantsRequest(nowMs)) return false
       const reason = gate.refuses(connection, rawHeaders, url, nowMs)
       if (reason === undefined) return false
       const needs = describeHead(rawHeaders)

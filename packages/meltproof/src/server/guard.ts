@@ -5,6 +5,8 @@ import type { GateStats } from '../process-gate.ts'
 export interface GuardStats extends GateStats {
   /** Exempt requests since the start. */
   readonly exempt: number
+  /** Requests whose client left while they waited, since the start. */
+  readonly left: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
   /** drain() was called. */

@@ -109,10 +109,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         { server, interceptor, sessions: sessions.open, sockets: belowTls.open },
         timeoutMs,
         drainDelayMs,
-      )
+      ).finally(interceptor.shedding.records.tellRest)
       return draining
     },
     close: () => {
+      interceptor.shedding.records.tellRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
       interceptor.open()
       lanes.close()

@@ -156,7 +156,7 @@ export class RequestInterceptor {
   }
 
   stats(): Omit<GuardStats, 'lanes' | 'draining' | 'dryRun'> {
-    return { ...this.gate.stats(), exempt: this.gate.exempt }
+    return { ...this.gate.stats(), exempt: this.gate.exempt, left: this.shedding.left }
   }
 
   lastAnswers(): void {

@@ -38,6 +38,8 @@ const ENTRY: AccessEntry = {
   referer: undefined,
   userAgent: 'curl/8',
   bytes: 5,
+  traceId: undefined,
+  count: 1,
   sampled: 1,
 }
 
@@ -220,16 +222,61 @@ describe('accessLog', () => {
     assert.equal((JSON.parse(line!) as { sampled: number }).sampled, 0.9)
   })
 
-  it('logs a shed with its reason, unless told not to', async () => {
+  it('logs a shed with its reason, and those that share a record in one line', async () => {
     const { server, lines } = await serve({})
     const request = { method: 'GET', url: '/x?token=1', httpVersion: '1.1', headers: {}, socket: {} }
-    const record = { atMs: 0, reason: 'queue', waitedMs: 3, bytes: 7 }
+    const record = { atMs: 0, reason: 'queue', method: 'GET', waitedMs: 3, bytes: 7, count: 1 }
     sheds.publish({ record, server, request: request as never })
     const { status, outcome, shed, url, ms, bytes } = JSON.parse(lines[0]!) as Record<string, unknown>
     assert.deepEqual([status, outcome, shed, url, ms, bytes], [503, 'shed', 'queue', '/x?token=[redacted]', 3, 7])
-    const quiet = await serve({ sheds: false })
-    sheds.publish({ record, server: quiet.server, request: request as never })
-    assert.deepEqual(quiet.lines, [])
+    sheds.publish({ record: { ...record, count: 4321 }, server, request: undefined })
+    const { time, ...several } = JSON.parse(lines[1]!) as Record<string, unknown>
+    assert.equal(typeof time, 'string')
+    assert.deepEqual(several, {
+      method: 'GET',
+      count: 4321,
+      status: 503,
+      outcome: 'shed',
+      ms: 3,
+      shed: 'queue',
+      queuedMs: 3,
+      verdict: 'self',
+    })
+  })
+
+  it("says in Apache's format how many share a line", async () => {
+    const { server, lines } = await serve({ format: 'combined' })
+    const record = { atMs: 0, reason: 'late', method: 'GET', waitedMs: 3, bytes: 0, count: 4321 }
+    sheds.publish({ record, server, request: undefined })
+    assert.match(lines[0]!, /^- - - \[.*\] "GET - HTTP\/1\.1" 503 - "-" "meltproof \(4321 such requests\)"\n$/)
+  })
+
+  it('logs a client that left while it waited', async () => {
+    const { server, lines } = await serve({})
+    const request = { method: 'GET', url: '/x', httpVersion: '1.1', headers: {}, socket: {} }
+    const record = { atMs: 0, reason: 'left', method: 'GET', waitedMs: 30, bytes: 0, count: 1 }
+    sheds.publish({ record, server, request: request as never })
+    const { status, outcome, shed, queuedMs } = JSON.parse(lines[0]!) as Record<string, unknown>
+    assert.deepEqual([status, outcome, shed, queuedMs], [0, 'aborted', undefined, 30])
+  })
+
+  it('has the trace that the caller names, if it is one', async () => {
+    const { get, until } = await serve({})
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    for (const traceparent of [
+      `00-${traceId}-b7ad6b7169203331-01`,
+      `cc-${traceId}-b7ad6b7169203331-01-what-will-be`,
+      `ff-${traceId}-b7ad6b7169203331-01`,
+      `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+      `00-${traceId}-${'0'.repeat(16)}-01`,
+      `00-${traceId}-b7ad6b7169203331-01\u00e9`,
+      'nonsense',
+    ]) {
+      await get('/', { traceparent })
+    }
+    const logged = (await until(7)).map(line => (JSON.parse(line) as { traceId?: string }).traceId)
+    const none = undefined
+    assert.deepEqual(logged, [traceId, traceId, none, none, none, none, none])
   })
 
   it('logs a client that gave up', async () => {

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SampledSeries } from '../../src/observe/instruments.ts'
-import { addressOf, BoundedNames, METHODS, methodIndex } from '../../src/observe/labels.ts'
+import { METHODS, methodIndex } from '../../src/methods.ts'
+import { addressOf, BoundedNames } from '../../src/observe/labels.ts'
 import { prometheusText } from '../../src/observe/prometheus-text.ts'
 
 test('a histogram counts each value once, in the first bucket that holds it', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true })), values => {
       const histogram = new SampledSeries({ a: 'x' }, [0.1, 1, 5])
-      for (const value of values) histogram.add(value)
+      for (const value of values) histogram.add(value, 1)
       const samples = histogram.samples()
       for (const bound of [0.1, 1, 5]) {
         const bucket = samples.find(({ labels }) => labels['le'] === String(bound))
@@ -23,9 +24,15 @@ test('a histogram counts each value once, in the first bucket that holds it', ()
 
 test('the text format: help, type, escaped labels', () => {
   const counter = new SampledSeries({ a: 'quo"te\n\\', b: '' })
-  counter.add(2)
-  counter.add(1)
-  const family = { name: 'c_total', help: 'What\nit \\ is', type: 'counter', samples: () => counter.samples() } as const
+  counter.add(1, 2)
+  counter.add(1, 1)
+  const family = {
+    name: 'c_total',
+    help: 'What\nit \\ is',
+    type: 'counter',
+    aggregator: 'sum',
+    samples: () => counter.samples(),
+  } as const
   assert.equal(
     prometheusText([family]),
     '# HELP c_total What\\nit \\\\ is\n# TYPE c_total counter\nc_total{a="quo\\"te\\n\\\\",b=""} 3\n',

@@ -30,7 +30,7 @@ test('docs/observe.md lists the metrics of the table', () => {
 
 test('docs/observe.md lists the labels', () => {
   const rows = Object.entries(LABELS).map(([name, { prometheus, otel }]) => {
-    return `| \`${name}\` | ${prometheus === undefined ? '' : `\`${prometheus}\` `}| \`${otel}\` |`
+    return `| \`${name}\` | \`${prometheus}\` | \`${otel}\` |`
   })
   assert.deepEqual(rowsBelow('label'), rows)
 })
@@ -47,7 +47,8 @@ test('the name for Prometheus is what an exporter makes of the name for OpenTele
 })
 
 test('each metric is either fed by events or read', () => {
-  for (const { otel, request, call, stall, logLoss, read } of METRICS) {
-    assert.equal([request, call, stall, logLoss, read].filter(each => each !== undefined).length, 1, otel)
+  for (const { otel, request, shed, call, stall, logLoss, loopDelay, read } of METRICS) {
+    const fed = [request ?? shed, call, stall, logLoss, loopDelay, read]
+    assert.equal(fed.filter(each => each !== undefined).length, 1, otel)
   }
 })

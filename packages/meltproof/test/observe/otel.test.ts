@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, test } from 'node:test'
-import { context, metrics, trace } from '@opentelemetry/api'
+import { context, metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -100,7 +100,10 @@ test('metrics by the conventions, verdicts on spans', async () => {
     'meltproof.peer': 'http://peer.example:8080',
     'meltproof.verdict': 'dependency',
   })
-  for (const { otel, unit } of METRICS) assert.equal(found.get(otel)?.unit, unit, otel)
+  for (const { otel, unit } of METRICS) {
+    const nobodyWaited = otel === 'meltproof.queue_wait'
+    if (!nobodyWaited) assert.equal(found.get(otel)?.unit, unit, otel)
+  }
   assert.equal(found.get('meltproof.admitted')?.points[0]?.value, 1)
   assert.deepEqual(found.get('meltproof.limiter.admitted')?.points[0]?.attributes, { 'meltproof.limiter.name': 'jobs' })
   jobs.close()
@@ -127,6 +130,44 @@ test('without a span, and with HTTP metrics left to another instrumentation', as
   await fetch(`http://127.0.0.1:${port}/`, { method: 'DELETE' }).then(answer => answer.text())
   assert.equal((await collected()).get('http.server.request.duration')?.points.length, before)
   stop()
+})
+
+test('sheds are in the histogram, whoever reports the others, and one a second is a span', async () => {
+  const server = http.createServer(() => undefined)
+  const guard = protect(server, { limit: 1 })
+  const stop = instrument(guard, { httpMetrics: false })
+  const { connect } = await listen(server)
+  spanExporter.reset()
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const clients = await Promise.all(Array.from({ length: 100 }, () => connect()))
+  for (const client of clients) client.get('/cart?id=1', `traceparent: 00-${traceId}-b7ad6b7169203331-01`)
+  await eventually('they are shed', () => guard.stats().shed.late === 99)
+  stop()
+  guard.close()
+  const points = (await collected()).get('http.server.request.duration')?.points
+  const shed = points?.find(({ attributes }) => attributes['error.type'] === 'shed')
+  assert.deepEqual(shed?.attributes, {
+    'http.request.method': 'GET',
+    'url.scheme': 'http',
+    'http.response.status_code': 503,
+    'error.type': 'shed',
+  })
+  const spans = spanExporter.getFinishedSpans()
+  assert.ok(spans.length >= 1 && spans.length <= 3, `${spans.length} spans`)
+  const [span] = spans
+  assert.equal(span!.name, 'GET')
+  assert.equal(span!.spanContext().traceId, traceId)
+  assert.equal(span!.status.code, SpanStatusCode.ERROR)
+  const { 'meltproof.queued_ms': queuedMs, 'meltproof.count': count, ...attributes } = span!.attributes
+  assert.ok((queuedMs as number) > 700 && (count as number) >= 1)
+  assert.deepEqual(attributes, {
+    'http.request.method': 'GET',
+    'http.response.status_code': 503,
+    'url.path': '/cart',
+    'url.scheme': 'http',
+    'error.type': 'shed',
+    'meltproof.reason': 'late',
+  })
 })
 
 test('a missing peer is one clear sentence', () => {

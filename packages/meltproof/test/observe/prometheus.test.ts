@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
+import http2 from 'node:http2'
+import https from 'node:https'
 import { test } from 'node:test'
-import { Registry } from 'prom-client'
+import { AggregatorRegistry, Registry } from 'prom-client'
 import { logLosses } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { limiter } from '../../src/limiter/index.ts'
+import { schemeOf } from '../../src/observe/measuring.ts'
 import { type MetricsHandler, metrics } from '../../src/observe/prometheus.ts'
 import { nameRoute } from '../../src/route.ts'
 import { protect } from '../../src/server/protect.ts'
 import { eventually, listen } from '../server/harness.ts'
+import { block } from '../block.ts'
 import { publishCall } from './published.ts'
 
 async function measured(listener: http.RequestListener, options?: Parameters<typeof metrics>[1]) {
@@ -17,6 +21,11 @@ async function measured(listener: http.RequestListener, options?: Parameters<typ
   const handler = metrics(guard, options)
   const { port } = await listen(server)
   return { handler, guard, url: `http://127.0.0.1:${port}` }
+}
+
+function requestLabels(status: string, error: string, route = ''): string {
+  const labels = `http_request_method="GET",url_scheme="http",http_response_status_code="${status}",error_type="${error}"`
+  return `${labels},http_route="${route}"`
 }
 
 /** The value of the sample whose line starts so. */
@@ -42,7 +51,7 @@ test('requests by route, status and verdict; guard and event loop; all in base u
   // its own, in the verdict's tests.
   const slow = (verdict: string): number => value(handler, `meltproof_slow_requests_total{verdict="${verdict}"}`) ?? 0
   await eventually('three slow requests', () => slow('self') + slow('loop') === 3)
-  const labels = '{http_request_method="GET",http_response_status_code="404",http_route="/users/:id"'
+  const labels = `{${requestLabels('404', '', '/users/:id')}`
   assert.equal(value(handler, `http_server_request_duration_seconds_count${labels}`), 3)
   assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="0.05"`), 0)
   assert.equal(value(handler, `http_server_request_duration_seconds_bucket${labels},le="10"`), 3)
@@ -52,7 +61,7 @@ test('requests by route, status and verdict; guard and event loop; all in base u
   const seconds = share('self') + share('loop')
   assert.ok(seconds > 0.7 && seconds < 10, `three requests of 250 ms: ${seconds} s`)
   assert.equal(value(handler, 'meltproof_admitted_total'), 3)
-  assert.equal(value(handler, 'meltproof_shed_total{reason="late"}'), 0)
+  assert.equal(value(handler, 'meltproof_shed_total{reason="late"'), 0)
   assert.ok(value(handler, 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}')! > 0)
   assert.ok(value(handler, 'nodejs_eventloop_utilization_ratio')! <= 1)
   await eventually('a delay was seen', () => value(handler, 'nodejs_eventloop_delay_max_seconds')! > 0)
@@ -82,14 +91,21 @@ test('no series is there twice, whatever labels OpenTelemetry has besides', asyn
   for (const errorCode of ['ECONNREFUSED', 'ETIMEDOUT', 'ECONNRESET']) {
     await publishCall(4, { status: undefined, outcome: 'failed', errorCode, firstByteAtMs: undefined })
   }
+  await publishCall(4, { status: 502 })
   const names = handler
     .text()
     .split('\n')
     .filter(line => line !== '' && !line.startsWith('#'))
     .map(line => line.slice(0, line.lastIndexOf(' ')))
   assert.equal(new Set(names).size, names.length)
-  const failed = 'http_client_request_duration_seconds_count{http_request_method="GET",server_address="peer.example",'
-  assert.equal(value(handler, failed), 3)
+  for (const [status, error] of [
+    ['', 'ECONNREFUSED'],
+    ['', 'ECONNRESET'],
+    ['502', '502'],
+  ]) {
+    const labels = `server_address="peer.example",server_port="8080",http_response_status_code="${status}",error_type="${error}"`
+    assert.equal(value(handler, `http_client_request_duration_seconds_count{http_request_method="GET",${labels}`), 1)
+  }
   handler.close()
 })
 
@@ -118,13 +134,8 @@ test('a hook that throws, or names nothing, names no route', async () => {
     },
   })
   await fetch(url).then(answer => answer.text())
-  await eventually('the request', () =>
-    handler
-      .text()
-      .includes(
-        'http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",http_route=""} 1',
-      ),
-  )
+  const count = `http_server_request_duration_seconds_count{${requestLabels('200', '')}} 1`
+  await eventually('the request', () => handler.text().includes(count))
   handler.close()
 })
 
@@ -144,8 +155,7 @@ test("prom-client: the same families beside the app's own, as prom-client writes
   await fetch(url).then(answer => answer.text())
   await eventually('the request', () => value(handler, 'meltproof_admitted_total') === 1)
   const theirs = await register.metrics()
-  const count =
-    'http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",http_route=""} 1'
+  const count = `http_server_request_duration_seconds_count{${requestLabels('200', '')}} 1`
   await eventually('its record', () => handler.text().includes(count))
   assert.ok((await register.metrics()).includes(count), theirs)
   assert.match(theirs, /# TYPE http_server_request_duration_seconds histogram/)
@@ -153,6 +163,109 @@ test("prom-client: the same families beside the app's own, as prom-client writes
   handler.close()
   assert.equal(await register.metrics(), '\n')
 })
+
+test('sheds and clients that leave are in the histogram of requests, and their waits in that of waits', async () => {
+  const server = http.createServer(() => undefined)
+  const guard = protect(server, { limit: 1 })
+  const handler = metrics(guard)
+  const { connect } = await listen(server)
+  const clients = await Promise.all(Array.from({ length: 60 }, () => connect()))
+  for (const client of clients) client.get('/')
+  await eventually('they wait', () => guard.stats().queued === 59)
+  for (const client of clients.slice(50)) client.destroy()
+  // Nobody is served, so whoever waits is told after 800 ms in vain.
+  await eventually('all others are shed', () => guard.stats().shed.late === 49)
+  const counted = (start: string): number | undefined => value(handler, start)
+  const requests = 'http_server_request_duration_seconds_count'
+  const all = [
+    [`${requests}{${requestLabels('503', 'shed')}`, 49],
+    [`${requests}{${requestLabels('', 'aborted')}`, 10],
+    ['meltproof_queue_wait_seconds_count{outcome="shed"}', 49],
+  ] as const
+  await eventually('all are told', () => all.every(([start, count]) => counted(start) === count))
+  assert.equal(counted('meltproof_queue_wait_seconds_bucket{outcome="shed",le="0.75"}'), 0)
+  assert.equal(counted('meltproof_shed_total{reason="late",dry_run="false"}'), 49)
+  assert.equal(counted('meltproof_left_total'), 10)
+  assert.equal(counted('meltproof_dry_run'), 0)
+  handler.close()
+})
+
+test('the scheme is that of the server', () => {
+  assert.equal(schemeOf(http.createServer()), 'http')
+  assert.equal(schemeOf(https.createServer()), 'https')
+  assert.equal(schemeOf(http2.createServer() as never), 'http')
+  assert.equal(schemeOf(http2.createSecureServer() as never), 'https')
+})
+
+test('a dry run says so, and is no 503 anywhere', async () => {
+  const server = http.createServer(() => undefined)
+  const guard = protect(server, { limit: 1, dryRun: true })
+  const handler = metrics(guard)
+  const { connect } = await listen(server)
+  for (let i = 0; i < 3; i++) (await connect()).get('/')
+  await eventually('it would have shed', () => guard.stats().shed.late > 0)
+  assert.ok(value(handler, 'meltproof_shed_total{reason="late",dry_run="true"}')! > 0)
+  assert.equal(value(handler, 'meltproof_dry_run'), 1)
+  assert.ok(!handler.text().includes('"503"'))
+  handler.close()
+})
+
+test('a drain, and exempt requests, are told', async () => {
+  const server = http.createServer((_, response) => response.end())
+  const guard = protect(server, { exempt: ['/health'], drainDelayMs: 0 })
+  const handler = metrics(guard)
+  const { port } = await listen(server)
+  await fetch(`http://127.0.0.1:${port}/health`).then(answer => answer.text())
+  assert.equal(value(handler, 'meltproof_exempt_total'), 1)
+  assert.equal(value(handler, 'meltproof_draining'), 0)
+  const drained = guard.drain(5000)
+  assert.equal(value(handler, 'meltproof_draining'), 1)
+  await drained
+  handler.close()
+})
+
+test('a second Prometheus sees what the first one saw of the event loop', async () => {
+  const { handler } = await measured((_, response) => response.end())
+  block(200)
+  await eventually('the stall is seen', () => value(handler, 'nodejs_eventloop_delay_max_seconds')! > 0.15)
+  assert.ok(value(handler, 'nodejs_eventloop_delay_max_seconds')! > 0.15)
+  assert.ok(value(handler, 'meltproof_loop_delay_seconds_sum')! > 0.15)
+  handler.close()
+})
+
+test("prom-client's cluster adds up what adds up, and takes the worst of what does not", async () => {
+  const registers = [new Registry(), new Registry()]
+  const workers = await Promise.all(registers.map(register => measured((_, response) => response.end(), { register })))
+  for (const [i, { url }] of workers.entries()) {
+    for (let n = 0; n <= i; n++) await fetch(url).then(answer => answer.text())
+  }
+  await eventually('all are counted', () =>
+    workers.every(({ handler }) => handler.text().includes('status_code="200"')),
+  )
+  const lists = await Promise.all(registers.map(register => register.getMetricsAsJSON()))
+  const of = (list: readonly Figures[], name: string): number[] =>
+    list.filter(metric => metric.name === name).flatMap(({ values }) => values.map(each => each.value))
+  const together = (await AggregatorRegistry.aggregate(lists as never).getMetricsAsJSON()) as unknown as Figures[]
+  const single = lists as unknown as Figures[][]
+  assert.deepEqual(of(together, 'meltproof_admitted_total'), [3])
+  assert.deepEqual(of(together, 'meltproof_limit'), [
+    single.flatMap(list => of(list, 'meltproof_limit')).reduce((a, b) => a + b),
+  ])
+  for (const [name, join] of [
+    ['nodejs_eventloop_delay_p99_seconds', (a: number, b: number) => Math.max(a, b)],
+    ['nodejs_eventloop_delay_min_seconds', (a: number, b: number) => Math.min(a, b)],
+    ['nodejs_eventloop_utilization_ratio', (a: number, b: number) => (a + b) / 2],
+    ['meltproof_pressure', (a: number, b: number) => Math.max(a, b)],
+  ] as const) {
+    assert.deepEqual(of(together, name), [single.flatMap(list => of(list, name)).reduce(join)], name)
+  }
+  for (const { handler } of workers) handler.close()
+})
+
+interface Figures {
+  readonly name: string
+  readonly values: readonly { readonly value: number }[]
+}
 
 test('bad options are errors that say what to do', () => {
   const guard = protect(http.createServer())
@@ -179,7 +292,7 @@ test('a scrape is answered during overload, on the port of the service too', asy
   assert.equal(guard.stats().inflight, 1)
   const scrape = await fetch(`http://127.0.0.1:${house.port}/metrics`)
   assert.equal(scrape.status, 200)
-  assert.match(await scrape.text(), /^meltproof_shed_total\{reason="late"\} [1-9]/m)
+  assert.match(await scrape.text(), /^meltproof_shed_total\{reason="late",dry_run="false"\} [1-9]/m)
   for (const response of unanswered) response.end()
   handler.close()
 })

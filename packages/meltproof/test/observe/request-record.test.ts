@@ -52,6 +52,18 @@ test('a record for each request: status, route, times that add up', async () => 
   assert.ok(Math.abs(queuedMs + stalledMs + dependencyMs + networkMs + ownMs - totalMs) < 1e-6)
 })
 
+test('the target is as it came, also when its client leaves while a router has shortened it', async () => {
+  let target: string | undefined
+  const { connect } = await openDoor(request => {
+    request.url = target = '/shortened'
+  })
+  const client = (await connect()).get('/api/shortened')
+  await eventually('its handler runs', () => target !== undefined)
+  client.destroy()
+  const { record } = await recordOf('/api/shortened')
+  assert.equal(record.outcome, 'aborted')
+})
+
 test('a subscriber keeps its records, also where others read theirs in passing', async () => {
   const read: string[] = []
   const inPassing = ({ record }: RequestMessage): void => {
@@ -259,7 +271,7 @@ test('a request turned away is published as a shed, with its reason, and has no 
   const { connect, make } = await openFullDoor()
   await (await connect()).get('/turned-away').answer()
   assert.equal(shed.length, 1)
-  assert.equal(shed[0]!.request.url, '/turned-away')
+  assert.equal(shed[0]!.request?.url, '/turned-away')
   assert.equal(shed[0]!.record.reason, 'full')
   await make()
   sheds.unsubscribe(note)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
+import { type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
 import { type DoorHouse, eventually, type Held, Holding, openDoor } from './harness.ts'
 import type { RawConnection } from './raw.ts'
 
@@ -247,8 +248,36 @@ describe('a permit is given back early', () => {
     const { slow, response } = await uploadWhoseEndWaits(house, holding)
     slow.destroy()
     await eventually('it waits no more', () => house.door.stats().queued === 0)
+    // It was in service.
+    assert.equal(house.door.stats().left, 0)
     response.end()
     await empty(house)
+  })
+
+  it('by an upload whose end is shed, which is told once: as a request', async () => {
+    const told: string[] = []
+    const note = ({ record, server }: RequestMessage | ShedMessage): void => {
+      if (server === house.server) told.push('reason' in record ? record.reason : `${record.method} ${record.status}`)
+    }
+    requests.subscribe(note)
+    sheds.subscribe(note)
+    const holding = new Holding()
+    const house = await openDoor(
+      (request, response) => {
+        if (request.method === 'POST') request.resume().on('end', () => response.end('thanks'))
+        else holding.handler(request, response)
+      },
+      { limit: 1, tuning: { maxWaitMs: 300 } },
+    )
+    const { slow, response } = await uploadWhoseEndWaits(house, holding)
+    assert.equal((await slow.answer()).status, 503)
+    assert.equal(total(house.door.stats().shed), 1)
+    response.end()
+    await empty(house)
+    await eventually('both are told', () => told.length >= 2)
+    assert.deepEqual(told.sort(), ['GET 200', 'POST 503'])
+    requests.unsubscribe(note)
+    sheds.unsubscribe(note)
   })
 
   it('by an upload whose handler answers while the end of the body waits, and it gets the end nevertheless', async () => {

@@ -44,6 +44,7 @@ function house(policy: RequestPolicy = {}, fails?: string): House {
   })
   const shedding = {
     count: (reason: string) => done.push(`count ${reason}`),
+    clientLeft: ({ url }: Exchange) => done.push(`left ${url}`),
     refusedByNode: () => false,
     shed: ({ url }: Exchange, reason: string) => {
       if (url === fails) throw new Error('no answer')
@@ -98,7 +99,7 @@ describe('the gate of a server', () => {
     assert.equal(waiting.gone(second), false)
     gate.permits.drop(first, performance.now())
     await turn()
-    assert.deepEqual([gate.inflight, gate.queued, done], [0, 0, ['start /1']])
+    assert.deepEqual([gate.inflight, gate.queued, done], [0, 0, ['start /1', 'left /2']])
   })
 
   it('sheds those who wait when it closes; one that can not be answered is started, with all others', async () => {

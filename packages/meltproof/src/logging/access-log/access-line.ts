@@ -19,6 +19,9 @@ export interface AccessEntry extends FromRecord {
   readonly remote: string | undefined
   readonly referer: string | undefined
   readonly userAgent: string | undefined
+  readonly traceId: string | undefined
+  /** How many requests the line is for; above 1 their times are means, and nothing is known of their clients. */
+  readonly count: number
   /** The share of its like that gets a line; 1 for all. */
   readonly sampled: number
 }
@@ -27,7 +30,7 @@ export interface AccessEntry extends FromRecord {
 export function accessFields(entry: AccessEntry): Record<string, string | number> {
   const fields: Record<string, string | number> = {
     method: safeText(entry.method, MOST_OTHER),
-    url: safeText(entry.url, MOST_URL),
+    ...(entry.count > 1 ? { count: entry.count } : { url: safeText(entry.url, MOST_URL) }),
     status: entry.status,
     outcome: entry.outcome,
     ms: rounded(entry.totalMs),
@@ -43,6 +46,7 @@ export function accessFields(entry: AccessEntry): Record<string, string | number
   if (entry.remote !== undefined) fields['remote'] = safeText(entry.remote, MOST_OTHER)
   if (entry.referer !== undefined) fields['referer'] = safeText(entry.referer, MOST_URL)
   if (entry.userAgent !== undefined) fields['userAgent'] = safeText(entry.userAgent, MOST_OTHER)
+  if (entry.traceId !== undefined) fields['traceId'] = entry.traceId
   if (entry.sampled < 1) fields['sampled'] = Math.round(entry.sampled * 1000) / 1000
   return fields
 }
@@ -53,14 +57,16 @@ export function jsonLine(entry: AccessEntry): string {
 
 /**
  * Apache's combined format (mod_log_config, `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`), with quotes and
- * backslashes escaped as Apache does. An aborted request has status 499, as in nginx.
+ * backslashes escaped as Apache does. An aborted request has status 499, as in nginx. A line for several requests says how
+ * many where the client's program stands.
  */
 export function combinedLine(entry: AccessEntry): string {
   const { arrived, method, url, httpVersion, remote, referer, userAgent, status, outcome, bytes } = entry
   const host = safeText(remote ?? '-', MOST_OTHER).replace(/\s/g, '') || '-'
   const request = `${quoted(method, MOST_OTHER)} ${quoted(url, MOST_URL)} HTTP/${safeText(httpVersion, 8)}`
   const shown = status === 0 && outcome === 'aborted' ? 499 : status
-  const client = `"${quoted(referer, MOST_URL)}" "${quoted(userAgent, MOST_OTHER)}"`
+  const program = entry.count > 1 ? `meltproof (${entry.count} such requests)` : userAgent
+  const client = `"${quoted(referer, MOST_URL)}" "${quoted(program, MOST_OTHER)}"`
   return `${host} - - [${apacheTime(arrived)}] "${request}" ${shown} ${bytes || '-'} ${client}\n`
 }
 

@@ -1,5 +1,5 @@
 /** The options of meltproof/access-log, their ranges and defaults. */
-import { checkBoolean, checkFunction, checkNumber, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
+import { checkFunction, checkNumber, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
 import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
 import { isAlwaysLogged, type Sampling } from './sampling.ts'
 
@@ -45,11 +45,6 @@ export interface AccessLogOptions {
    * @default 'full'
    */
   readonly address?: 'full' | 'masked' | 'none'
-  /**
-   * Whether sheds get lines. Far above capacity they are most of what a server does; `guard.stats().shed` counts them.
-   * @default true
-   */
-  readonly sheds?: boolean
 }
 
 export interface AccessLogSettings {
@@ -57,16 +52,15 @@ export interface AccessLogSettings {
   readonly sampling: Sampling
   readonly redact: readonly string[]
   readonly address: 'full' | 'masked' | 'none'
-  readonly sheds: boolean
 }
 
-const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address', 'sheds']
+const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address']
 
 export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
   const what = 'accessLog(guard, options)'
   if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
   rejectUnknown(what, options, KNOWN)
-  const { format = 'json', logger, redact = [], address = 'full', sheds = true, sample = 1 } = options
+  const { format = 'json', logger, redact = [], address = 'full', sample = 1 } = options
   const line = checkOneOf('format', format, ['json', 'combined']) === 'json' ? jsonLine : combinedLine
   const write = checkFunction('write', options.write) ?? ((text: string) => void process.stdout.write(text))
   if (logger !== undefined) checkLogger(logger, options)
@@ -80,7 +74,6 @@ export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSetti
     sampling: { calm, pressed: checkNumber('sampleUnderPressure', pressed, { min: 0, max: calm }) },
     redact,
     address: checkOneOf('address', address, ['full', 'masked', 'none']),
-    sheds: checkBoolean('sheds', sheds),
   }
 }
 

@@ -55,10 +55,13 @@ export class Lines<R extends ConnectionRequest> {
     const moved = this.#moved
     this.#moved = []
     for (const connection of moved) {
+      const { socket } = connection
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
+        // What waits is taken out when its 'close' comes.
+        if (socket.destroyed) break
         const next = connection.behind.shift()!
         next.arrivedAt = now()
-        if (!connection.closing && !connection.socket.destroyed) this.#ask(connection, next)
+        if (!connection.closing) this.#ask(connection, next)
       }
       if (!connection.hasLine) this.connections.delete(connection)
       if (connection.behind.length === 0) connection.resumeReading()

@@ -34,10 +34,13 @@ export class Waiting {
   }
 
   start(exchange: Exchange): void {
-    const { connectionOf, gate } = this.#parts
+    const { connectionOf, gate, shedding } = this.#parts
     if (exchange.shadow !== undefined) startShadow(exchange, gate)
     else if (connectionOf(exchange)?.socket.destroyed) {
-      if (!exchange.again) this.#leave(exchange)
+      if (!exchange.again) {
+        this.#leave(exchange)
+        shedding.clientLeft(exchange)
+      }
       gate.drop(exchange)
     } else {
       gate.permit(exchange, now())
@@ -86,11 +89,18 @@ export class Waiting {
   gone(exchange: Exchange): boolean {
     if (exchange.resume === undefined || !this.#others.delete(exchange)) return false
     this.#parts.gate.abandon(exchange)
-    if (!exchange.again) return true
+    if (!exchange.again) {
+      this.#parts.shedding.clientLeft(exchange)
+      return true
+    }
     // The handler may still wait for the end of its body; without a permit it gets that only when it has answered.
     if (exchange.response!.writableEnded && !exchange.answeredLate) this.startNow(exchange)
     else exchange.request.destroy()
     return true
+  }
+
+  clientLeft(connection: Connection<Exchange>): void {
+    for (const exchange of this.takeLine(connection)) this.#parts.shedding.clientLeft(exchange)
   }
 
   takeLine(connection: Connection<Exchange>): Exchange[] {

@@ -71,7 +71,7 @@ export function publishRecord(server: Server, exchange: Exchange, times: Request
   const { request, response } = exchange
   if (response === undefined || !(kept || passingRequests.hasSubscribers)) return
   record.method = request.method ?? ''
-  record.url = request.url ?? ''
+  record.url = exchange.url
   record.route = routeOf(request)
   record.status = response.headersSent ? response.statusCode : 0
   record.outcome = response.writableFinished ? 'answered' : 'aborted'

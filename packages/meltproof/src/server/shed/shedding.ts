@@ -2,8 +2,9 @@
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
-import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
+import { methodIndex } from '../../methods.ts'
+import { LEFT } from '../../record.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
@@ -11,6 +12,9 @@ import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
+import { ShedRecords } from './shed-records.ts'
+
+const GET = methodIndex('GET')
 
 export interface SheddingHooks {
   /** Has Node make a response for the request and answers it, or refuses it itself. */
@@ -21,6 +25,9 @@ export interface SheddingHooks {
 }
 
 export class Shedding {
+  /** Requests whose client left while they waited. */
+  left = 0
+  readonly records: ShedRecords
   /** Answers that begin now are the last ones of their connections. */
   leaving = false
   readonly #server: Server
@@ -39,6 +46,7 @@ export class Shedding {
     hooks: SheddingHooks,
   ) {
     this.#server = server
+    this.records = new ShedRecords(server)
     this.#answers = answers
     this.#lines = lines
     this.#time = time
@@ -51,6 +59,7 @@ export class Shedding {
     this.#held.end()
   }
 
+  /** A plain GET, of which no request is made. */
   shedHead(
     connection: Connection<Exchange>,
     reason: ShedReason,
@@ -59,6 +68,7 @@ export class Shedding {
     nowMs: number,
   ): void {
     this.count(reason, nowMs)
+    this.records.add(reason, GET, 0)
     const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
     this.#write(connection, kind, nowMs, true)
   }
@@ -70,14 +80,18 @@ export class Shedding {
       this.#hooks.askNode(exchange)
       return false
     }
-    this.count(reason, now())
+    const nowMs = now()
+    this.count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
-    if (sheds.hasSubscribers) {
-      const { request, arrivedAt } = exchange
-      const atMs = now()
-      sheds.publish({ record: { atMs, reason, waitedMs: atMs - arrivedAt, bytes }, server: this.#server, request })
-    }
+    // The request of an upload whose end is shed has a record of its own.
+    if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
     return true
+  }
+
+  /** Its client is gone, and it has waited in vain. */
+  clientLeft(exchange: Exchange): void {
+    this.left++
+    this.#note(LEFT, exchange, 0, now())
   }
 
   count(reason: ShedReason, atMs: number): void {
@@ -104,6 +118,10 @@ export class Shedding {
     if (connection.owed === undefined) return
     connection.owed = undefined
     this.#held.delete(connection)
+  }
+
+  #note(reason: string, { request, arrivedAt }: Exchange, bytes: number, nowMs: number): void {
+    this.records.note(reason, request, nowMs - arrivedAt, bytes, nowMs)
   }
 
   #answer(exchange: Exchange, needs: HeadNeeds): number {

@@ -88,19 +88,27 @@ describe('a line', () => {
     assert.equal(lines.connections.size, 0)
   })
 
-  for (const [what, end] of [
-    ['an answer that was the last', c => (c.closing = true)],
-    ['one whose client has gone', c => Object.assign(c.socket, { destroyed: true })],
-  ] as [string, (connection: Connection<Named>) => unknown][]) {
-    it(`asks nobody behind ${what}`, async () => {
-      const { lines, connection, asked } = open()
-      lines.wait(connection, named('a'))
-      lines.join(connection, named('b'))
-      end(connection)
-      lines.move(connection)
-      await turn()
-      assert.deepEqual(asked, [])
-      assert.equal(connection.hasLine, false)
-    })
-  }
+  it('asks nobody behind an answer that was the last', async () => {
+    const { lines, connection, asked } = open()
+    lines.wait(connection, named('a'))
+    lines.join(connection, named('b'))
+    connection.closing = true
+    lines.move(connection)
+    await turn()
+    assert.deepEqual(asked, [])
+    assert.equal(connection.hasLine, false)
+  })
+
+  it('asks nobody behind one whose client has gone, and gives them out as what it left', async () => {
+    const { lines, connection, asked } = open()
+    const behind = named('b')
+    lines.wait(connection, named('a'))
+    lines.join(connection, behind)
+    Object.assign(connection.socket, { destroyed: true })
+    lines.move(connection)
+    await turn()
+    assert.deepEqual(asked, [])
+    assert.deepEqual(lines.takeAll(connection), [behind])
+    assert.equal(lines.connections.size, 0)
+  })
 })

@@ -1,0 +1,61 @@
+/**
+ * Records a value many times where a histogram takes one at a time, as OpenTelemetry's does: a few at once, because tens of
+ * thousands of sheds would hold up the loop.
+ */
+import { bucketOf, DURATION_BOUNDARIES_S } from '../durations.ts'
+
+/** At 0.6 us each, this is under a hundredth of the loop's time. */
+const AT_ONCE = 1000
+const EVERY_MS = 100
+
+type Take = (value: number) => void
+
+interface Owed {
+  count: number
+  sum: number
+}
+
+export class OwedRecords {
+  /** By histogram and bucket: what is owed is recorded as its mean, which lies in the same bucket. */
+  readonly #owed = new Map<Take, Map<number, Owed>>()
+  #timer: NodeJS.Timeout | undefined
+
+  /** `take` is one function for each histogram and set of labels. */
+  owe(take: Take, value: number, times: number): void {
+    const ofTake = this.#owed.get(take) ?? new Map<number, Owed>()
+    this.#owed.set(take, ofTake)
+    const bucket = bucketOf(value, DURATION_BOUNDARIES_S)
+    const owed = ofTake.get(bucket) ?? { count: 0, sum: 0 }
+    ofTake.set(bucket, owed)
+    owed.count += times
+    owed.sum += value * times
+    this.#timer ??= setTimeout(this.#pay, EVERY_MS).unref()
+  }
+
+  /** Records all at once. */
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#payUpTo(Number.POSITIVE_INFINITY)
+  }
+
+  readonly #pay = (): void => {
+    this.#payUpTo(AT_ONCE)
+    this.#timer = this.#owed.size === 0 ? undefined : setTimeout(this.#pay, EVERY_MS).unref()
+  }
+
+  #payUpTo(most: number): void {
+    let left = most
+    for (const [take, ofTake] of this.#owed) {
+      for (const [bucket, owed] of ofTake) {
+        const mean = owed.sum / owed.count
+        const paid = Math.min(left, owed.count)
+        for (let i = 0; i < paid; i++) take(mean)
+        owed.count -= paid
+        owed.sum -= mean * paid
+        left -= paid
+        if (owed.count === 0) ofTake.delete(bucket)
+      }
+      if (ofTake.size === 0) this.#owed.delete(take)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/** What things due waited for the event loop in the last minute. Reading changes nothing, so many may read. Pure. */
+
+/** Seconds. */
+export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>
+
+const STRETCH_MS = 10_000
+/** The last minute, and what there is of the next ten seconds. */
+const STRETCHES = 7
+/** Buckets to a doubling: percentiles are right to 5 %. */
+const FINENESS = 8
+/** From a microsecond; the last one holds everything above an hour. */
+const BUCKETS = 256
+
+export class RecentDelays {
+  readonly #stretches = Array.from({ length: STRETCHES }, () => new Stretch())
+
+  /** @param times how many things have waited so long */
+  add(nowMs: number, delayMs: number, times = 1): void {
+    const number = Math.floor(nowMs / STRETCH_MS)
+    const stretch = this.#stretches[number % STRETCHES]!
+    if (stretch.number !== number) stretch.begin(number)
+    stretch.add(delayMs, times)
+  }
+
+  /** Undefined where nothing is known. */
+  read(nowMs: number): LoopDelay | undefined {
+    const oldest = Math.floor(nowMs / STRETCH_MS) - STRETCHES + 1
+    const all = new Stretch()
+    for (const stretch of this.#stretches) if (stretch.number >= oldest) all.merge(stretch)
+    return all.count === 0 ? undefined : all.figures()
+  }
+}
+
+class Stretch {
+  number = Number.NEGATIVE_INFINITY
+  count = 0
+  #minMs = Number.POSITIVE_INFINITY
+  #maxMs = 0
+  #sumMs = 0
+  #squares = 0
+  readonly #buckets = new Float64Array(BUCKETS)
+
+  begin(number: number): void {
+    this.number = number
+    this.count = this.#maxMs = this.#sumMs = this.#squares = 0
+    this.#minMs = Number.POSITIVE_INFINITY
+    this.#buckets.fill(0)
+  }
+
+  add(delayMs: number, times: number): void {
+    this.count += times
+    this.#minMs = Math.min(this.#minMs, delayMs)
+    this.#maxMs = Math.max(this.#maxMs, delayMs)
+    this.#sumMs += delayMs * times
+    this.#squares += delayMs * delayMs * times
+    const doublings = Math.log2(Math.max(1, delayMs * 1000))
+    this.#buckets[Math.min(BUCKETS - 1, Math.round(doublings * FINENESS))]! += times
+  }
+
+  merge(other: Stretch): void {
+    this.count += other.count
+    this.#minMs = Math.min(this.#minMs, other.#minMs)
+    this.#maxMs = Math.max(this.#maxMs, other.#maxMs)
+    this.#sumMs += other.#sumMs
+    this.#squares += other.#squares
+    for (let i = 0; i < BUCKETS; i++) this.#buckets[i]! += other.#buckets[i]!
+  }
+
+  figures(): LoopDelay {
+    const mean = this.#sumMs / this.count
+    const variance = Math.max(0, this.#squares / this.count - mean * mean)
+    return {
+      min: this.#minMs / 1000,
+      max: this.#maxMs / 1000,
+      mean: mean / 1000,
+      stddev: Math.sqrt(variance) / 1000,
+      p50: this.#percentileS(0.5),
+      p90: this.#percentileS(0.9),
+      p99: this.#percentileS(0.99),
+    }
+  }
+
+  #percentileS(share: number): number {
+    let bucket = 0
+    let upTo = this.#buckets[0]!
+    while (bucket < BUCKETS - 1 && upTo < this.count * share) upTo += this.#buckets[++bucket]!
+    const ms = 2 ** (bucket / FINENESS) / 1000
+    return Math.min(this.#maxMs, Math.max(this.#minMs, ms)) / 1000
+  }
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { mock, test } from 'node:test'
+import { OwedRecords } from '../../src/observe/owed-records.ts'
+
+test('records as often as is owed, in the right bucket, a thousand at once', () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const [some, others]: [number[], number[]] = [[], []]
+  const takeSome = (value: number): number => some.push(value)
+  const takeOthers = (value: number): number => others.push(value)
+  const owed = new OwedRecords()
+  owed.owe(takeSome, 0, 2500)
+  owed.owe(takeSome, 0.2, 100)
+  owed.owe(takeSome, 0.24, 100)
+  owed.owe(takeOthers, 3, 10)
+  assert.equal(some.length, 0)
+  mock.timers.tick(100)
+  assert.equal(some.length + others.length, 1000)
+  mock.timers.tick(100)
+  assert.equal(some.length + others.length, 2000)
+  mock.timers.tick(100)
+  assert.equal(some.length + others.length, 2710)
+  assert.equal(some.filter(value => value > 0.1 && value <= 0.25).length, 200)
+  assert.ok(Math.abs(some.reduce((sum, value) => sum + value, 0) - 44) < 0.001)
+  owed.owe(takeOthers, 3, 5000)
+  owed.end()
+  assert.equal(others.length, 5010)
+  mock.timers.reset()
+})

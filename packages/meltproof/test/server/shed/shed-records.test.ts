@@ -1,0 +1,143 @@
+/** What is told of requests whose handler never ran: each is in one record, and many cost as little as few. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { after, describe, it } from 'node:test'
+import { type ShedMessage, sheds } from '../../../src/channels.ts'
+import { protect } from '../../../src/server/protect.ts'
+import { eventually, Holding, listen, openDoor, openFullDoor } from '../harness.ts'
+
+/** Listens to one server; gives what was told, and how many requests that stands for, by reason. */
+function told(server: http.Server) {
+  const messages: ShedMessage[] = []
+  const listener = (message: ShedMessage): void => {
+    if (message.server === server) messages.push(message)
+  }
+  sheds.subscribe(listener)
+  const counts = (): Record<string, number> => {
+    const found: Record<string, number> = {}
+    for (const { record } of messages) found[record.reason] = (found[record.reason] ?? 0) + record.count
+    return found
+  }
+  after(() => sheds.unsubscribe(listener))
+  return { messages, counts }
+}
+
+describe('records of sheds', () => {
+  it('are one a request while there are few', async () => {
+    const house = await openFullDoor()
+    const records = told(house.server)
+    await (await house.connect()).send('DELETE /x?y HTTP/1.1\r\nHost: test\r\n\r\n').answer()
+    const [{ record, request }] = records.messages as [ShedMessage]
+    assert.deepEqual([record.reason, record.method, record.count], ['full', 'DELETE', 1])
+    assert.equal(request?.url, '/x?y')
+    assert.ok(record.waitedMs >= 0 && record.bytes > 0)
+  })
+
+  it('are the first few of a second, and then one for all others that are alike', async () => {
+    const house = await openFullDoor()
+    const records = told(house.server)
+    const began = Date.now()
+    const client = await house.connect()
+    for (let i = 0; i < 400; i++) {
+      client.send(`${i % 2 === 0 ? 'GET' : 'PURGE'} / HTTP/1.1\r\nHost: test\r\n\r\n`)
+      await client.answer()
+    }
+    house.door.shedding.records.tellRest()
+    const seconds = Math.ceil((Date.now() - began) / 1000)
+    const single = records.messages.filter(({ request }) => request !== undefined)
+    const several = records.messages.filter(({ request }) => request === undefined)
+    assert.deepEqual(records.counts(), { full: 400 })
+    assert.ok(single.length >= 20 && single.length <= 20 * (seconds + 1), `${single.length} in ${seconds} s`)
+    assert.deepEqual([...new Set(several.map(({ record }) => record.method))].sort(), ['GET', '_OTHER'])
+    for (const { record } of single) assert.equal(record.count, 1)
+  })
+
+  it('know of those that are shed at their head, of which no request is made', async () => {
+    const house = await openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
+      tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
+    })
+    const records = told(house.server)
+    const standing = (): number => house.door.stats().shed.standing
+    const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
+    await Promise.all(
+      clients.map(async client => {
+        while (standing() < 500) await client.get('/').answer()
+      }),
+    )
+    house.door.shedding.records.tellRest()
+    const counted = Object.entries(house.door.stats().shed).filter(([, count]) => count > 0)
+    assert.deepEqual(records.counts(), Object.fromEntries(counted))
+    assert.ok(records.messages.length < standing() / 2, `${records.messages.length} records`)
+  })
+
+  it('are all told when the server has drained', async () => {
+    const server = http.createServer(() => undefined)
+    const guard = protect(server, { limit: 1, drainDelayMs: 0 })
+    const { connect } = await listen(server)
+    const records = told(server)
+    const clients = await Promise.all(Array.from({ length: 80 }, () => connect()))
+    for (const client of clients) client.get('/')
+    await eventually('they wait', () => guard.stats().queued === 79)
+    assert.equal(await guard.drain(50), false)
+    assert.deepEqual(records.counts(), { closing: 79 })
+  })
+
+  it('are none in a dry run, which only counts', async () => {
+    const server = http.createServer(() => undefined)
+    const guard = protect(server, { limit: 1, dryRun: true })
+    const { connect } = await listen(server)
+    const records = told(server)
+    const clients = await Promise.all(Array.from({ length: 3 }, () => connect()))
+    for (const client of clients) client.get('/')
+    await eventually('it counts', () => guard.stats().shed.late > 0)
+    assert.deepEqual(records.counts(), {})
+    for (const client of clients) client.destroy()
+  })
+})
+
+describe('records of clients that leave while they wait', () => {
+  const UPGRADE = ['Connection: Upgrade', 'Upgrade: nothing-anybody-listens-for']
+
+  for (const [what, headers] of [
+    ['in the line of their connection', []],
+    ['apart from it', UPGRADE],
+  ] as const) {
+    it(`are one each: ${what}`, async () => {
+      const holding = new Holding()
+      const house = await openDoor(holding.handler)
+      ;(await house.connect()).get('/first')
+      const { response } = await holding.take('/first')
+      const records = told(house.server)
+      const clients = await Promise.all(Array.from({ length: 10 }, () => house.connect()))
+      for (const client of clients) client.get('/leaves', ...headers)
+      await eventually('they wait', () => house.door.stats().queued === 10)
+      for (const [i, client] of clients.entries()) {
+        if (i % 2 === 0) client.destroy()
+        else client.socket.resetAndDestroy()
+      }
+      await eventually('they have left', () => house.door.stats().queued === 0)
+      assert.equal(house.door.stats().left, 10)
+      assert.deepEqual(records.counts(), { left: 10 })
+      assert.equal(
+        Object.values(house.door.stats().shed).reduce((sum, count) => sum + count, 0),
+        0,
+      )
+      response.end()
+      await eventually('the permit is back', () => house.door.stats().inflight === 0)
+      assert.deepEqual(holding.started, ['/first'])
+    })
+  }
+
+  it('are one each also for what was pipelined behind', async () => {
+    const holding = new Holding()
+    const house = await openDoor(holding.handler)
+    ;(await house.connect()).get('/first')
+    await holding.take('/first')
+    const records = told(house.server)
+    const client = (await house.connect()).get('/leaves').get('/behind').get('/behind')
+    await eventually('it waits', () => house.door.stats().queued === 1)
+    client.destroy()
+    await eventually('all have left', () => house.door.stats().left === 3)
+    assert.deepEqual(records.counts(), { left: 3 })
+  })
+})
