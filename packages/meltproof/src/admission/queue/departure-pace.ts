@@ -11,9 +11,17 @@ const STALL_EVERY_MS = 500
 /** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
 const FIRST_STALL_EVERY_MS = 3000
 
+/** A gap below this share of the usual one is more than chance. */
+const SPEEDS_UP = 0.97
+
 export class DeparturePace {
   readonly #leastMs: number
   gapMs = 0
+  /**
+   * The last departures came faster than those before, or are the first: what waits will take less than the pace says. A
+   * process that has just started gets faster for seconds, while its code is compiled.
+   */
+  speedsUp = false
   #lastAt = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
   #countingSince = 0
@@ -44,6 +52,7 @@ export class DeparturePace {
     const elapsedMs = nowMs - this.#countingSince
     if (this.#departures < DEPARTURES_COUNTED || elapsedMs < this.#leastMs) return
     const gap = elapsedMs / this.#departures
+    this.speedsUp = this.gapMs === 0 || gap < SPEEDS_UP * this.gapMs
     this.gapMs = this.gapMs === 0 ? gap : (this.gapMs + gap) / 2
     this.#countFrom(nowMs)
   }

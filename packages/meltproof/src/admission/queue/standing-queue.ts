@@ -138,7 +138,7 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
     // Hopeless growth shows at once, before an interval has passed.
-    if (!this.#limiter.searching && this.#backlogMs > 2 * this.#tuning.maxWaitMs) this.#standing = true
+    if (!this.#improves && this.#backlogMs > 2 * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -244,6 +244,11 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
+  /** The queue may still drain: the limit rises, or the service gets faster. */
+  get #improves(): boolean {
+    return this.#limiter.searching || this.#pace.speedsUp
+  }
+
   get #backlogMs(): number {
     return this.#queue.size * this.#pace.gapMs
   }
@@ -256,7 +261,7 @@ export class StandingQueue<E extends Waiting> {
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const tolerated = stood ? tuning.targetMs : tuning.promiseMs * tuning.drains
-    if (this.#limiter.searching || backlog <= tolerated) this.#backlogs.length = 0
+    if (this.#improves || backlog <= tolerated) this.#backlogs.length = 0
     else {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
