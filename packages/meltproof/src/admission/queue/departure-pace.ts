@@ -11,28 +11,37 @@ const STALL_EVERY_MS = 500
 /** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
 const FIRST_STALL_EVERY_MS = 3000
 
-/** A gap below this share of the usual one is more than chance. */
-const SPEEDS_UP = 0.97
+/** A gap below this share of the usual one, */
+const FASTER = 0.97
+/** so often in a row, is more than chance; the first pace counts as the first time. */
+const FASTER_IN_A_ROW = 2
 
 export class DeparturePace {
   readonly #leastMs: number
   gapMs = 0
-  /**
-   * The last departures came faster than those before, or are the first: what waits will take less than the pace says. A
-   * process that has just started gets faster for seconds, while its code is compiled.
-   */
-  speedsUp = false
   #lastAt = 0
   #lastStallAt = Number.NEGATIVE_INFINITY
   #countingSince = 0
   #departures = 0
+  #fasterInARow = 0
 
   constructor(leastMs: number) {
     this.#leastMs = leastMs
   }
 
+  /**
+   * Departures come faster and faster: what waits will take less than the pace says. A process that has just started gets
+   * faster for seconds, while its code is compiled.
+   */
+  get speedsUp(): boolean {
+    return this.#fasterInARow >= FASTER_IN_A_ROW
+  }
+
   begin(nowMs: number, emptyMs: number): void {
-    if (emptyMs > PACE_KEPT_MS) this.gapMs = 0
+    if (emptyMs > PACE_KEPT_MS) {
+      this.gapMs = 0
+      this.#fasterInARow = 0
+    }
     this.#lastAt = nowMs
     this.#countFrom(nowMs)
   }
@@ -52,7 +61,8 @@ export class DeparturePace {
     const elapsedMs = nowMs - this.#countingSince
     if (this.#departures < DEPARTURES_COUNTED || elapsedMs < this.#leastMs) return
     const gap = elapsedMs / this.#departures
-    this.speedsUp = this.gapMs === 0 || gap < SPEEDS_UP * this.gapMs
+    const faster = this.gapMs === 0 || gap < FASTER * this.gapMs
+    this.#fasterInARow = faster ? this.#fasterInARow + 1 : 0
     this.gapMs = this.gapMs === 0 ? gap : (this.gapMs + gap) / 2
     this.#countFrom(nowMs)
   }

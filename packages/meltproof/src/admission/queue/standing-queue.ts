@@ -61,6 +61,11 @@ export const STANDING_TUNING: StandingTuning = {
   maxQueued: 4096,
 }
 
+/** A backlog of so many longest waits stands at once, */
+const HOPELESS = 2
+/** and of so many while the service gets faster. */
+const HOPELESS_IF_FASTER = 3
+
 /** An entry is shed, taken or removed once. */
 export interface QueueHooks<E extends Waiting> {
   readonly shed: (entry: E, reason: ShedReason) => void
@@ -138,7 +143,8 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
     // Hopeless growth shows at once, before an interval has passed.
-    if (!this.#improves && this.#backlogMs > 2 * this.#tuning.maxWaitMs) this.#standing = true
+    const hopeless = this.#pace.speedsUp ? HOPELESS_IF_FASTER : HOPELESS
+    if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -244,11 +250,6 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** The queue may still drain: the limit rises, or the service gets faster. */
-  get #improves(): boolean {
-    return this.#limiter.searching || this.#pace.speedsUp
-  }
-
   get #backlogMs(): number {
     return this.#queue.size * this.#pace.gapMs
   }
@@ -261,7 +262,7 @@ export class StandingQueue<E extends Waiting> {
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const tolerated = stood ? tuning.targetMs : tuning.promiseMs * tuning.drains
-    if (this.#improves || backlog <= tolerated) this.#backlogs.length = 0
+    if (this.#limiter.searching || this.#pace.speedsUp || backlog <= tolerated) this.#backlogs.length = 0
     else {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
