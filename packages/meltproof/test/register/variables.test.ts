@@ -37,7 +37,7 @@ describe('a worker of PM2, whose variables are set later', () => {
     const settings = settingsFrom(
       environmentUnderPm2({ MELTPROOF_OUTBOUND: 'off', pm2_env: '{"MELTPROOF_DRAIN":"on"}' }),
     )
-    assert.deepEqual(settings, { ...DEFAULTS, outbound: false, drain: true })
+    assert.deepEqual(settings, { ...DEFAULTS, outbound: undefined, drain: true })
   })
 
   it('register reads them', async () => {
