@@ -15,5 +15,6 @@ export const app: AppDefinition = {
     stream('upload of 20 s', 'upload'),
     stream('download of 20 s', 'download'),
   ],
+  protocol: 'grpc',
   dearest: { program: ['load.mjs'] },
 }

@@ -28,6 +28,8 @@ export interface AppDefinition {
   readonly volatile?: readonly RegExp[]
   /** The streams it has: each must live through its silences. */
   readonly streams: readonly Stream[]
+  /** What its load speaks, if not HTTP/1.1: a shed costs more by another protocol. */
+  readonly protocol?: 'grpc'
   /** The route that costs it most, as load. */
   readonly dearest: Ask | LoadProgram
 }

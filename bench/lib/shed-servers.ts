@@ -4,11 +4,14 @@
  *   shed             protect() with a limit of one and 20 ms for each: all but 50 a second are turned away
  *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
  *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
+ *   grpc             as `shed`, for raw streams of HTTP/2: what gRPC calls are
+ *   grpc-floor       node:http2 answering each of them with a status, deciding nothing
  *
  * With `busy` as second argument the process also burns CPU in slices of about a millisecond, one a turn, for ever: a
  * server that is overloaded sheds in batches between slices of work, not one at a time out of an idle poll.
  */
 import http from 'node:http'
+import http2 from 'node:http2'
 import net from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
 
@@ -25,6 +28,12 @@ const HEADERS = {
   'Cache-Control': 'no-store',
   'Retry-After': '3',
 }
+const GRPC = {
+  'content-type': 'application/grpc',
+  'grpc-status': '14',
+  'grpc-message': 'This server is at its capacity and did not start on the call.',
+  'grpc-retry-pushback-ms': '2500',
+}
 const servers: Record<string, () => net.Server> = {
   shed: () => {
     const server = http.createServer((_, response) => {
@@ -37,6 +46,20 @@ const servers: Record<string, () => net.Server> = {
     http.createServer((_, response) => {
       response.writeHead(503, HEADERS)
       response.end(BODY)
+    }),
+  grpc: () => {
+    const server = http2.createServer()
+    server.on('stream', stream => {
+      setTimeout(() => {
+        if (!stream.destroyed) stream.respond({ ':status': 200, 'grpc-status': '0' }, { endStream: true })
+      }, 20)
+    })
+    protect(server, { limit: 1 })
+    return server
+  },
+  'grpc-floor': () =>
+    http2.createServer().on('stream', stream => {
+      stream.respond({ ':status': 200, ...GRPC }, { endStream: true })
     }),
   'shed-floor': () => {
     const closing = process.argv[4] === 'fresh'
