@@ -51,6 +51,16 @@ export const RULES: readonly Rule[] = [
     "? 'newest' : 'oldest'",
     "? 'oldest' : 'oldest'",
   ]),
+  rule('gets-faster', 'no overload while the service gets faster', [
+    PACE,
+    'return this.#fasterInARow >=',
+    'return this.#fasterInARow < 0 && this.#fasterInARow >=',
+  ]),
+  rule('open-again', 'the end of a search once the loop rests', [
+    LIMITER,
+    "if (this.#phase === 'reference' && this.#byLoop && this.#loop.rests)",
+    'if (this.#phase === undefined)',
+  ]),
   rule('kept-knee', 'no more above the knee than 100 ms of work', [
     'limiter/probe.ts',
     'Math.min(knee, reference.rate * tuning.workElsewhereMs)',
@@ -203,6 +213,8 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
       intervalsToStandAgain: [1, 4],
+      HOPELESS: [1, 4],
+      HOPELESS_IF_FASTER: [2, 6],
     },
   ],
   [
@@ -214,6 +226,8 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       STALL_GAPS: [8, 50],
       STALL_EVERY_MS: [200, 1500],
       FIRST_STALL_EVERY_MS: [1000, 9000],
+      FASTER: [0.9, 1],
+      FASTER_IN_A_ROW: [1, 3],
     },
   ],
   ['admission/gate.ts', 'admission/gate.ts', { turnBudgetMs: [4, 30], STALL_MS: [20, 150] }],
