@@ -138,7 +138,7 @@ export const RULES: readonly Rule[] = [
   ]),
   rule('hopeless', 'hopeless growth is seen at once', [
     QUEUE,
-    'this.#backlogMs > 2 * this.#tuning.maxWaitMs',
+    'this.#backlogMs > hopeless * this.#tuning.maxWaitMs',
     'nowMs < 0',
   ]),
   rule('kept-longer', 'the last few in a standing queue are kept longer', [
