@@ -3,7 +3,8 @@ import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import { Cancellations } from './cancellations.ts'
-import { Call, type Whereabouts } from '../outbound/call.ts'
+import { type PoolFigures, namePool } from '../named-pools.ts'
+import { Call, peerOf, type Whereabouts } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { Turns } from './turns.ts'
@@ -34,6 +35,8 @@ export class BoundPool<Connection> {
   readonly #database: string
   readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
+  /** The pool's own closures hold this, so it is read for as long as there is the pool. */
+  readonly figures: () => PoolFigures
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
     this.where = source.where
@@ -44,6 +47,8 @@ export class BoundPool<Connection> {
     this.#replacements = new Turns(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
     const get = (): number => this.line.waiting + source.waiting()
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
+    this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
+    namePool(this.figures)
   }
 
   /** `call` waits with it, and becomes that of the first query on the connection; undefined while nobody observes. */

@@ -36,6 +36,11 @@ export class ConnectionLine<Connection> {
     return Math.max(0, this.#waiters.length - this.#asked)
   }
 
+  /** Connections that are out. */
+  get out(): number {
+    return this.#out
+  }
+
   wait(budget: Budget, called: Waiter<Connection>['called']): void {
     const waiter: Waiter<Connection> = { budget, called }
     this.#waiters.push(waiter)

@@ -14,6 +14,8 @@ export const LABELS = {
   part: { prometheus: 'part', otel: 'meltproof.part' },
   verdict: { prometheus: 'verdict', otel: 'meltproof.verdict' },
   limiter: { prometheus: 'limiter', otel: 'meltproof.limiter.name' },
+  pool: { prometheus: 'db_client_connection_pool_name', otel: 'db.client.connection.pool.name' },
+  poolState: { prometheus: 'db_client_connection_state', otel: 'db.client.connection.state' },
   reason: { prometheus: 'reason', otel: 'meltproof.reason' },
   dryRun: { prometheus: 'dry_run', otel: 'meltproof.dry_run' },
   stream: { prometheus: 'stream', otel: 'log.iostream' },

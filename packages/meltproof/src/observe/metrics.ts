@@ -4,6 +4,7 @@
  */
 import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters } from '../named-limiters.ts'
+import { namedPools } from '../named-pools.ts'
 import {
   LEFT,
   type LogLossRecord,
@@ -226,6 +227,37 @@ const LIMITERS: readonly Metric[] = [
   },
 ]
 
+/** As OpenTelemetry names them (semantic conventions of database clients). */
+const POOLS: readonly Metric[] = [
+  {
+    prometheus: 'db_client_connection_count',
+    otel: 'db.client.connection.count',
+    kind: 'gauge',
+    unit: '{connection}',
+    help: 'Connections of bound database pools that are lent to the app.',
+    labels: ['pool', 'poolState'],
+    read: () => namedPools().map(({ name, used }) => [{ pool: name, poolState: 'used' }, used]),
+  },
+  {
+    prometheus: 'db_client_connection_max',
+    otel: 'db.client.connection.max',
+    kind: 'gauge',
+    unit: '{connection}',
+    help: 'Connections that these pools may have.',
+    labels: ['pool'],
+    read: () => namedPools().flatMap(({ name, most }) => (Number.isFinite(most) ? [[{ pool: name }, most]] : [])),
+  },
+  {
+    prometheus: 'db_client_connection_pending_requests',
+    otel: 'db.client.connection.pending_requests',
+    kind: 'gauge',
+    unit: '{request}',
+    help: 'Callers that wait for one of their connections.',
+    labels: ['pool'],
+    read: () => namedPools().map(({ name, waiting }) => [{ pool: name }, waiting]),
+  },
+]
+
 const PROCESS: readonly Metric[] = [
   {
     prometheus: 'meltproof_stalls_total',
@@ -302,7 +334,7 @@ const PROCESS: readonly Metric[] = [
   },
 ]
 
-export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...LIMITERS, ...PROCESS]
+export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...LIMITERS, ...POOLS, ...PROCESS]
 
 function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[] {
   return (['stdout', 'stderr'] as const).map(stream => ({

@@ -209,7 +209,7 @@ export class Call implements OutboundRecord, OpenCall {
   }
 }
 
-function peerOf({ host, port, database }: Whereabouts): string {
+export function peerOf({ host, port, database }: Whereabouts): string {
   const name = typeof host === 'string' && host !== '' ? host : 'localhost'
   const at = typeof port === 'number' || typeof port === 'string' ? `${name}:${port}` : name
   return typeof database === 'string' || typeof database === 'number' ? `${at}/${database}` : at

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { bound } from '../../src/databases/pg.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
+import { namedPools } from '../../src/named-pools.ts'
 import { block } from '../block.ts'
 import { rejection } from '../rejection.ts'
 import { type Running, startPostgres } from './real-servers.ts'
@@ -136,6 +137,19 @@ test('waiting for a connection has a deadline, and a wait that was given up take
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
     assert.equal(pool.idleCount, 1)
     assert.equal(pool.waitingCount, 0)
+  }))
+
+test('metrics say how many connections are lent, and how many callers wait', () =>
+  withPool({ max: 2, database: 'template1' }, async pool => {
+    bound(pool)
+    const named = `127.0.0.1:${server.port}/template1`
+    const figures = (): unknown => namedPools().find(({ name }) => name === named)
+    const held = await Promise.all([pool.connect(), pool.connect()])
+    const late = pool.connect()
+    assert.deepEqual(figures(), { name: named, used: 2, waiting: 1, most: 2 })
+    for (const client of held) client.release()
+    ;(await late).release()
+    assert.deepEqual(figures(), { name: named, used: 0, waiting: 0, most: 2 })
   }))
 
 test('a query taken over by another request runs in its own budget and context', () =>

@@ -11,6 +11,7 @@ import {
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { isMeltproofError } from '../../src/errors.ts'
 import { limiter } from '../../src/limiter/index.ts'
+import { namePool, type PoolFigures } from '../../src/named-pools.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 import { instrument } from '../../src/observe/otel.ts'
 import { optionalPeer } from '../../src/observe/peer.ts'
@@ -72,6 +73,8 @@ test('metrics by the conventions, verdicts on spans', async () => {
   const guard = protect(server)
   const stop = instrument(guard, { slowMs: 50 })
   const jobs = limiter({ name: 'jobs' })
+  const pool = (): PoolFigures => ({ name: 'db:5432/shop', used: 2, waiting: 1, most: 5 })
+  namePool(pool)
   const { port } = await listen(server)
   await fetch(`http://127.0.0.1:${port}/slow?x=1`).then(answer => answer.text())
   await publishCall(400, { serverTiming: 'total;dur=399' })
@@ -105,6 +108,12 @@ test('metrics by the conventions, verdicts on spans', async () => {
     if (!nobodyWaited) assert.equal(found.get(otel)?.unit, unit, otel)
   }
   assert.equal(found.get('meltproof.admitted')?.points[0]?.value, 1)
+  const lent = found.get('db.client.connection.count')?.points[0]
+  assert.equal(lent?.value, 2)
+  assert.deepEqual(lent?.attributes, {
+    'db.client.connection.pool.name': pool().name,
+    'db.client.connection.state': 'used',
+  })
   assert.deepEqual(found.get('meltproof.limiter.admitted')?.points[0]?.attributes, { 'meltproof.limiter.name': 'jobs' })
   jobs.close()
 
