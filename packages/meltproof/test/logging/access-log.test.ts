@@ -285,7 +285,9 @@ describe('accessLog', () => {
     socket.write('GET /never HTTP/1.1\r\nhost: x\r\n\r\n')
     setTimeout(() => socket.destroy(), 50)
     const [line] = await until(1)
-    assert.equal((JSON.parse(line!) as { outcome: string }).outcome, 'aborted')
+    const { outcome, remote } = JSON.parse(line!) as { outcome: string; remote: string }
+    assert.equal(outcome, 'aborted')
+    assert.match(remote, /127\.0\.0\.1$/)
   })
 
   it('logs to pino, by level', async () => {

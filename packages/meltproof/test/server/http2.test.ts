@@ -6,6 +6,7 @@ import http2, { type ClientHttp2Session, type Http2Server, type IncomingHttpHead
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { type RequestMessage, requests } from '../../src/channels.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import { doorOn, eventually } from './harness.ts'
 
@@ -105,6 +106,23 @@ describe('over HTTP/2', () => {
     assert.equal((await ask(session, {})).status, 504)
     await done.promise
     await assertNoWarning()
+  })
+
+  it('a client that leaves before its answer is known to have left', async () => {
+    const messages: RequestMessage[] = []
+    const keep = (message: RequestMessage): void => void messages.push(message)
+    requests.subscribe(keep)
+    try {
+      const begun = Promise.withResolvers<void>()
+      const { session } = await serve({}, () => begun.resolve())
+      const stream = session.request({ ':path': '/left' })
+      await begun.promise
+      stream.close(http2.constants.NGHTTP2_CANCEL)
+      await eventually('it is told', () => messages.length > 0)
+    } finally {
+      requests.unsubscribe(keep)
+    }
+    assert.deepEqual([messages[0]!.record.status, messages[0]!.record.outcome], [0, 'aborted'])
   })
 
   it('a server that drains answers without a warning', async () => {

@@ -360,6 +360,28 @@ describe('an observer of raw streams', () => {
       ['127.0.0.1', 'test', '2.0'],
     )
   })
+
+  for (const [when, status] of [
+    ['before its head', 0],
+    ['amid its body', 200],
+  ] as const) {
+    it(`knows that a client has left ${when}`, async () => {
+      const house = await open()
+      const messages: RequestMessage[] = []
+      const keep = (message: RequestMessage): void => void messages.push(message)
+      requests.subscribe(keep)
+      try {
+        const client = ask(house.session, '/left')
+        const stream = await house.started.take('/left')
+        if (status !== 0) stream.respond({ ':status': status })
+        client.close(http2.constants.NGHTTP2_CANCEL)
+        await eventually('it is told', () => messages.length > 0)
+      } finally {
+        requests.unsubscribe(keep)
+      }
+      assert.deepEqual([messages[0]!.record.status, messages[0]!.record.outcome], [status, 'aborted'])
+    })
+  }
 })
 
 async function deadlineServer(

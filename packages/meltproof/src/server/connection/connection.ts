@@ -4,6 +4,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { requests } from '../../channels.ts'
 import type { Linked } from '../../linked-list.ts'
 import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
 import { standAtHead } from './parser-head.ts'
@@ -62,6 +63,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     if (typeof parser?.onIncoming !== 'function') return undefined
     const connection = new Connection(socket, parser.onIncoming, heads)
     socket[ASKED_AT_HEAD] = connection
+    if (requests.hasSubscribers) void socket.remoteAddress // Node keeps what was asked: a client that has left has none.
     parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
     standAtHead(parser)
     return connection
