@@ -74,11 +74,16 @@ export function publishRecord(server: Server, exchange: Exchange, times: Request
   record.url = exchange.url
   record.route = routeOf(request)
   record.status = response.headersSent ? response.statusCode : 0
-  record.outcome = response.writableFinished ? 'answered' : 'aborted'
+  record.outcome = isAnswered(response) ? 'answered' : 'aborted'
   record.bytes = kept ? bodyBytes(exchange, request, response) : undefined
   const message = { record, server, request, response }
   if (passingRequests.hasSubscribers) passingRequests.publish(message)
   if (kept) requests.publish(message)
+}
+
+/** Node ends HTTP/2 streams itself whose clients leave. */
+function isAnswered(response: ServerResponse & { stream?: { readonly aborted: boolean } }): boolean {
+  return response.writableFinished && response.stream?.aborted !== true
 }
 
 /** W3C Server Timing, so that a caller can tell us from the network. The app's own entries stay. */
