@@ -8,6 +8,8 @@ export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
+  /** What those have counted that listen no more while others do: a counter that falls looks like a new process. */
+  #gone: Figures | undefined
 
   constructor(listening: () => readonly Guard[]) {
     this.#listening = listening
@@ -19,14 +21,26 @@ export class AllGuards {
   }
 
   stats(): GuardStats {
-    return together(this.#guards().map(guard => guard.stats() as unknown as Figures)) as unknown as GuardStats
+    const figures = together(this.#guards().map(figuresOf))
+    return { ...figures, ...countedBy(figures, this.#gone) } as unknown as GuardStats
   }
 
   #guards(): readonly Guard[] {
     const now = this.#listening()
-    if (now.length > 0) this.#last = now
-    return this.#last
+    if (now.length === 0) return this.#last
+    for (const guard of this.#last) if (!now.includes(guard)) this.#gone = countedBy(figuresOf(guard), this.#gone)
+    this.#last = now
+    return now
   }
+}
+
+function figuresOf(guard: Guard): Figures {
+  return guard.stats() as unknown as Figures
+}
+
+function countedBy({ admitted, exempt, left, shed }: Figures, gone: Figures | undefined): Figures {
+  const counted = { admitted, exempt, left, shed }
+  return gone === undefined ? counted : together([counted, gone])
 }
 
 function together(all: readonly Figures[]): Figures {

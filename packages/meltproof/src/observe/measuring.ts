@@ -52,6 +52,7 @@ export function measure(
   const shedSeries = binder<ShedRecord>(reporting, metric => metric.shed)
   const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
 
+  const isMeasured = (server: Server): boolean => guard.ofAll === true || guardOf(server) === guard
   // A request has no time for a key of its own.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
   const boundFor = ({ record: { method, status }, server }: RequestMessage, route: string): Bound<RequestRecord> => {
@@ -60,12 +61,13 @@ export function measure(
       ofRoute = new Map()
       byRoute.set(route, ofRoute)
     }
-    const key = status * METHODS.length + methodIndex(method)
+    const scheme = schemeOf(server)
+    const key = (status * METHODS.length + methodIndex(method)) * 2 + Number(scheme === 'https')
     let bound = ofRoute.get(key)
     if (bound === undefined) {
       bound = requestSeries({
         method: METHODS[methodIndex(method)],
-        scheme: schemeOf(server),
+        scheme,
         status: status === 0 ? undefined : status,
         error: status === 0 ? 'aborted' : status >= 500 ? String(status) : undefined,
         route: route === '' ? undefined : route,
@@ -75,7 +77,7 @@ export function measure(
     return bound
   }
   const onRequest = (message: RequestMessage): void => {
-    if (guard.ofAll !== true && guardOf(message.server) !== guard) return
+    if (!isMeasured(message.server)) return
     const { record, request } = message
     const route = routeOf(record, request)
     feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs, 1)
@@ -83,12 +85,13 @@ export function measure(
   }
   const bySort = new Map<string, Bound<ShedRecord>>()
   const onShed = ({ record, server }: ShedMessage): void => {
-    if (guardOf(server) !== guard) return
+    if (!isMeasured(server)) return
     const { method, reason, count } = record
     const left = reason === LEFT
-    const sort = `${method} ${left}`
+    const scheme = schemeOf(server)
+    const sort = `${scheme} ${method} ${left}`
     const answer = left ? { status: undefined, error: 'aborted' } : { status: 503, error: 'shed' }
-    const bound = bySort.get(sort) ?? shedSeries({ method, scheme: schemeOf(server), route: undefined, ...answer })
+    const bound = bySort.get(sort) ?? shedSeries({ method, scheme, route: undefined, ...answer })
     bySort.set(sort, bound)
     feed(bound, record, false, count)
   }

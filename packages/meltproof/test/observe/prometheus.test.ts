@@ -4,7 +4,7 @@ import http2 from 'node:http2'
 import https from 'node:https'
 import { test } from 'node:test'
 import { AggregatorRegistry, Registry } from 'prom-client'
-import { logLosses } from '../../src/channels.ts'
+import { logLosses, sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { limiter } from '../../src/limiter/index.ts'
 import { schemeOf } from '../../src/observe/measuring.ts'
@@ -195,6 +195,18 @@ test('the scheme is that of the server', () => {
   assert.equal(schemeOf(https.createServer()), 'https')
   assert.equal(schemeOf(http2.createServer() as never), 'http')
   assert.equal(schemeOf(http2.createSecureServer() as never), 'https')
+})
+
+test('the figures of all guards have the sheds of each, under the scheme of its server', () => {
+  const handler = metrics({ ...protect(http.createServer()), ofAll: true })
+  const record = { atMs: 0, reason: 'full', method: 'GET', waitedMs: 0, bytes: 0, count: 2 }
+  for (const server of [http.createServer(), https.createServer()]) {
+    protect(server)
+    sheds.publish({ record, server, request: undefined })
+  }
+  const count = `http_server_request_duration_seconds_count{${requestLabels('503', 'shed')}`
+  assert.deepEqual([value(handler, count), value(handler, count.replace('="http"', '="https"'))], [2, 2])
+  handler.close()
 })
 
 test('a dry run says so, and is no 503 anywhere', async () => {

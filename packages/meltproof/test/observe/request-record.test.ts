@@ -1,6 +1,9 @@
 /** What is published of requests, by real servers. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { calls, passingRequests, type RequestMessage, requests, type ShedMessage, sheds } from '../../src/channels.ts'
 import { now } from '../../src/clock.ts'
@@ -9,6 +12,7 @@ import { nameRoute } from '../../src/route.ts'
 import { currentScope } from '../../src/scope.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
+import { protect } from '../../src/server/protect.ts'
 import { eventually, listen, openDoor, openFullDoor } from '../server/harness.ts'
 
 const seen: RequestMessage[] = []
@@ -62,6 +66,25 @@ test('the target is as it came, also when its client leaves while a router has s
   client.destroy()
   const { record } = await recordOf('/api/shortened')
   assert.equal(record.outcome, 'aborted')
+})
+
+test('an HTTP/2 client that leaves is not answered, before its answer and in the middle of it', async () => {
+  const server = http2.createServer((request, response) => {
+    if (request.url === '/h2-begun') response.write('a')
+    else request.stream.session!.destroy()
+  })
+  protect(server)
+  after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  for (const path of ['/h2-begun', '/h2-gone']) {
+    const session = http2.connect(`http://127.0.0.1:${port}`).on('error', () => undefined)
+    after(() => session.destroy())
+    const stream = session.request({ ':path': path }).on('error', () => undefined)
+    stream.on('data', () => stream.close(http2.constants.NGHTTP2_CANCEL))
+    const { record } = await recordOf(path)
+    assert.equal(record.outcome, 'aborted')
+  }
 })
 
 test('a subscriber keeps its records, also where others read theirs in passing', async () => {
