@@ -141,8 +141,9 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   stats(): GateStats {
-    const { failOpen, permits, inflight, queued, admitted, sheds } = this
+    const { failOpen, permits, sheds } = this
     if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
+    const { inflight, queued, admitted } = this
     return {
       inflight,
       stragglers: permits.straggling,

@@ -38,7 +38,11 @@ export class Turns<E extends Turn<E>> {
   constructor({ limit, tuning, levels, onFailure }: TurnsParts) {
     const failOpen = new FailOpen({
       stepAside: () => this.gate.stop(),
-      startWaiting: () => this.#empty(entry => entry.begin()),
+      startWaiting: () =>
+        this.#empty(entry => {
+          this.gate.abandon(entry)
+          entry.begin()
+        }),
       onFailure,
     })
     this.gate = new ProcessGate<E>({
@@ -52,7 +56,7 @@ export class Turns<E extends Turn<E>> {
       start: entry => {
         // In one list at a time.
         this.#waiting.delete(entry)
-        this.gate.permit(entry, now())
+        failOpen.guard(() => this.gate.permit(entry, now()))
         entry.begin()
       },
       shed: (entry, reason) => {
@@ -100,7 +104,7 @@ export class Turns<E extends Turn<E>> {
   /** Nobody waits for what was started; it goes on. */
   giveUp(entry: E): void {
     const { failOpen, permits } = this.gate
-    failOpen.guard(() => permits.giveUp(entry, now()))
+    if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
   }
 
   /** Turns away all that wait. */

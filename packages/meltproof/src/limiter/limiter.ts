@@ -125,8 +125,8 @@ class Work implements RunOwner {
   drain(timeoutMs: number): Promise<boolean> {
     return new Promise(resolve => {
       const timer = setTimeout(() => {
-        this.turns.close()
         resolve(false)
+        this.turns.close()
       }, timeoutMs).unref()
       this.#onIdle = () => {
         clearTimeout(timer)

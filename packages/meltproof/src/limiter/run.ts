@@ -42,8 +42,9 @@ export class Run extends Permit implements Turn<Run> {
   readonly #reject: Settle
   readonly #signal: AbortSignal | undefined
   readonly #budget: Budget | undefined = currentBudget()
-  /** The run it was made in, until it has settled: runs that each start the next one are not held for ever. */
-  #outer: Run | undefined = running.getStore()
+  /** The innermost run it was made in that has not settled: runs that each start the next one are not held for ever. */
+  #outer: Run | undefined = Run.#unsettled(running.getStore())
+  #settled = false
   /** Where its caller is, while it waits. */
   #context: AsyncResource | undefined
   #stopWatching: (() => void) | undefined
@@ -65,6 +66,11 @@ export class Run extends Permit implements Turn<Run> {
       if (outer.inService && outer.#owner === this.#owner) return true
     }
     return false
+  }
+
+  static #unsettled(run: Run | undefined): Run | undefined {
+    for (let at = run; at !== undefined; at = at.#outer) if (!at.#settled) return at
+    return undefined
   }
 
   get waits(): boolean {
@@ -116,7 +122,8 @@ export class Run extends Permit implements Turn<Run> {
 
   #settle(settle: Settle, value: unknown): void {
     this.#stopWatching?.()
-    this.#outer = undefined
+    this.#settled = true
+    this.#outer = Run.#unsettled(this.#outer)
     this.#owner.settled(this)
     settle(value)
   }

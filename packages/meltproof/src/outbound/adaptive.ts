@@ -65,6 +65,10 @@ export class AdaptiveOrigin {
     return decision
   }
 
+  headCame(): void {
+    this.#circuit.answered()
+  }
+
   answered(turn: CallTurn): void {
     this.#circuit.answered()
     this.turns.end(turn, true)
@@ -149,6 +153,11 @@ export class CallTurn extends Permit implements Turn<CallTurn> {
 
   tell(error: Error): void {
     if (this.#leave() === 'waits') this.#onRefused(error)
+  }
+
+  /** Its origin is alive, whatever becomes of the body. */
+  headCame(): void {
+    if (this.#state === 'runs') this.#origin.headCame()
   }
 
   answered(): void {

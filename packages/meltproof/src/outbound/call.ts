@@ -116,6 +116,11 @@ export class Call implements OutboundRecord, OpenCall {
     this.#limiter?.goesAnyway()
   }
 
+  /** Its caller ends it, which says nothing about the other side. */
+  cancelled(): void {
+    this.#limiter?.cancelled()
+  }
+
   /** A connection is being made for it. */
   connecting(): void {
     this.#limiter?.connecting()

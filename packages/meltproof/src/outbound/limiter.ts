@@ -15,8 +15,8 @@ import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 const NO_FIELDS: Fields = []
-/** Codes of a connection that failed: an app may end its calls with any error. */
-const FAILURES = /^(E[A-Z_]+|UND_ERR_(?!ABORTED).*)$/
+/** Codes of a connection that failed: an app may end its calls with any error, and make some that cannot be sent. */
+const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
 
 export interface Carrier {
   /** Ends the call with this error, in the way its client reports errors. Called once at most. */
@@ -72,6 +72,11 @@ export class CallLimiter {
     if (this.waits) this.#turn?.cancelled()
   }
 
+  /** Its caller ends it. */
+  cancelled(): void {
+    this.#bounds.guarded(() => this.#turn?.cancelled())
+  }
+
   deadlineFields(): Fields {
     if (!this.#bounds.limits.tells) return NO_FIELDS
     const { totalMs } = this.#limits
@@ -111,6 +116,7 @@ export class CallLimiter {
       this.#phases.head(nowMs, streams, lainSince(nowMs))
       // It lasts for as long as its sender has something to say.
       if (streams) this.#turn?.answered()
+      else this.#turn?.headCame()
       this.#answered = true
       this.#hurry()
     })
@@ -139,8 +145,9 @@ export class CallLimiter {
     const turn = this.#turn
     if (turn === undefined) return
     const outcome = outcomeOf(error)
+    const failed = outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))
     if (outcome === 'answered' && this.#answered) turn.answered()
-    else if (outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))) turn.failed()
+    else if (failed && !this.#answered) turn.failed()
     else turn.cancelled()
   }
 

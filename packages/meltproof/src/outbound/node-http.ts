@@ -35,7 +35,7 @@ export const nodeHttp: SharedListeners = new SharedListeners({
     request[CARRIER]?.responded(response),
   // Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between.
   'http.client.request.error': ({ request, error }: { readonly request: Request; readonly error: unknown }) =>
-    request[CARRIER]?.call?.end(error ?? new Error('failed')),
+    request[CARRIER]?.failed(error ?? new Error('failed')),
 })
 
 /**
@@ -47,7 +47,8 @@ export function holdRequests(): () => void {
   const { addRequest } = prototype
   const hold = function (this: Agent, request: Request, ...rest: unknown[]): void {
     const go = (): void => Reflect.apply(addRequest, this, [request, ...rest])
-    if (installedBounds() === undefined) {
+    const limits = installedBounds()?.limits.of(originOf(request))
+    if (limits === undefined || limits === false || !limits.adaptive) {
       go()
       return
     }
@@ -64,7 +65,18 @@ export function holdRequests(): () => void {
 function letGo(request: Request): void {
   const go = request[HELD]
   request[HELD] = undefined
-  go?.()
+  if (go !== undefined) give(request, go)
+}
+
+/** What Node throws to the maker of a request, as for a bad certificate, comes too late to be thrown. */
+function give(request: Request, go: () => void): void {
+  try {
+    go()
+  } catch (error) {
+    request[CARRIER]?.call?.end(error)
+    request.destroy(error as Error)
+    tell(request, error as Error)
+  }
 }
 
 // One listener for all requests rather than a closure each.
@@ -134,7 +146,7 @@ class RequestCarrier implements Carrier {
     this.#waits = true
     call.onTurn(() => {
       this.#waits = false
-      go()
+      give(request, go)
     })
   }
 
@@ -150,7 +162,16 @@ class RequestCarrier implements Carrier {
     call.answered(response.statusCode, response.rawHeaders)
   }
 
+  failed(error: unknown): void {
+    // Node says the same of a connection that broke and of a request that its caller has destroyed.
+    if (this.#request.destroyed) this.call?.cancelled()
+    this.call?.end(error)
+  }
+
   closed(): void {
+    const { res } = this.#request as { res?: IncomingMessage | null }
+    // The channel does not tell of an upgrade.
+    if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
 

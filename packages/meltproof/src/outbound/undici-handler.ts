@@ -141,6 +141,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onUpgrade(status: number, headers: unknown, socket: unknown): void {
+    this.call?.answered(status, headers as Headers)
     this.call?.end()
     this.inner.onUpgrade?.(status, headers, socket)
   }
@@ -180,6 +181,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onRequestUpgrade(controller: Controller, status: number, headers: Headers, socket: unknown): void {
+    this.call?.answered(status, headers)
     this.call?.end()
     this.inner.onRequestUpgrade?.(controller, status, headers, socket)
   }

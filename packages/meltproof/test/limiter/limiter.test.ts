@@ -133,6 +133,22 @@ describe('run()', () => {
     assert.equal(await waits, 'later')
   })
 
+  it('needs none inside of a run that is over, which was inside of one that is not', async () => {
+    const jobs = limiter({ limit: 1, sheds: false })
+    const outer = jobs.run(async () => {
+      const { promise: inner, resolve } = Promise.withResolvers<void>()
+      let later: Promise<string> | undefined
+      await jobs.run(() => {
+        later = inner.then(() => jobs.run(() => 'later'))
+      })
+      resolve()
+      return later
+    })
+    await turns()
+    assert.deepEqual(figures(jobs), [0, 0, 1])
+    assert.equal(await outer, 'later')
+  })
+
   it('sheds what its turn does not come for, and says why', async () => {
     const jobs = limiter({ limit: 1 })
     const patient = limiter({ limit: 1, sheds: false })
@@ -224,6 +240,17 @@ describe('a run that nobody waits for any more', () => {
     held.end('works on')
     await turns()
     assert.deepEqual([jobs.stats().inflight, jobs.stats().abandoned], [0, 0])
+  })
+
+  it('counts neither as in flight nor as given up once it seems never to settle', async () => {
+    const jobs = limiter({ limit: 1 })
+    const gone = new AbortController()
+    const hung = jobs.run(() => new Promise(() => undefined), { signal: gone.signal })
+    gone.abort()
+    await assert.rejects(hung)
+    await new Promise(resolve => setTimeout(resolve, 600))
+    const { inflight, abandoned } = jobs.stats()
+    assert.deepEqual([inflight, abandoned], [0, 0])
   })
 
   it('leaves the listeners of its signal as they were', async () => {
@@ -337,6 +364,7 @@ describe('close()', () => {
     const all = ['a', 'b', 'c'].map(name => jobs.run(held.work(name)))
     jobs.close()
     assert.deepEqual(held.started, ['a', 'b', 'c'])
+    assert.deepEqual(figures(jobs), [1, 0, 1])
     all.push(jobs.run(held.work('d')))
     for (const name of ['a', 'b', 'c', 'd']) held.end(name)
     assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd'])

@@ -1,7 +1,11 @@
 /** install({ adaptive: true }): calls wait for their turn at a dependency that has enough to do, and spare a dead one. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import http from 'node:http'
+import type { Socket } from 'node:net'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as undici from 'undici'
 import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundLimits } from '../../src/outbound/limits.ts'
@@ -146,6 +150,84 @@ test('an event stream does not hold its place', async () => {
   assert.equal(arrived, 3 * FIRST)
   answerAll()
   await Promise.all(streams.map(stream => stream.text()))
+})
+
+/** Destroys before its answer, as often as makes an origin dead. */
+async function giveUpMany(reason?: Error): Promise<void> {
+  for (let i = 0; i < 12; i++) {
+    const before = arrived
+    const request = http.get(url)
+    const failed = once(request, 'error')
+    await eventually('it is there', () => arrived > before)
+    await sleep(10)
+    request.destroy(reason)
+    await failed.catch(() => undefined)
+  }
+}
+
+for (const [name, reason] of [
+  ['destroys its requests', undefined],
+  ['cancels them as axios does', Object.assign(new Error('canceled'), { code: 'ERR_CANCELED' })],
+] as const) {
+  test(`a caller that ${name} says nothing about the origin`, async () => {
+    withLimits({ adaptive: true })
+    await giveUpMany(reason)
+    answerAll()
+    assert.equal(await CLIENTS['node:http']!(url), 'answered')
+  })
+}
+
+test('who answers and is then cut is not dead', async () => {
+  withLimits({ adaptive: true, idleMs: 20 })
+  behave = response => void response.writeHead(200).write('some')
+  for (let i = 0; i < 12; i++) await assert.rejects(CLIENTS['fetch']!(url))
+  answerAll()
+  assert.equal(await CLIENTS['fetch']!(url), 'answered')
+})
+
+for (const [name, upgrade] of Object.entries({
+  'node:http': async (): Promise<unknown> => {
+    const request = http.get(url, { headers: { connection: 'upgrade', upgrade: 'x' } })
+    return (await once(request, 'upgrade'))[1]
+  },
+  undici: async (): Promise<unknown> => (await undici.upgrade(url, { protocol: 'x' })).socket,
+})) {
+  test(`${name}: an upgrade is an answer`, async () => {
+    withLimits({ adaptive: true })
+    let dead = true
+    const upgraded = (_request: http.IncomingMessage, socket: Socket): void => {
+      if (dead) socket.destroy()
+      else socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+    }
+    server.on('upgrade', upgraded)
+    try {
+      const works = async (): Promise<boolean> => {
+        const socket = (await upgrade().catch(codesOf)) as Socket | string[]
+        if (Array.isArray(socket)) return socket.includes('MELTPROOF_OUTBOUND_DOWN')
+        socket.on('error', () => undefined).destroy()
+        return true
+      }
+      await eventually('it counts as dead', works)
+      dead = false
+      await eventually('a probe goes through', async () => !Array.isArray(await upgrade().catch(codesOf)))
+      for (let i = 0; i < 5; i++) assert.ok(!Array.isArray(await upgrade().catch(codesOf)))
+    } finally {
+      server.off('upgrade', upgraded)
+    }
+  })
+}
+
+test('what Node throws for a request that it cannot make reaches its caller', async () => {
+  const bad = { ...new URL(url), port: 99_999_999 }
+  withLimits({ adaptive: true })
+  const [error] = (await once(http.get(bad), 'error').catch((error: unknown) => [error])) as [{ code: string }]
+  assert.equal(error.code, 'ERR_SOCKET_BAD_PORT')
+  withLimits({ origins: { [url]: { adaptive: true } } })
+  assert.throws(() => http.get(bad), { code: 'ERR_SOCKET_BAD_PORT' })
+  const first = Array.from({ length: FIRST }, () => CLIENTS['fetch']!(url))
+  await eventually('the limits are still there', () => arrived >= FIRST)
+  answerAll()
+  await Promise.all(first)
 })
 
 test('nothing is limited unless it is asked for, for everything or for an origin', async () => {

@@ -5,13 +5,14 @@ import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { FailOpen } from '../../src/fail-open.ts'
-import { decideDry } from '../../src/server/gate/dry-run.ts'
+import { decideDry, shadowHandlerEnded } from '../../src/server/gate/dry-run.ts'
 import { ServerGate } from '../../src/server/gate/server-gate.ts'
 import { Waiting } from '../../src/server/gate/waiting.ts'
 import { handlerHasEnded } from '../../src/server/handler/outcome.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import { safely } from '../../src/server/request/operators-function.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
+import { eventually } from './harness.ts'
 
 const request = (url: string): IncomingMessage =>
   ({ url, method: 'GET', httpVersion: '1.1', rawHeaders: ['Host', 'test'], complete: true }) as never
@@ -127,6 +128,16 @@ describe('the gate of a server', () => {
     )
     gate.close()
     assert.deepEqual(done.slice(2), ['count closing'])
+  })
+
+  it('ends the shadow of one that goes on without its permit when its handler has ended', async () => {
+    const { gate, come } = house({ dryRun: true })
+    const [first, second] = [come('/1'), come('/2')]
+    gate.permits.record(first!, performance.now())
+    await turn()
+    second!.lendPermit()
+    shadowHandlerEnded(second!, performance.now(), gate)
+    await eventually('it has ended', () => !second!.inService)
   })
 })
 

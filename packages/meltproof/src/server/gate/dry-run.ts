@@ -32,7 +32,7 @@ export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: Serv
   const shadow = exchange.shadow!
   if (shadow.tookMs >= 0) return
   shadow.tookMs = nowMs - exchange.arrivedAt
-  if (exchange.holdsPermit) endLater(exchange, gate)
+  if (exchange.inService) endLater(exchange, gate)
 }
 
 /** A request that had waited would have begun only with its permit. */

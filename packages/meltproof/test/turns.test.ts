@@ -1,0 +1,48 @@
+/** The turns of runs and calls: what has no permit, and what becomes of one that waits when giving permits fails. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GATE_TUNING } from '../src/admission/gate.ts'
+import { Permit } from '../src/admission/in-service/permit.ts'
+import { type Turn, Turns } from '../src/turns.ts'
+
+class One extends Permit implements Turn<One> {
+  arrivedAt = performance.now()
+  left = false
+  line = 0
+  startBy = Number.POSITIVE_INFINITY
+  inServiceThen = 0
+  readonly again = false
+  before: One | undefined
+  after: One | undefined
+  readonly answerBy = Number.POSITIVE_INFINITY
+  begun = false
+  begin(): void {
+    this.begun = true
+  }
+  refuse(): void {
+    assert.fail('shed')
+  }
+}
+
+const failures: unknown[] = []
+const turns = (): Turns<One> =>
+  new Turns<One>({ limit: 1, tuning: GATE_TUNING, levels: false, onFailure: error => failures.push(error) })
+
+test('one that began without a permit is not taken for one whose permit was taken back too early', () => {
+  const nested = new One()
+  turns().giveUp(nested)
+  assert.equal(nested.abandoned, false)
+})
+
+test('one whose turn has come starts, also when it can not be given a permit', async () => {
+  const here = turns()
+  const [first, second] = [new One(), new One()]
+  assert.deepEqual([here.ask(first), here.ask(second)], ['start', 'wait'])
+  here.gate.permits.give = () => {
+    throw new Error('ours')
+  }
+  here.end(first, true)
+  await new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+  assert.equal(second.begun, true)
+  assert.equal(failures.length, 1)
+})
