@@ -33,8 +33,8 @@ export class DeparturePace {
    * Departures come faster and faster: what waits will take less than the pace says. A process that has just started gets
    * faster for seconds, while its code is compiled.
    */
-  get speedsUp(): boolean {
-    return this.#fasterInARow >= FASTER_IN_A_ROW
+  speedsUp(nowMs: number): boolean {
+    return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
   }
 
   begin(nowMs: number, emptyMs: number): void {

@@ -143,7 +143,7 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
     // Hopeless growth shows at once, before an interval has passed.
-    const hopeless = this.#pace.speedsUp ? HOPELESS_IF_FASTER : HOPELESS
+    const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : HOPELESS
     if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
@@ -262,7 +262,7 @@ export class StandingQueue<E extends Waiting> {
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const tolerated = stood ? tuning.targetMs : tuning.promiseMs * tuning.drains
-    if (this.#limiter.searching || this.#pace.speedsUp || backlog <= tolerated) this.#backlogs.length = 0
+    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlog <= tolerated) this.#backlogs.length = 0
     else {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { DeparturePace } from '../../src/admission/queue/departure-pace.ts'
+
+/** A pace after departures every `gapsMs`, each for 100 ms, and when the last one was. */
+function after(...gapsMs: number[]): { readonly pace: DeparturePace; readonly lastAt: number } {
+  const pace = new DeparturePace(100)
+  let nowMs = 1000
+  pace.begin(nowMs, 0)
+  // The first gap of a queue counts as a stall.
+  pace.departed(++nowMs)
+  for (const gapMs of gapsMs) {
+    for (let i = 0; i < 100 / gapMs; i++) pace.departed((nowMs += gapMs))
+  }
+  return { pace, lastAt: nowMs }
+}
+
+describe('the pace of departures', () => {
+  it('speeds up when they come faster twice in a row', () => {
+    const { pace, lastAt } = after(10, 5)
+    assert.equal(pace.speedsUp(lastAt), true)
+  })
+
+  it('does not speed up after a single interval, nor when they come as before', () => {
+    for (const { pace, lastAt } of [after(10), after(10, 10), after(10, 5, 10)]) {
+      assert.equal(pace.speedsUp(lastAt), false)
+    }
+  })
+
+  it('speeds up no more when departures stop', () => {
+    const { pace, lastAt } = after(10, 5)
+    assert.equal(pace.speedsUp(lastAt + 300), false)
+  })
+})
