@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
+import net from 'node:net'
 import { describe, it } from 'node:test'
 import { eventually } from '../server/harness.ts'
 import { type Child, get, start } from './child.ts'
@@ -62,6 +63,25 @@ describe('two addresses, one port and one handler', { skip: process.platform !==
   it('are two servers when each has a handler of its own', async () => {
     const { child, stats } = await started({ SAME: 'no', MELTPROOF_LIMIT: '1' })
     assert.equal((await stats()).limit, 2)
+    child.process.kill('SIGKILL')
+  })
+
+  it('are two servers when one has upgrades that the other has not', async () => {
+    const { child, port } = await started({ UPGRADES: 'second' })
+    const socket = net.connect(port, '127.0.0.2').setEncoding('utf8')
+    socket.end('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: any\r\n\r\n')
+    const [answer] = await once(socket, 'data')
+    assert.match(answer, /^HTTP\/1.1 101 Hello/)
+    child.process.kill('SIGKILL')
+  })
+
+  it('are two servers when the second had to listen elsewhere', async () => {
+    const { child, port, stats } = await started({ TAKEN: 'yes', MELTPROOF_LIMIT: '1' })
+    const other = await child.port()
+    assert.equal((await stats()).limit, 2)
+    assert.equal(await from('127.0.0.1', port, '/stop'), 200)
+    await eventually('the first has closed', async () => (await stats()).limit === 1)
+    assert.equal(await from('127.0.0.1', other, '/'), 200)
     child.process.kill('SIGKILL')
   })
 })

@@ -213,6 +213,25 @@ describe('a raw stream', () => {
     assert.equal(house.door.stats().inflight, 0)
   })
 
+  it('whose connection goes away, closed or reset, keeps its permit while the app works on', async () => {
+    for (const leave of [(socket: net.Socket) => socket.destroy(), (socket: net.Socket) => socket.resetAndDestroy()]) {
+      const started = new Started()
+      const server = http2.createServer()
+      server.on('stream', started.listener).on('sessionError', () => {})
+      const door = doorOn(server as unknown as http.Server)
+      const socket = net.connect(await listen(server), '127.0.0.1')
+      const session = http2.connect('http://127.0.0.1', { createConnection: () => socket })
+      sessions.push(session.on('error', () => {}))
+      ask(session, '/first')
+      const first = await started.take('/first')
+      leave(socket)
+      await eventually('it is abandoned', () => door.stats().abandoned === 1)
+      assert.equal(door.stats().inflight, 1)
+      first.end()
+      assert.equal(door.stats().inflight, 0)
+    }
+  })
+
   it('that the app closes or destroys is over', async () => {
     const house = await open()
     for (const end of [

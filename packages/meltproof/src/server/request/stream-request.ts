@@ -90,11 +90,30 @@ throughToStream(StreamRequest.prototype, [
 
 const ignore = (): void => {}
 const CUT: unique symbol = Symbol('meltproof.cut')
-type MaybeCut = ServerHttp2Stream & { [CUT]?: boolean; readonly _readableState?: { readonly ended?: boolean } }
+const DISCONNECTED: unique symbol = Symbol('meltproof.disconnected')
+type MaybeCut = ServerHttp2Stream & {
+  [CUT]?: boolean
+  [DISCONNECTED]?: boolean
+  readonly _readableState?: { readonly ended?: boolean }
+}
 
 /** Its client has left, or the connection has. After this Node lets what has come so far look complete. */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)
+  this[DISCONNECTED] = connectionHasGone(this)
+}
+
+/** The connection had gone before the app ended the stream. */
+export function isDisconnected(stream: MaybeCut): boolean {
+  return stream[DISCONNECTED] === true
+}
+
+function connectionHasGone({ session }: ServerHttp2Stream): boolean {
+  try {
+    return session === undefined || session.destroyed || session.socket.destroyed
+  } catch {
+    return true // a session without its socket throws
+  }
 }
 
 function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {

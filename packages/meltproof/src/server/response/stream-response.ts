@@ -1,6 +1,7 @@
 /** The answering half of a raw HTTP/2 stream as a response, by the names that node:http has. */
 import type { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { isDisconnected } from '../request/stream-request.ts'
 import { throughToStream } from '../request/through-to-stream.ts'
 import { DEADLINE_EXCEEDED } from './grpc-answers.ts'
 
@@ -29,15 +30,17 @@ export class StreamResponse {
     return Number(this.stream.sentHeaders?.[':status'] ?? 200)
   }
 
-  /** By the app. Node ends the streams itself whose clients leave. */
+  /** By the app. Node ends the streams itself whose clients leave, and closes those of a connection that has gone. */
   get writableEnded(): boolean {
     const { stream } = this
+    if (isDisconnected(stream)) return false
     return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted && !this.timedOut)
   }
 
-  /** What the app destroyed the stream with. One that was reset has an error of another kind. */
+  /** What the app destroyed the stream with. One that was reset has an error of another kind, or its connection's. */
   get errored(): Error | null {
     const { errored } = this.stream
+    if (isDisconnected(this.stream)) return null
     return (errored as NodeJS.ErrnoException | null)?.code === 'ERR_HTTP2_STREAM_ERROR' ? null : errored
   }
 
