@@ -209,7 +209,7 @@ function pathOf(text: string, name: string): string {
 }
 
 function addressOf(text: string, name: string): AdminAddress {
-  const [, host, port] = /^\[?([^\s\[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
+  const [, host, port] = /^\[?([^\s[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
   if (host === undefined || !(Number(port) >= 1 && Number(port) <= 65_535)) {
     invalidOption(name, 'an address and a port, such as `127.0.0.1:9401` or `[::]:9401`', text)
   }

@@ -10,7 +10,10 @@ function after(...gapsMs: number[]): { readonly pace: DeparturePace; readonly la
   // The first gap of a queue counts as a stall.
   pace.departed(++nowMs)
   for (const gapMs of gapsMs) {
-    for (let i = 0; i < 100 / gapMs; i++) pace.departed((nowMs += gapMs))
+    for (let i = 0; i < 100 / gapMs; i++) {
+      nowMs += gapMs
+      pace.departed(nowMs)
+    }
   }
   return { pace, lastAt: nowMs }
 }
