@@ -56,11 +56,6 @@ export const RULES: readonly Rule[] = [
     'return this.#fasterInARow >=',
     'return this.#fasterInARow < 0 && this.#fasterInARow >=',
   ]),
-  rule('open-again', 'the end of a search once the loop rests', [
-    LIMITER,
-    "if (this.#phase === 'reference' && this.#byLoop && this.#loop.rests)",
-    'if (this.#phase === undefined)',
-  ]),
   rule('kept-knee', 'no more above the knee than 100 ms of work', [
     'limiter/probe.ts',
     'Math.min(knee, reference.rate * tuning.workElsewhereMs)',

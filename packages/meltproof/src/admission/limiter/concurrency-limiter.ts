@@ -15,7 +15,7 @@ import { contendedLimit, Open } from './open.ts'
 import { afterProbe, type Reference } from './probe.ts'
 import { afterReference } from './reference.ts'
 import { Rest } from './rest.ts'
-import { type Measured, OPEN, rest, type Step } from './search.ts'
+import { type Measured, rest, type Step } from './search.ts'
 import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
 import { WaitingKinds } from './waiting-kinds.ts'
 
@@ -89,7 +89,6 @@ export class ConcurrencyLimiter implements Limiter {
     this.#inService--
     this.#idle.answered(nowMs)
     this.#loop.judge(nowMs)
-    this.#openAgain()
     const counts = this.#kinds.counts(kind)
     this.#kinds.completed(nowMs, serviceMs, kind)
     if (!this.#loop.busy && this.#phase === 'open') {
@@ -138,7 +137,6 @@ export class ConcurrencyLimiter implements Limiter {
 
   tick(nowMs: number): void {
     this.#loop.judge(nowMs)
-    this.#openAgain()
     this.#growKinds(nowMs)
     if (this.#phase === 'open') this.#searchLoop(nowMs)
     else this.#settled(nowMs)
@@ -158,11 +156,6 @@ export class ConcurrencyLimiter implements Limiter {
     if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
     // Slow requests hold all permits of the lower limit.
     if (found === 'idle' && this.#phase === 'probe') this.#giveUpProbe(nowMs)
-  }
-
-  /** The loop was scarce for a moment, as when code is compiled: there is nothing to search for. */
-  #openAgain(): void {
-    if (this.#phase === 'reference' && this.#byLoop && this.#loop.rests) this.#take(OPEN, 0)
   }
 
   #forgetLimit(): void {

@@ -15,7 +15,6 @@ export class LoopLoad {
   #judgedAt = 0
   #busyThen = 0
   #windows = 0
-  #restingWindows = 0
 
   constructor(busyMs: () => number, tuning: LoopLoadTuning) {
     this.#busyMs = busyMs
@@ -30,17 +29,11 @@ export class LoopLoad {
     return this.#windows >= this.#tuning.busyToLimit
   }
 
-  /** For as long as makes it scarce. */
-  get rests(): boolean {
-    return this.#restingWindows >= this.#tuning.busyToLimit
-  }
-
   judge(nowMs: number): void {
     const elapsed = nowMs - this.#judgedAt
     if (elapsed < this.#tuning.busyWindowMs) return
     const busyMs = this.#busyMs()
     this.#windows = busyMs - this.#busyThen >= this.#tuning.loopBusy * elapsed ? this.#windows + 1 : 0
-    this.#restingWindows = this.#windows > 0 ? 0 : this.#restingWindows + 1
     this.#judgedAt = nowMs
     this.#busyThen = busyMs
   }
