@@ -36,6 +36,15 @@ interface Trouble {
 
 const still = (): Promise<void> => sleep(TROUBLE_S * 1000)
 
+/** The dependency is told what ails it, and at the end what it was before. */
+const ails =
+  (order: object, before: object): Trouble['happens'] =>
+  async tell => {
+    tell(order)
+    await still()
+    tell(before)
+  }
+
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   melts: { what: 'called three times as often as it can answer', rate: 600, happens: still },
   'slow start': {
@@ -66,29 +75,17 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   'slow 1 %': {
     what: 'called with 150/s; one answer in a hundred takes 5 s',
     rate: 150,
-    async happens(tell) {
-      tell({ slowShare: 0.01 })
-      await still()
-      tell({ slowShare: 0 })
-    },
+    happens: ails({ slowShare: 0.01 }, { slowShare: 0 }),
   },
   'half fails': {
     what: 'called with 150/s; refuses half of them by chance',
     rate: 150,
-    async happens(tell) {
-      tell({ way: 'half' })
-      await still()
-      tell({ way: 'works' })
-    },
+    happens: ails({ way: 'half' }, { way: 'works' }),
   },
   hangs: {
     what: 'called with 150/s; answers nothing',
     rate: 150,
-    async happens(tell) {
-      tell({ way: 'hangs' })
-      await still()
-      tell({ way: 'works' })
-    },
+    happens: ails({ way: 'hangs' }, { way: 'works' }),
   },
 }
 

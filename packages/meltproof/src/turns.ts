@@ -3,6 +3,7 @@
  * all of them can be started, or be turned away.
  */
 import type { Decision, GateTuning } from './admission/gate.ts'
+import { Permit } from './admission/in-service/permit.ts'
 import { type Admitted, Permits } from './admission/in-service/permits.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
 import { now } from './clock.ts'
@@ -11,14 +12,24 @@ import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
 import { loopWorkedMs } from './signals/loop-worked.ts'
 
-export interface Turn<E> extends Admitted<E> {
-  level?: number
+/** What is told when its turn has come. */
+export abstract class Turn<E> extends Permit {
+  // Set by admission/.
+  arrivedAt: number = now()
+  left = false
+  line = 0
+  startBy: number = Number.POSITIVE_INFINITY
+  inServiceThen = 0
+  readonly again = false
+  before: E | undefined
+  after: E | undefined
+
   /** When nobody waits for its result any more, ms. */
-  readonly answerBy: number
+  abstract readonly answerBy: number
   /** It has waited, and starts now. */
-  begin(): void
+  abstract begin(): void
   /** It has waited, and is shed. */
-  refuse(reason: ShedReason): void
+  abstract refuse(reason: ShedReason): void
 }
 
 export interface TurnsParts {
@@ -31,7 +42,7 @@ export interface TurnsParts {
   readonly onFailure: (error: unknown) => void
 }
 
-export class Turns<E extends Turn<E>> {
+export class Turns<E extends Turn<E> & Admitted<E>> {
   readonly gate: ProcessGate<E>
   readonly #waiting = new LinkedList<E>()
 

@@ -2,18 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GATE_TUNING } from '../src/admission/gate.ts'
-import { Permit } from '../src/admission/in-service/permit.ts'
-import { type Turn, Turns } from '../src/turns.ts'
+import { Turn, Turns } from '../src/turns.ts'
 
-class One extends Permit implements Turn<One> {
-  arrivedAt = performance.now()
-  left = false
-  line = 0
-  startBy = Number.POSITIVE_INFINITY
-  inServiceThen = 0
-  readonly again = false
-  before: One | undefined
-  after: One | undefined
+class One extends Turn<One> {
   readonly answerBy = Number.POSITIVE_INFINITY
   begun = false
   begin(): void {

@@ -1,11 +1,9 @@
 /** One piece of work that a limiter was given, from its arrival until it has settled. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import { Permit } from '../admission/in-service/permit.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
-import { now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import type { Turn } from '../turns.ts'
+import { Turn } from '../turns.ts'
 import type { CheckedRun } from './options.ts'
 
 /** The limiter. */
@@ -22,18 +20,8 @@ export type Settle = (value: unknown) => void
 
 const running = new AsyncLocalStorage<Run>()
 
-export class Run extends Permit implements Turn<Run> {
-  // Set by admission/.
-  arrivedAt: number = now()
-  left = false
+export class Run extends Turn<Run> {
   level: number
-  line = 0
-  startBy: number = Number.POSITIVE_INFINITY
-  inServiceThen = 0
-  readonly again = false
-  before: Run | undefined
-  after: Run | undefined
-
   /** When its budget ends; Infinity without one. */
   readonly answerBy: number
   readonly #owner: RunOwner

@@ -3,11 +3,10 @@
  * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts).
  */
 import { GATE_TUNING } from '../admission/gate.ts'
-import { Permit } from '../admission/in-service/permit.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
-import { type Turn, Turns } from '../turns.ts'
+import { Turn, Turns } from '../turns.ts'
 import { Circuit } from './circuit.ts'
 
 /** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
@@ -101,17 +100,7 @@ export class AdaptiveOrigin {
 }
 
 /** The place of one call at the gate of its origin. */
-export class CallTurn extends Permit implements Turn<CallTurn> {
-  // Set by admission/.
-  arrivedAt: number = now()
-  left = false
-  line = 0
-  startBy: number = Number.POSITIVE_INFINITY
-  inServiceThen = 0
-  readonly again = false
-  before: CallTurn | undefined
-  after: CallTurn | undefined
-
+export class CallTurn extends Turn<CallTurn> {
   readonly answerBy: number
   readonly #origin: AdaptiveOrigin
   readonly #onRefused: (error: Error) => void

@@ -357,6 +357,8 @@ async function protectedService(options: ProtectOptions) {
   return { guard, ...served }
 }
 
+type Protected = Awaited<ReturnType<typeof protectedService>>
+
 describe('a protected service of grpc-js', () => {
   it('cancels its work when the deadline has passed, and the client is told so', async () => {
     const { port } = await protectedService({ deadlineMs: 50 })
@@ -366,39 +368,30 @@ describe('a protected service of grpc-js', () => {
     assert.match(text, /not ready in the time/)
   })
 
-  it('is drained: calls in service and waiting ones are answered', async () => {
-    const { guard, calls, port } = await protectedService({ limit: 1, drainDelayMs: 0 })
-    const client = clientOf(port)
-    const answers = [ask(client, '1'), ask(client, '2')]
-    await eventually('one is in service, one waits', () => guard.stats().inflight === 1 && guard.stats().queued === 1)
-    const drained = guard.drain(5000)
-    await eventually('both have started', () => {
+  for (const [how, shutDown] of [
+    ['is drained: calls in service and waiting ones are answered', ({ guard }: Protected) => guard.drain(5000)],
+    [
+      'loses no call in its own shutdown',
+      ({ server }: Protected) => new Promise<boolean>(resolve => server.tryShutdown(() => resolve(true))),
+    ],
+  ] as const) {
+    it(how, async () => {
+      const service = await protectedService({ limit: 1, drainDelayMs: 0 })
+      const { guard, calls, port } = service
+      const client = clientOf(port)
+      const answers = [ask(client, '1'), ask(client, '2')]
+      await eventually('one is in service, one waits', () => guard.stats().inflight === 1 && guard.stats().queued === 1)
+      const down = shutDown(service)
+      await eventually('both have started', () => {
+        calls.answer()
+        return calls.started === 2
+      })
       calls.answer()
-      return calls.started === 2
+      assert.deepEqual(
+        (await Promise.all(answers)).map(({ code }) => code),
+        [status.OK, status.OK],
+      )
+      assert.equal(await down, true)
     })
-    calls.answer()
-    assert.deepEqual(
-      (await Promise.all(answers)).map(({ code }) => code),
-      [status.OK, status.OK],
-    )
-    assert.equal(await drained, true)
-  })
-
-  it('loses no call in its own shutdown', async () => {
-    const { guard, calls, port, server } = await protectedService({ limit: 1 })
-    const client = clientOf(port)
-    const answers = [ask(client, '1'), ask(client, '2')]
-    await eventually('one is in service, one waits', () => guard.stats().inflight === 1 && guard.stats().queued === 1)
-    const shut = new Promise<void>(resolve => server.tryShutdown(() => resolve()))
-    await eventually('both have started', () => {
-      calls.answer()
-      return calls.started === 2
-    })
-    calls.answer()
-    assert.deepEqual(
-      (await Promise.all(answers)).map(({ code }) => code),
-      [status.OK, status.OK],
-    )
-    await shut
-  })
+  }
 })
