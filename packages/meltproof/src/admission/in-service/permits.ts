@@ -52,10 +52,14 @@ export class Permits<E extends Admitted<E>> {
 
   give(entry: E, nowMs: number): void {
     if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
+    this.hold(entry, nowMs)
+    if (entry.abandoned) this.#abandoned.add(entry, nowMs)
+  }
+
+  protected hold(entry: E, nowMs: number): void {
     entry.holdPermit(nowMs)
     this.inService.add(entry)
     this.times.started(entry, entry.kindNoted)
-    if (entry.abandoned) this.#abandoned.add(entry, nowMs)
   }
 
   record(entry: E, nowMs: number): void {

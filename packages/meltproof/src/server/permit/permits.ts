@@ -107,9 +107,7 @@ export class RequestPermits extends Permits<Exchange> {
   #takeAgain(exchange: Exchange, nowMs: number): void {
     this.#streams.goOn(exchange)
     this.gate.enter(nowMs, exchange)
-    exchange.holdPermit(nowMs)
-    this.inService.add(exchange)
-    this.times.started(exchange, exchange.kindNoted)
+    this.hold(exchange, nowMs)
   }
 
   protected override release(exchange: Exchange, nowMs: number): void {
