@@ -3,13 +3,19 @@ import type { Guard, GuardStats } from './server/guard.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 
-/** Its figures are sums; a pressure is the highest, and what is true of one is true. After the last has gone, it stays. */
+const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand'])
+
+/**
+ * Its figures are sums, or the highest; what is true of one (a dry run, a drain) is true. After the last has gone, it stays.
+ */
 export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
   /** What those have counted that listen no more while others do: a counter that falls looks like a new process. */
-  #gone: Figures | undefined
+  readonly #gone = new Map<boolean, Figures>()
+  /** What is in there of a guard: it may come back, when its server listens again. */
+  readonly #goneOf = new WeakMap<Guard, Figures>()
 
   constructor(listening: () => readonly Guard[]) {
     this.#listening = listening
@@ -21,26 +27,64 @@ export class AllGuards {
   }
 
   stats(): GuardStats {
-    const figures = together(this.#guards().map(figuresOf))
-    return { ...figures, ...countedBy(figures, this.#gone) } as unknown as GuardStats
+    const figures = together(this.#figures())
+    const counted = together([countedOf(figures), ...this.#gone.values()])
+    return { ...figures, ...counted } as unknown as GuardStats
+  }
+
+  /** The sheds of dry runs and the others: the first have turned nobody away. */
+  sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
+    const all = this.#figures()
+    return [false, true].flatMap(dryRun => {
+      const counted = all.filter(figures => figures['dryRun'] === dryRun).map(countedOf)
+      const gone = this.#gone.get(dryRun)
+      const { shed } = together(gone === undefined ? counted : [...counted, gone])
+      return shed === undefined ? [] : [{ dryRun, shed: shed as GuardStats['shed'] }]
+    })
   }
 
   #guards(): readonly Guard[] {
     const now = this.#listening()
     if (now.length === 0) return this.#last
-    for (const guard of this.#last) if (!now.includes(guard)) this.#gone = countedBy(figuresOf(guard), this.#gone)
+    for (const guard of this.#last) if (!now.includes(guard)) this.#remember(guard)
     this.#last = now
     return now
   }
+
+  #figures(): readonly Figures[] {
+    return this.#guards().map(guard => this.#figuresOf(guard))
+  }
+
+  #remember(guard: Guard): void {
+    const figures = this.#figuresOf(guard)
+    const dryRun = figures['dryRun'] === true
+    const gone = this.#gone.get(dryRun)
+    this.#gone.set(dryRun, gone === undefined ? countedOf(figures) : together([countedOf(figures), gone]))
+    this.#goneOf.set(guard, countedOf(allOf(guard)))
+  }
+
+  /** Without what is remembered of it. */
+  #figuresOf(guard: Guard): Figures {
+    const figures = allOf(guard)
+    const gone = this.#goneOf.get(guard)
+    return gone === undefined ? figures : { ...figures, ...less(countedOf(figures), gone) }
+  }
 }
 
-function figuresOf(guard: Guard): Figures {
+function allOf(guard: Guard): Figures {
   return guard.stats() as unknown as Figures
 }
 
-function countedBy({ admitted, exempt, left, shed }: Figures, gone: Figures | undefined): Figures {
-  const counted = { admitted, exempt, left, shed }
-  return gone === undefined ? counted : together([counted, gone])
+function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
+  return { admitted, exempt, left, shed }
+}
+
+/** The figures of several processes as those of one. Each has a loop of its own, so of their load it has the average. */
+export function oneOf(all: readonly GuardStats[]): GuardStats {
+  const average = (name: 'utilisation' | 'demand'): number =>
+    all.reduce((sum, stats) => sum + stats[name], 0) / all.length
+  const joined = together(all as unknown as readonly Figures[]) as unknown as GuardStats
+  return { ...joined, utilisation: average('utilisation'), demand: average('demand') }
 }
 
 function together(all: readonly Figures[]): Figures {
@@ -56,10 +100,19 @@ function together(all: readonly Figures[]): Figures {
   )
 }
 
+function less(figures: Figures, gone: Figures): Figures {
+  return Object.fromEntries(
+    Object.entries(figures).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? value - (gone[name] as number) : less(value as Figures, gone[name] as Figures),
+    ]),
+  )
+}
+
 function combined(name: string, values: readonly unknown[]): unknown {
   const [first] = values
   if (typeof first === 'boolean') return values.includes(true)
   if (typeof first === 'object') return together(values as readonly Figures[])
   const numbers = values as readonly number[]
-  return name === 'pressure' ? Math.max(...numbers) : numbers.reduce((sum, value) => sum + value, 0)
+  return HIGHEST.has(name) ? Math.max(...numbers) : numbers.reduce((sum, value) => sum + value, 0)
 }

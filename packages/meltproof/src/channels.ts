@@ -1,6 +1,6 @@
 /**
  * The seam between the parts that do the work and those that watch it: `node:diagnostics_channel`. Whoever publishes
- * asks `hasSubscribers` first and builds nothing when it is false. docs/observe.md is the public description.
+ * asks `hasSubscribers` first and builds nothing when it is false. docs/records.md is the public description.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -16,6 +16,8 @@ export interface Seam<T> {
 
 export interface RequestMessage {
   readonly record: RequestRecord
+  /** What protect() returned for the server; the server's own is another, or none, after `guard.close()`. */
+  readonly guard: object
   readonly server: Server
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -23,6 +25,7 @@ export interface RequestMessage {
 
 export interface ShedMessage {
   readonly record: ShedRecord
+  readonly guard: object
   readonly server: Server
   /** Undefined when the record stands for several. */
   readonly request: IncomingMessage | undefined

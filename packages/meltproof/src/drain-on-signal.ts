@@ -1,9 +1,10 @@
 /**
  * SIGTERM and SIGINT (PM2, Ctrl-C) drain first, and then the process ends as it would have: by the signal, or by what the
- * app does about it. The app's listeners wait until then, because many of them end the process at once. A second signal
+ * app does about it. The app's listeners wait until then, because many of them end the process at once. A later signal
  * waits for nothing.
  */
 import { constants } from 'node:os'
+import { now } from './clock.ts'
 import { replaceMethod } from './replace-method.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -12,13 +13,19 @@ type Signal = (typeof SIGNALS)[number]
 /** Kubernetes grants 30 s between SIGTERM and SIGKILL. */
 const LEAST_DRAIN_MS = 25_000
 
+/**
+ * Signals within so long are one, ms: at Ctrl-C the terminal signals `npm start` and the process, and npm passes its own on.
+ * Whoever means it presses again.
+ */
+const SAME_MS = 500
+
 interface Drainable {
   drain(timeoutMs: number): Promise<boolean>
 }
 
 /** `drainDelayMs`: how long servers go on accepting, if that is given; draining takes twice as long at most. */
 export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
-  let begun = false
+  let begunAt = Number.NaN
   let ended = false
   // With a listener, Node hands the signal to emit() and does not end.
   const listener = (): void => undefined
@@ -37,8 +44,11 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
   const undoEmit = replaceMethod(process, 'emit', (original, isOn) => (...args) => {
     const signal = SIGNALS.find(each => each === args[0])
     if (signal === undefined || !isOn()) return original(...args)
-    const draining = begun ? [] : guards().map(guard => guard.drain(Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)))
-    begun = true
+    const sinceMs = now() - begunAt
+    if (sinceMs < SAME_MS) return true
+    const first = Number.isNaN(sinceMs)
+    const draining = first ? guards().map(guard => guard.drain(Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs))) : []
+    if (first) begunAt = now()
     if (draining.length === 0) end(signal)
     else void Promise.allSettled(draining).then(() => end(signal))
     return true

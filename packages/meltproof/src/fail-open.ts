@@ -20,15 +20,28 @@ export class FailOpen {
     return this.#isOpen
   }
 
+  /** Something of ours has failed: no code of ours is to be run for what goes on. */
+  get failed(): boolean {
+    return this.#failed
+  }
+
   open(): void {
-    if (this.#stepAside()) this.#hooks.startWaiting()
+    if (this.#isOpen) return
+    this.#isOpen = true
+    // What waits is observed like what is in service already, so it starts first.
+    this.#hooks.startWaiting()
+    this.#hooks.stepAside()
   }
 
   fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
     // Not now: the request that is being decided on goes first, or pipelined answers would change places.
-    if (this.#stepAside()) process.nextTick(this.#hooks.startWaiting)
+    if (!this.#isOpen) {
+      this.#isOpen = true
+      this.#hooks.stepAside()
+      process.nextTick(this.#hooks.startWaiting)
+    }
     this.#hooks.onFailure(error)
   }
 
@@ -38,12 +51,5 @@ export class FailOpen {
     } catch (error) {
       this.fail(error)
     }
-  }
-
-  #stepAside(): boolean {
-    if (this.#isOpen) return false
-    this.#isOpen = true
-    this.#hooks.stepAside()
-    return true
   }
 }

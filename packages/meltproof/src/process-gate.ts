@@ -7,7 +7,7 @@ import type { Admitted, Permits } from './admission/in-service/permits.ts'
 import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
 import { LIMITER_TUNING } from './admission/limiter/tuning.ts'
-import { PressureMeter } from './admission/pressure.ts'
+import { LoadMeter } from './admission/load-meter.ts'
 import type { QueueHooks } from './admission/queue/standing-queue.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
 import { Sheds } from './admission/sheds.ts'
@@ -34,6 +34,12 @@ export interface GateStats {
   readonly shed: Readonly<Record<ShedReason, number>>
   /** 0 (all that came lately started at once) to 1 (all of it is shed); above 0.5 some is being shed. */
   readonly pressure: number
+  /** 0 to 1, in the last second: the larger of the loop's busy share and, once the limit is known, in service over limit. */
+  readonly utilisation: number
+  /** Offered over admitted, in the last second: 1 while nobody is shed, 3 when it would take three such instances. */
+  readonly demand: number
+  /** Whether the limit is known: set by the operator, or found and not forgotten. */
+  readonly limitKnown: boolean
 }
 
 export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> extends Omit<QueueHooks<E>, 'shed'> {
@@ -56,7 +62,7 @@ const LOOK_MS = 5
 export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E>> {
   admitted = 0
   readonly failOpen: FailOpen
-  readonly pressure: PressureMeter = new PressureMeter()
+  readonly load: LoadMeter
   readonly sheds: Sheds = new Sheds()
   readonly permits: P
   protected readonly gate: Gate<E>
@@ -86,6 +92,8 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(kindOf(entry))),
     }
     this.gate = new Gate<E>(limiter, hooks, tuning)
+    const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.gate.inServiceMs(nowMs) })
+    this.load = new LoadMeter(worked, now())
     this.permits = permits(this.gate)
   }
 
@@ -127,8 +135,16 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   countShed(reason: ShedReason, atMs: number): void {
-    this.pressure.shed()
+    this.load.shed()
     this.sheds.count(reason, atMs, this)
+  }
+
+  hold(): void {
+    this.gate.hold()
+  }
+
+  resume(): void {
+    this.gate.resume()
   }
 
   close(): void {
@@ -149,19 +165,21 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       stragglers: permits.straggling,
       abandoned: permits.abandoned,
       queued,
-      limit: this.#knownLimit(),
+      limit: saidBy(() => this.limit, 0),
       admitted,
       shed: { ...sheds.counts },
-      pressure: this.pressure.value(now()),
+      ...this.#loadFigures(now()),
     }
   }
 
-  /** 0 when the limiter does not know what it says. */
-  #knownLimit(): number {
-    try {
-      return this.limit
-    } catch {
-      return 0
+  #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'limitKnown'> {
+    const { gate, load } = this
+    const knownLimit = saidBy(() => gate.knownLimit, undefined)
+    return {
+      pressure: load.pressure(nowMs),
+      utilisation: load.utilisation(nowMs, knownLimit),
+      demand: load.demand(nowMs),
+      limitKnown: knownLimit !== undefined,
     }
   }
 
@@ -184,6 +202,15 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       this.#wake('timeCame')
       this.#lookWhileWaiting()
     }, LOOK_MS).unref()
+  }
+}
+
+/** What a limiter says, which may have failed. */
+function saidBy<T>(limiter: () => T, otherwise: T): T {
+  try {
+    return limiter()
+  } catch {
+    return otherwise
   }
 }
 

@@ -1,5 +1,5 @@
 /** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
-import type { AdminAddress } from './admin.ts'
+import type { AdminAddress } from './admin/admin.ts'
 import type { AccessLogOptions } from './logging/access-log.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
 import { invalidOption, nearest } from './options.ts'
@@ -69,7 +69,9 @@ export interface RegisterSettings {
 }
 
 /** What a Service named `meltproof-api` puts into every pod beside it: `MELTPROOF_API_PORT_80_TCP_ADDR` and more. */
-const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/
+const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
+/** `MELTPROOF_API_PORT` has an address; a number is an operator's. */
+const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
 
 export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
   const warnings = unknownVariables(environment)
@@ -119,18 +121,28 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
 }
 
 function unknownVariables(environment: Readonly<NodeJS.ProcessEnv>): string[] {
-  const isUnknown = (name: string): boolean =>
-    name.startsWith(PREFIX) && Boolean(environment[name]) && !VARIABLES.includes(name) && !OF_KUBERNETES.test(name)
-  return Object.keys(environment)
-    .filter(isUnknown)
-    .map(name => {
-      // Without what all of them begin with, which would make everything near.
-      const close = nearest(
-        name.slice(PREFIX.length),
-        VARIABLES.map(each => each.slice(PREFIX.length)),
-      )
-      return `${name} is not known.${close === undefined ? '' : ` Did you mean ${PREFIX}${close}?`}`
+  return Object.entries(environment)
+    .filter(([name, value]) => name.startsWith(PREFIX) && value && !VARIABLES.includes(name))
+    .filter(([name, value]) => !isOfKubernetes(name, value!))
+    .map(([name]) => {
+      const close = meant(name)
+      return `${name} is not known.${close === undefined ? '' : ` Did you mean ${close}?`}`
     })
+}
+
+function isOfKubernetes(name: string, value: string): boolean {
+  return OF_KUBERNETES.test(name) || (name.endsWith('_PORT') && ADDRESS_OF_KUBERNETES.test(value))
+}
+
+function meant(name: string): string | undefined {
+  // Without what all of them begin with, which would make everything near.
+  const close = nearest(
+    name.slice(PREFIX.length),
+    VARIABLES.map(each => each.slice(PREFIX.length)),
+  )
+  if (close !== undefined) return `${PREFIX}${close}`
+  // MELTPROOF_ADMIN_PORT, for example.
+  return VARIABLES.findLast(each => each.startsWith(PREFIX) && name.startsWith(`${each}_`))
 }
 
 const PREFIX = 'MELTPROOF_'

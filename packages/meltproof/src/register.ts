@@ -5,8 +5,10 @@
  */
 import { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
-import { serveAdmin } from './admin.ts'
+import { serveAdmin } from './admin/admin.ts'
+import { AllGuards } from './all-guards.ts'
 import { drainOnSignal } from './drain-on-signal.ts'
+import { tellDryRun } from './dry-run-lines.ts'
 import { guardOf } from './guard-of.ts'
 import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
@@ -23,6 +25,7 @@ const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
 const logged = new WeakSet<Guard>()
 let servesAdmin = false
+let tellsDryRun = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
@@ -46,6 +49,7 @@ if (settings.on || watch) {
     if (!settings.on) return
     logOnce(guardOf<Guard>(server))
     adminOnce()
+    dryRunOnce()
   })
 }
 
@@ -85,6 +89,13 @@ function adminOnce(): void {
   if (admin === undefined || servesAdmin || !isMainThread) return
   servesAdmin = true
   attempt('has no admin port', () => serveAdmin(admin, guards, warn))
+}
+
+function dryRunOnce(): void {
+  if (settings.protect.dryRun !== true || tellsDryRun) return
+  tellsDryRun = true
+  const all = new AllGuards(guards)
+  attempt('can not tell of the dry run', () => tellDryRun(() => (all.any ? all.stats() : undefined), warn))
 }
 
 /** Every kind of HTTP server inherits `listen` from net.Server. */

@@ -1,6 +1,6 @@
 /**
  * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that asks `toobusy()` can replace the require and
- * nothing else. `protect` decides better and earlier (docs/toobusy.md says why); this knows nothing of it.
+ * nothing else. `protect` decides better and earlier (docs/from-toobusy-js.md says why); this knows nothing of it.
  *
  * Two things are measured differently, so that no lag is reported that was not there: time is monotonic, where
  * toobusy-js takes a step of the wall clock for lag; and toobusy-js counts the time after shutdown() as lag.

@@ -81,11 +81,11 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
   ask(entry: E): Decision {
     const { gate } = this
     if (gate.failOpen.isOpen) return 'start'
-    gate.pressure.offered(entry.arrivedAt)
+    gate.load.offered(entry.arrivedAt)
     try {
       const decision = gate.ask(entry, entry.arrivedAt)
       if (decision === 'wait') {
-        gate.pressure.waited()
+        gate.load.waited()
         this.#waiting.add(entry)
       }
       return decision
@@ -116,6 +116,12 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
   giveUp(entry: E): void {
     const { failOpen, permits } = this.gate
     if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
+  }
+
+  /** The same for all that started before. */
+  giveUpBefore(atMs: number, which: (entry: E) => boolean): void {
+    const { failOpen, permits } = this.gate
+    failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
   }
 
   /** Turns away all that wait. */

@@ -6,6 +6,15 @@ export type Warn = (text: string) => void
 
 export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
+/** Says the first text it gets, and no other. */
+export function warnOnce(): Warn {
+  let told = false
+  return text => {
+    if (!told) warn(text)
+    told = true
+  }
+}
+
 /** `onWarning`, whose failures do not come back to the app. A warning that it fails on goes to `process.emitWarning`. */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {

@@ -46,6 +46,9 @@ export const GATE_TUNING: GateTuning = {
   ...STRAGGLER_TUNING,
 }
 
+/** For work of this process: whoever waits for it here is told in time. */
+export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
+
 /** For work that can wait for as long as it takes: the queue never stands. What waits must be bounded elsewhere. */
 export const PATIENT_TUNING: GateTuning = {
   ...GATE_TUNING,
@@ -71,10 +74,13 @@ export class Gate<E extends Entry> {
   #againIsNext = true
   readonly #dueStarts = new DueStarts<E>()
   #inflight = 0
+  #inServiceMs = 0
+  #changedAt = 0
   #bound = false
   #pumpAtTurnEnd = false
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
+  #held = false
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
@@ -98,8 +104,22 @@ export class Gate<E extends Entry> {
     return this.#limiter.limit
   }
 
+  /** Permits, without those for requests that merely wait; undefined while the limit is not known. */
+  get knownLimit(): number | undefined {
+    return this.#limiter.known ? Math.max(1, this.limit - this.#uncounted) : undefined
+  }
+
+  /** Cumulative: requests in service that {@link knownLimit} counts, times how long they were, ms. */
+  inServiceMs(nowMs: number): number {
+    return this.#inServiceMs + (this.#inflight - this.#uncounted) * (nowMs - this.#changedAt)
+  }
+
+  get #uncounted(): number {
+    return this.#limiter.uncounted ?? 0
+  }
+
   get full(): boolean {
-    return this.#inflight >= this.#limiter.limit
+    return this.#held || this.#inflight >= this.#limiter.limit
   }
 
   get standing(): boolean {
@@ -161,7 +181,7 @@ export class Gate<E extends Entry> {
   }
 
   release(nowMs: number, serviceMs: number, entry: E): void {
-    this.#inflight--
+    this.#change(nowMs, -1)
     this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen)
     this.#left(nowMs, entry, serviceMs)
   }
@@ -184,7 +204,7 @@ export class Gate<E extends Entry> {
   }
 
   #dropped(nowMs: number, serviceMs: number, { kindNoted }: E): void {
-    this.#inflight--
+    this.#change(nowMs, -1)
     this.#limiter.dropped(nowMs, serviceMs, kindNoted)
   }
 
@@ -253,6 +273,16 @@ export class Gate<E extends Entry> {
     if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
+  /** Until {@link resume}, nothing starts: what comes waits. */
+  hold(): void {
+    this.#held = true
+  }
+
+  resume(): void {
+    this.#held = false
+    if (this.queued > 0) this.#wakeAtTurnEnd()
+  }
+
   /** Sheds all requests that wait, and all that come later. */
   close(): void {
     this.#closed = true
@@ -265,7 +295,7 @@ export class Gate<E extends Entry> {
 
   /** A request enters service. Called from outside for one that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
-    this.#inflight++
+    this.#change(nowMs, 1)
     if (entry === undefined) {
       this.#limiter.admitted(nowMs)
       return
@@ -273,6 +303,12 @@ export class Gate<E extends Entry> {
     entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
     this.#limiter.admitted(nowMs, entry.kindNoted)
     entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
+  }
+
+  #change(nowMs: number, by: 1 | -1): void {
+    this.#inServiceMs = this.inServiceMs(nowMs)
+    this.#changedAt = nowMs
+    this.#inflight += by
   }
 
   /** A wake-up at every turn's end costs a system call, so it is asked for only when the budget runs low. */

@@ -1,6 +1,6 @@
 /** limiter(): the gate of a server for work that no server brings: messages, jobs, calls of other protocols. */
 import { explainShed } from '../admission/explanation.ts'
-import { type Decision, GATE_TUNING, PATIENT_TUNING } from '../admission/gate.ts'
+import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
@@ -74,7 +74,7 @@ export function limiter(options: LimiterOptions = {}): Limiter {
   return {
     run: (fn, runOptions) => work.run(fn, runOptions),
     stats: () => ({ ...work.turns.gate.stats(), draining: work.draining !== undefined }),
-    pressure: () => work.turns.gate.pressure.value(now()),
+    pressure: () => work.turns.gate.load.pressure(now()),
     explain: () => explainShed(work.turns.gate.sheds.last, now(), 'run that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
@@ -101,7 +101,7 @@ class Work implements RunOwner {
     this.#heap = sheds ? heapRoom() : undefined
     this.turns = new Turns<Run>({
       limit,
-      tuning: sheds ? GATE_TUNING : PATIENT_TUNING,
+      tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
       levels: true,
       onFailure: error =>
         warn(`a limiter of meltproof failed and limits nothing any more. ${showThrown(error, { stack: true })}`),
@@ -160,7 +160,7 @@ class Work implements RunOwner {
     if (run.nested) return 'start'
     const none = this.draining !== undefined ? 'closing' : this.#heap?.short ? 'memory' : undefined
     if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
-    this.turns.gate.pressure.offered(run.arrivedAt)
+    this.turns.gate.load.offered(run.arrivedAt)
     return none
   }
 

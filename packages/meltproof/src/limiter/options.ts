@@ -9,7 +9,8 @@ export interface LimiterOptions {
   readonly limit?: number
   /**
    * False for a consumer that pulls its work and can wait: nothing is shed for overload. What finds no permit waits,
-   * first come first served, for as long as it takes, up to 100,000 at once. Bound what you pull.
+   * first come first served in its class of criticality, for as long as it takes, up to 100,000 at once. Bound what you
+   * pull.
    * @default true
    */
   readonly sheds?: boolean

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, wallClockMs } from '../clock.ts'
-import { guardOf } from '../guard-of.ts'
-import { invalidOption } from '../options.ts'
+import { checkGuard, showThrown } from '../options.ts'
 import { LEFT } from '../record.ts'
 import type { AccessEntry } from './access-log/access-line.ts'
 import { maskedAddress } from './access-log/masked-address.ts'
@@ -11,9 +10,11 @@ import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } 
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
-import { traceIdOf } from './access-log/trace-id.ts'
+import { traceOf } from '../traceparent.ts'
+import { warnOnce } from '../warnings.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
+export { type LoggingMiddleware, logSheds } from './shed-log.ts'
 
 export interface PressureGuard {
   pressure(): number
@@ -50,26 +51,20 @@ const SEVERAL = {
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
  */
 export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}): () => void {
-  if (typeof guard?.pressure !== 'function') {
-    invalidOption('accessLog(guard, options): guard', 'the guard that protect() returned', guard)
-  }
+  checkGuard('accessLog(guard, options)', guard, 'pressure')
   const settings = checkAccessLogOptions(options)
   const isSecret = secretNames(settings.redact)
-  let failed = false
+  const failed = warnOnce()
 
-  const log = (server: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
-    if (guardOf(server) !== guard) return
+  const log = (guarded: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
+    if (guarded !== guard) return
     // What a subscriber throws ends the process; a log line is not worth that.
     try {
       const sampled = isAlwaysLogged(status, outcome) ? 1 : shareAt(settings.sampling, guard.pressure())
       if (sampled < 1 && Math.random() >= sampled) return
       settings.emit(entry(sampled))
     } catch (error) {
-      if (failed) return
-      failed = true
-      process.emitWarning(`meltproof/access-log could not write a line; the service goes on. ${String(error)}`, {
-        type: 'MeltproofWarning',
-      })
+      failed(`meltproof/access-log could not write a line; the service goes on. ${showThrown(error)}`)
     }
   }
   const ofClient = (request: IncomingMessage) => {
@@ -79,11 +74,11 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       remote: remoteOf(request, settings.address),
       referer: referer === undefined ? undefined : redactTarget(referer, isSecret),
       userAgent,
-      traceId: traceIdOf(traceparent),
+      traceId: traceOf(traceparent)?.id,
     }
   }
-  const onRequest = ({ record, server, request }: RequestMessage): void =>
-    log(server, record.status, record.outcome, sampled => ({
+  const onRequest = ({ record, guard: guarded, request }: RequestMessage): void =>
+    log(guarded, record.status, record.outcome, sampled => ({
       ...ofClient(request),
       ...record,
       arrived: dateAt(wallClockMs() - record.totalMs),
@@ -92,11 +87,11 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       count: 1,
       sampled,
     }))
-  const onShed = ({ record, server, request }: ShedMessage): void => {
+  const onShed = ({ record, guard: guarded, request }: ShedMessage): void => {
     const left = record.reason === LEFT
     const status = left ? 0 : 503
     const outcome = left ? 'aborted' : 'shed'
-    log(server, status, outcome, sampled => ({
+    log(guarded, status, outcome, sampled => ({
       ...(request === undefined ? SEVERAL : ofClient(request)),
       ...UNSERVED,
       status,

@@ -1,5 +1,6 @@
-/** Series and families of samples, which Prometheus wants. Pure; knows no format. */
+/** Series and families of samples, which Prometheus wants. Knows no format. */
 import { bucketOf } from '../durations.ts'
+import { type Exemplar, Exemplars, type MaybeTraced } from './exemplars.ts'
 
 /** By the names of Prometheus. */
 export type SampleLabels = Readonly<Record<string, string>>
@@ -9,6 +10,8 @@ export interface Sample {
   readonly suffix: string
   readonly labels: SampleLabels
   readonly value: number
+  /** Of a bucket. */
+  readonly exemplar?: Exemplar | undefined
 }
 
 export type Aggregator = 'sum' | 'min' | 'max' | 'average'
@@ -29,18 +32,23 @@ export class SampledSeries {
   readonly #boundaries: readonly number[] | undefined
   /** Not cumulative; one more than boundaries. */
   readonly #counts: Float64Array
+  readonly #exemplars: Exemplars | undefined
   #sum = 0
 
-  constructor(labels: SampleLabels, boundaries?: readonly number[]) {
+  constructor(labels: SampleLabels, boundaries?: readonly number[], hasExemplars: boolean = false) {
     this.#labels = labels
     this.#boundaries = boundaries
     this.#counts = new Float64Array((boundaries?.length ?? -1) + 1)
+    this.#exemplars = hasExemplars ? new Exemplars(this.#counts.length) : undefined
   }
 
-  add(value: number, times: number): void {
+  add(value: number, times: number, nowMs?: number, request?: MaybeTraced): void {
     this.#sum += value * times
     const boundaries = this.#boundaries
-    if (boundaries !== undefined) this.#counts[bucketOf(value, boundaries)]! += times
+    if (boundaries === undefined) return
+    const bucket = bucketOf(value, boundaries)
+    this.#counts[bucket]! += times
+    if (request !== undefined) this.#exemplars?.offer(bucket, value, nowMs!, request)
   }
 
   samples(): Sample[] {
@@ -50,7 +58,8 @@ export class SampledSeries {
     let count = 0
     const buckets = Array.from(this.#counts, (counted, i) => {
       count += counted
-      return { suffix: '_bucket', labels: { ...labels, le: String(boundaries[i] ?? '+Inf') }, value: count }
+      const le = String(boundaries[i] ?? '+Inf')
+      return { suffix: '_bucket', labels: { ...labels, le }, value: count, exemplar: this.#exemplars?.of(i) }
     })
     return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: count }]
   }

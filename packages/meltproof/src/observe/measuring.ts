@@ -2,10 +2,9 @@
  * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each say what a series is; which series
  * an event goes to is found once for each combination of labels, of which there is a bounded number.
  */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
 import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
-import { guardOf } from '../guard-of.ts'
 import { METHODS, methodIndex } from '../methods.ts'
 import {
   LEFT,
@@ -27,7 +26,8 @@ const MOST_ERRORS = 50
 
 /** One metric with one set of labels. */
 export interface Series {
-  add(value: number, times: number): void
+  /** @param request that this is about, measured at `nowMs`; undefined where it is about none, or several */
+  add(value: number, times: number, nowMs?: number, request?: IncomingMessage): void
 }
 
 /** For whom the metrics are. */
@@ -52,7 +52,7 @@ export function measure(
   const shedSeries = binder<ShedRecord>(reporting, metric => metric.shed)
   const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
 
-  const isMeasured = (server: Server): boolean => guard.ofAll === true || guardOf(server) === guard
+  const isMeasured = (message: { readonly guard: object }): boolean => guard.ofAll === true || message.guard === guard
   // A request has no time for a key of its own.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
   const boundFor = ({ record: { method, status }, server }: RequestMessage, route: string): Bound<RequestRecord> => {
@@ -77,15 +77,17 @@ export function measure(
     return bound
   }
   const onRequest = (message: RequestMessage): void => {
-    if (!isMeasured(message.server)) return
+    if (!isMeasured(message)) return
     const { record, request } = message
     const route = routeOf(record, request)
-    feed(boundFor(message, route), record, record.totalMs + record.lateMs >= slowMs, 1)
+    const { arrivedAtMs, totalMs, lateMs } = record
+    feed(boundFor(message, route), record, totalMs + lateMs >= slowMs, 1, arrivedAtMs + totalMs, request)
     seen(message, route)
   }
   const bySort = new Map<string, Bound<ShedRecord>>()
-  const onShed = ({ record, server }: ShedMessage): void => {
-    if (!isMeasured(server)) return
+  const onShed = (message: ShedMessage): void => {
+    if (!isMeasured(message)) return
+    const { record, server, request } = message
     const { method, reason, count } = record
     const left = reason === LEFT
     const scheme = schemeOf(server)
@@ -93,7 +95,7 @@ export function measure(
     const answer = left ? { status: undefined, error: 'aborted' } : { status: 503, error: 'shed' }
     const bound = bySort.get(sort) ?? shedSeries({ method, scheme, route: undefined, ...answer })
     bySort.set(sort, bound)
-    feed(bound, record, false, count)
+    feed(bound, record, false, count, record.atMs, request)
   }
   const errors = new BoundedNames(MOST_ERRORS)
   const byCall = new Map<string, Bound<CallTimeline>>()
@@ -139,13 +141,40 @@ function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames):
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }
 
-type Bound<E> = readonly { readonly series: Series; readonly feed: Feed<E> }[]
+interface Fed<E> {
+  readonly series: Series
+  readonly feed: Feed<E>
+}
 
-function feed<E>(bound: Bound<E>, event: E, slow: boolean, times: number): void {
-  for (let i = 0; i < bound.length; i++) {
-    const { series, feed } = bound[i]!
-    const value = feed.value(event, slow)
-    if (value !== undefined) series.add(value, times)
+interface Bound<E> {
+  readonly byAll: readonly Fed<E>[]
+  /** These too when the event was slow. */
+  readonly bySlow: readonly Fed<E>[]
+}
+
+function feed<E>(
+  bound: Bound<E>,
+  event: E,
+  slow: boolean,
+  times: number,
+  nowMs?: number,
+  request?: IncomingMessage,
+): void {
+  feedEach(bound.byAll, event, times, nowMs, request)
+  if (slow) feedEach(bound.bySlow, event, times, nowMs, request)
+}
+
+function feedEach<E>(
+  fed: readonly Fed<E>[],
+  event: E,
+  times: number,
+  nowMs: number | undefined,
+  request: IncomingMessage | undefined,
+): void {
+  for (let i = 0; i < fed.length; i++) {
+    const { series, feed } = fed[i]!
+    const value = feed.value(event)
+    if (value !== undefined) series.add(value, times, nowMs, request)
   }
 }
 
@@ -155,7 +184,7 @@ function binder<E>(
   feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined,
 ): (ofEvent: Labels) => Bound<E> {
   const known = new Map<string, Series>()
-  const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Bound<E> => {
+  const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Fed<E>[] => {
     const labels: Labels = { ...ofEvent, ...feed.labels }
     if (metric.labels?.every(name => name in labels) === false) return []
     const names = metric.labels ?? []
@@ -164,8 +193,10 @@ function binder<E>(
     known.set(key, series)
     return [{ series, feed }]
   }
-  const bindAll = (ofEvent: Labels): Bound<E> =>
-    metrics.flatMap(metric => (feedsOf(metric) ?? []).flatMap(feed => bind(metric, feed, ofEvent)))
+  const bindAll = (ofEvent: Labels): Bound<E> => {
+    const fed = metrics.flatMap(metric => (feedsOf(metric) ?? []).flatMap(feed => bind(metric, feed, ofEvent)))
+    return { byAll: fed.filter(({ feed }) => !feed.bySlow), bySlow: fed.filter(({ feed }) => feed.bySlow) }
+  }
   // A counter that appears with its first event hides that event from rate().
   bindAll({})
   return bindAll

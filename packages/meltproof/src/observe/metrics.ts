@@ -1,5 +1,5 @@
 /**
- * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/observe.md:
+ * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/metrics.md:
  * to add a metric, add an entry here and its line there.
  */
 import { now } from '../clock.ts'
@@ -20,9 +20,18 @@ import type { Aggregator } from './instruments.ts'
 import type { LabelName, Labels } from './labels.ts'
 import type { LoopDelay } from './recent-delays.ts'
 
-type GuardGauge = 'inflight' | 'stragglers' | 'abandoned' | 'queued' | 'limit' | 'pressure' | 'lanes'
+type GuardGauge =
+  | 'inflight'
+  | 'stragglers'
+  | 'abandoned'
+  | 'queued'
+  | 'limit'
+  | 'pressure'
+  | 'utilisation'
+  | 'demand'
+  | 'lanes'
 type GuardCounter = 'admitted' | 'exempt' | 'left'
-type GuardState = 'dryRun' | 'draining'
+type GuardState = 'dryRun' | 'draining' | 'limitKnown'
 
 /** What metrics read of a Guard. */
 export interface GuardLike {
@@ -30,14 +39,18 @@ export interface GuardLike {
     Readonly<Record<GuardState, boolean>> & { readonly shed: Readonly<Record<string, number>> }
   /** It stands for every guard of the process. */
   readonly ofAll?: true
+  /** Where some of those are dry runs and some are not: of each sort. @default those of `stats()` */
+  sheds?(): readonly { readonly dryRun: boolean; readonly shed: Readonly<Record<string, number>> }[]
 }
 
 /** What an event adds to one series of a metric. */
 export interface Feed<E> {
   /** Labels that are the same for all events; the metric's others come from the event. */
   readonly labels?: Labels
-  /** Undefined adds nothing. @param slow the event took `slowMs` or more */
-  readonly value: (event: E, slow: boolean) => number | undefined
+  /** Only by events that took `slowMs` or more. */
+  readonly bySlow?: true
+  /** Undefined adds nothing. */
+  readonly value: (event: E) => number | undefined
 }
 
 /** A metric is fed by events, or read when somebody collects. */
@@ -50,6 +63,8 @@ export interface Metric {
   readonly labels?: readonly LabelName[]
   /** Of a gauge: what the workers of a cluster make of it together. @default 'sum' */
   readonly aggregator?: Aggregator
+  /** Of a histogram: each bucket names a trace where the format has room for it. */
+  readonly exemplars?: true
   readonly request?: readonly Feed<RequestRecord>[]
   readonly shed?: readonly Feed<ShedRecord>[]
   readonly call?: readonly Feed<CallTimeline>[]
@@ -71,7 +86,8 @@ const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
 
 const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdict => ({
   labels: { verdict },
-  value: (event, slow) => (slow && event.verdict === verdict ? 1 : undefined),
+  bySlow: true,
+  value: event => (event.verdict === verdict ? 1 : undefined),
 }))
 
 const REQUESTS: readonly Metric[] = [
@@ -82,6 +98,7 @@ const REQUESTS: readonly Metric[] = [
     unit: 's',
     help: 'From the parsed head of a request until its answer had left, or until it was turned away.',
     labels: ['method', 'scheme', 'status', 'error', 'route'],
+    exemplars: true,
     request: [{ value: ({ totalMs }) => totalMs / 1000 }],
     shed: [{ value: ({ waitedMs }) => waitedMs / 1000 }],
   },
@@ -181,8 +198,27 @@ const GUARD: readonly Metric[] = [
   guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
   guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),
   { ...guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.'), aggregator: 'max' },
+  {
+    ...guardGauge(
+      'utilisation',
+      '1',
+      'The larger of the busy share of the loop and in service over the limit, 0 to 1.',
+    ),
+    prometheus: 'meltproof_utilisation_ratio',
+    aggregator: 'average',
+  },
+  {
+    ...guardGauge(
+      'demand',
+      '1',
+      'Offered over admitted: 1 while nobody is shed, 3 when three such instances would do.',
+    ),
+    prometheus: 'meltproof_demand_ratio',
+    aggregator: 'average',
+  },
   guardGauge('lanes', '{socket}', 'Listening sockets.'),
   guardState('dry_run', 'dryRun', '1: nobody is shed, and sheds are only counted.'),
+  guardState('limit_known', 'limitKnown', '1: the limit was set or found, 0: nothing has needed one yet.'),
   guardState('draining', 'draining', '1: the server is being shut down.'),
   guardCounter('admitted', 'Requests admitted.'),
   guardCounter('exempt', 'Exempt requests.'),
@@ -195,8 +231,10 @@ const GUARD: readonly Metric[] = [
     help: 'Requests shed, by reason; in a dry run those that would have been.',
     labels: ['reason', 'dryRun'],
     read: guard => {
-      const { shed, dryRun } = guard.stats()
-      return Object.entries(shed).map(([reason, count]) => [{ reason, dryRun: String(dryRun) }, count])
+      const sheds = guard.sheds?.() ?? [guard.stats()]
+      return sheds.flatMap(({ dryRun, shed }) =>
+        Object.entries(shed).map(([reason, count]) => [{ reason, dryRun: String(dryRun) }, count] as const),
+      )
     },
   },
 ]
@@ -205,7 +243,7 @@ const LIMITERS: readonly Metric[] = [
   limiterFigure('inflight', '{run}', 'Runs in service that hold a permit, of each limiter() with a name.'),
   limiterFigure('queued', '{run}', 'Runs waiting for a permit.'),
   limiterFigure('limit', '{run}', 'How many runs may be in service at once, as learned so far.'),
-  limiterFigure('pressure', '1', '0: every run starts at once; 1: every one is shed.'),
+  { ...limiterFigure('pressure', '1', '0: every run starts at once; 1: every one is shed.'), aggregator: 'max' },
   {
     prometheus: 'meltproof_limiter_admitted_total',
     otel: 'meltproof.limiter.admitted',

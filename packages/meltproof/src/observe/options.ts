@@ -1,6 +1,6 @@
 /** The options that metrics() and instrument() share, and how a request gets the name of its route. */
 import type { IncomingMessage } from 'node:http'
-import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkFunction, checkGuard, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
 import { BoundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
@@ -37,7 +37,7 @@ export function checkObserveOptions(
   options: ObserveOptions,
   known: readonly string[],
 ): CheckedObserveOptions {
-  if (typeof guard?.stats !== 'function') invalidOption(`${what}: guard`, 'the guard that protect() returned', guard)
+  checkGuard(what, guard, 'stats')
   if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
   rejectUnknown(what, options, known)
   const { slowMs = 250, mostNames = 100 } = options

@@ -1,7 +1,7 @@
 /** Writes families in Prometheus' text format 0.0.4. Pure. */
 import type { Family, SampleLabels } from './instruments.ts'
 
-export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function prometheusText(families: readonly Family[]): string {
   let text = ''
@@ -13,12 +13,12 @@ export function prometheusText(families: readonly Family[]): string {
   return text
 }
 
-function braces(labels: SampleLabels): string {
+export function braces(labels: SampleLabels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
 /** A value can not end its quotes or its line. */
-function escaped(value: string): string {
+export function escaped(value: string): string {
   return value.replace(/[\\"\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))
 }

@@ -1,16 +1,15 @@
 /**
- * meltproof/prometheus: the metrics in Prometheus' text format. Needs no other package; gives them to a prom-client
- * registry where there is one.
+ * meltproof/prometheus: the metrics in Prometheus' text format, or in OpenMetrics for a scraper that asks for it. Needs no
+ * other package; gives them to a prom-client registry where there is one.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DURATION_BOUNDARIES_S } from '../durations.ts'
 import { invalidOption } from '../options.ts'
-import { type Family, type SampleLabels, SampledSeries } from './instruments.ts'
-import { LABELS, type LabelName, type Labels } from './labels.ts'
-import { measure } from './measuring.ts'
-import { type GuardLike, METRICS } from './metrics.ts'
+import type { Family } from './instruments.ts'
+import { measuredFamilies } from './measured-families.ts'
+import type { GuardLike } from './metrics.ts'
+import { OPENMETRICS_TYPE, openMetricsText, prefersOpenMetrics } from './openmetrics-text.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
-import { CONTENT_TYPE, prometheusText } from './prometheus-text.ts'
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts'
 
 export type { GuardLike, ObserveOptions }
 
@@ -29,7 +28,7 @@ export interface MetricsOptions extends ObserveOptions {
 export interface MetricsHandler {
   /** Answers a scrape. For `http.createServer(handler)`, or as a route of Express, or called by any other framework. */
   (request: IncomingMessage, response: ServerResponse): void
-  /** What a scrape would get. */
+  /** What a scrape gets that does not ask for OpenMetrics. */
   text(): string
   /** Stops measuring; scrapes get the last figures. */
   close(): void
@@ -52,52 +51,43 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
   if (register !== undefined && typeof register?.registerMetric !== 'function') {
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
   }
-  const series = new Map(METRICS.map(metric => [metric, [] as SampledSeries[]]))
-  const { loop, close: stop } = measure(guard, checked, {
-    metrics: METRICS,
-    seriesOf(metric, labels) {
-      const boundaries = metric.kind === 'histogram' ? DURATION_BOUNDARIES_S : undefined
-      const made = new SampledSeries(sampleLabels(labels), boundaries)
-      series.get(metric)!.push(made)
-      return made
-    },
-  })
-  const families = METRICS.map((metric): Family => {
-    const { prometheus: name, help, kind: type, aggregator = 'sum', read } = metric
-    const samples =
-      read === undefined
-        ? () => series.get(metric)!.flatMap(each => each.samples())
-        : () => read(guard, loop).map(([labels, value]) => ({ suffix: '', labels: sampleLabels(labels), value }))
-    return { name, help, type, aggregator, samples }
-  })
+  const { families, close: stop } = measuredFamilies(guard, checked)
   for (const family of families) register?.registerMetric(asPromClientMetric(family))
-  const text = (): string => prometheusText(families)
-  const handler = (request: IncomingMessage, response: ServerResponse): void => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { allow: 'GET, HEAD' }).end()
-      return
-    }
-    response.writeHead(200, { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }).end(text())
-  }
+  const handler = (request: IncomingMessage, response: ServerResponse): void =>
+    answerScrape(families, request, response)
   const close = (): void => {
     stop()
     for (const { name } of families) register?.removeSingleMetric(name)
   }
-  return Object.assign(handler, { text, close })
+  return Object.assign(handler, { text: () => prometheusText(families), close })
 }
 
-function sampleLabels(labels: Labels): SampleLabels {
-  const named: Record<string, string> = {}
-  for (const [label, value] of Object.entries(labels)) {
-    named[LABELS[label as LabelName].prometheus] = String(value ?? '')
+export function answerScrape(families: readonly Family[], request: IncomingMessage, response: ServerResponse): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.writeHead(405, { allow: 'GET, HEAD' }).end()
+    return
   }
-  return named
+  const open = prefersOpenMetrics(request.headers.accept)
+  const type = open ? OPENMETRICS_TYPE : PROMETHEUS_TYPE
+  const text = open ? openMetricsText(families) : prometheusText(families)
+  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
 }
 
-/** prom-client asks a metric for its values when it is scraped; it needs nothing else of it. */
+/** prom-client asks a metric for its values when it is scraped. It takes the `_total` off our name while it writes OpenMetrics. */
 function asPromClientMetric({ name, help, type, aggregator, samples }: Family): object {
-  const metric = { name, help, type, aggregator }
   const values = (): object[] =>
-    samples().map(({ suffix, labels, value }) => ({ metricName: name + suffix, labels, value }))
-  return { ...metric, get: async () => ({ ...metric, values: values() }), reset: () => undefined }
+    samples().map(({ suffix, labels, value, exemplar }) => ({
+      ...(suffix === '' ? {} : { metricName: name + suffix }),
+      labels,
+      value,
+      ...(exemplar && {
+        exemplar: { labelSet: { trace_id: exemplar.traceId }, value: exemplar.value, timestamp: exemplar.atS },
+      }),
+    }))
+  const metric = {
+    ...{ name, help, type, aggregator },
+    get: async () => ({ name: metric.name, help, type, aggregator, values: values() }),
+    reset: () => undefined,
+  }
+  return metric
 }

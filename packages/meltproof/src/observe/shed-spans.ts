@@ -1,7 +1,6 @@
 /** A span a second of a request that was shed, or whose client left while it waited: no tracer in the app sees those. */
 import { type ShedMessage, sheds } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
-import { guardOf } from '../guard-of.ts'
 import { LEFT } from '../record.ts'
 import { schemeOf } from './measuring.ts'
 
@@ -14,8 +13,8 @@ export function spansOfSheds(api: Api, guard: object): () => void {
   const tracer = api.trace.getTracer('meltproof')
   let lastMs = Number.NEGATIVE_INFINITY
   let since = 0
-  const onShed = ({ record, server, request }: ShedMessage): void => {
-    if (guardOf(server) !== guard) return
+  const onShed = ({ record, guard: shedder, server, request }: ShedMessage): void => {
+    if (shedder !== guard) return
     since += record.count
     const nowMs = now()
     if (request === undefined || nowMs - lastMs < EVERY_MS) return

@@ -2,7 +2,7 @@
  * A learned limit for each origin: how many calls in flight still raise its throughput, by the gate that a server has
  * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts).
  */
-import { GATE_TUNING } from '../admission/gate.ts'
+import { PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
@@ -11,6 +11,12 @@ import { Circuit } from './circuit.ts'
 
 /** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
 const MOST_ORIGINS = 200
+/**
+ * All places are taken, and for so long no answer came, ms: what is in flight may hang for as long as its limits allow. Then
+ * a probe goes out besides. The next one waits for twice as long: probes may hang as well.
+ */
+const SILENT_MS = 1000
+const LONGEST_SILENCE_MS = 30_000
 
 export class AdaptiveLimits {
   readonly #origins = new Map<string, AdaptiveOrigin>()
@@ -49,34 +55,62 @@ export class AdaptiveOrigin {
   readonly turns: Turns<CallTurn>
   readonly #origin: string
   readonly #circuit = new Circuit()
+  #probeAt = 0
+  #silentMs = SILENT_MS
 
   constructor(origin: string, onFailure: (error: unknown) => void) {
     this.#origin = origin
-    this.turns = new Turns({ limit: undefined, tuning: GATE_TUNING, levels: false, onFailure })
+    this.turns = new Turns({ limit: undefined, tuning: PROMPT_TUNING, levels: false, onFailure })
   }
 
   /** An error: the call must not start. */
   ask(turn: CallTurn): 'start' | 'wait' | Error {
     if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
+    if (this.#probes(turn.arrivedAt)) {
+      this.calls++
+      return 'start'
+    }
     const decision = this.turns.ask(turn)
     if (decision !== 'start' && decision !== 'wait') return this.shed(decision)
     this.calls++
     return decision
   }
 
-  headCame(): void {
-    this.#circuit.answered()
+  #probes(nowMs: number): boolean {
+    const { inflight, limit } = this.turns.gate
+    if (inflight < limit) this.#heardAt(nowMs)
+    if (nowMs < this.#probeAt) return false
+    this.#silentMs = Math.min(2 * this.#silentMs, LONGEST_SILENCE_MS)
+    this.#probeAt = nowMs + this.#silentMs
+    return true
+  }
+
+  #heardAt(nowMs: number): void {
+    this.#silentMs = SILENT_MS
+    this.#probeAt = nowMs + SILENT_MS
+  }
+
+  headCame(turn: CallTurn): void {
+    this.#alive(turn)
   }
 
   answered(turn: CallTurn): void {
-    this.#circuit.answered()
+    this.#alive(turn)
     this.turns.end(turn, true)
+  }
+
+  #alive(turn: CallTurn): void {
+    this.#circuit.answered()
+    this.#heardAt(now())
+    // It answers again: what went out before a probe, and has no answer, may never get one.
+    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.heard)
   }
 
   failed(turn: CallTurn): void {
     this.turns.end(turn, false)
     const nowMs = now()
-    this.#circuit.failed(nowMs, nowMs - turn.startedAt)
+    // A probe has no permit, and so no start of its own.
+    this.#circuit.failed(nowMs, nowMs - Math.max(turn.startedAt, turn.arrivedAt))
     if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
   }
 
@@ -107,6 +141,8 @@ export class CallTurn extends Turn<CallTurn> {
   #onTurn: (() => void) | undefined
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
+  /** The head of its answer came. */
+  heard = false
 
   /** @param withinMs how long its caller waits for the answer; Infinity without a limit */
   constructor(origin: AdaptiveOrigin, withinMs: number, onRefused: (error: Error) => void) {
@@ -146,7 +182,9 @@ export class CallTurn extends Turn<CallTurn> {
 
   /** Its origin is alive, whatever becomes of the body. */
   headCame(): void {
-    if (this.#state === 'runs') this.#origin.headCame()
+    if (this.#state !== 'runs') return
+    this.heard = true
+    this.#origin.headCame(this)
   }
 
   answered(): void {

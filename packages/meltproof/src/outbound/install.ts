@@ -64,7 +64,8 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   setInstalledBounds(bounds)
   parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
-  shared[CURRENT] = uninstall
+  // The limits with it: `meltlab audit` asks whether a call is bounded.
+  shared[CURRENT] = Object.assign(uninstall, { everywhere: limits.everywhere })
   return uninstall
 }
 

@@ -7,6 +7,7 @@ import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers'
 import { installedBounds } from './bounds.ts'
 import { Call } from './call.ts'
 import { missing } from './headers.ts'
@@ -203,7 +204,8 @@ class RequestCarrier implements Carrier {
     else {
       request.destroy(error)
       if (this.#waits) tell(request, error)
-      else tellQueued(request, error)
+      else if (placeInQueue(request) !== undefined) tellQueued(request, error)
+      else tellWithoutSocket(request, error)
     }
   }
 
@@ -232,6 +234,7 @@ class RequestCarrier implements Carrier {
       return
     }
     this.call?.connecting()
+    findDeadPeer((this.#request as { agent?: Agent }).agent, socket)
     // A TLSSocket that connects says 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)
@@ -254,6 +257,37 @@ function tellQueued(request: ClientRequest, error: Error): void {
   if (queues[name]!.length === 0) delete queues[name]
   tell(request, error)
 }
+
+/**
+ * Its agent makes a connection in its own time, as agents for proxies do, and perhaps never. Node tells a destroyed request
+ * once it has one, and then within two turns of the loop.
+ */
+function tellWithoutSocket(request: ClientRequest, error: Error): void {
+  const tellNow = (): void => {
+    if (request.closed || request.socket != null) return
+    request.onSocket = (socket?: Socket | null) => void socket?.destroy()
+    tell(request, error)
+  }
+  setImmediate(() => setImmediate(tellNow))
+}
+
+/**
+ * The kernel asks a peer that has been silent for a minute whether it is there, and ends the connection when ten questions
+ * in ten seconds have no answer. Agents that keep connections do so by themselves, and an app may have asked for it earlier.
+ */
+function findDeadPeer(agent: Agent | undefined, socket: Socket): void {
+  const { keepAlive } = (agent ?? {}) as { keepAlive?: boolean }
+  if (keepAlive !== true && !asksPeer(socket)) socket.setKeepAlive?.(true, ASK_PEER_AFTER_MS)
+}
+
+/** Node keeps what `keepAlive` in the options of a connection, or setKeepAlive(), has set. */
+function asksPeer(socket: Socket): boolean {
+  const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
+  return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true
+}
+
+/** As undici. */
+const ASK_PEER_AFTER_MS = 60_000
 
 function tell(request: ClientRequest, error: Error): void {
   nextTick(() => {

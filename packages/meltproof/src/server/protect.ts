@@ -52,7 +52,52 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const tuning = deadlineMs === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadlineMs }
   let draining: Promise<boolean> | undefined
   const isReadiness = readiness && exemptPaths([readiness.path])
+  const guard: Guard = {
+    stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
+    pressure: () => interceptor.gate.load.pressure(now()),
+    explain: () =>
+      explainShed(
+        interceptor.gate.sheds.last,
+        now(),
+        dryRun ? 'request that would have been shed' : 'request that was shed',
+      ),
+    drain: (timeoutMs = DRAIN_MS) => {
+      checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
+      if (draining !== undefined) return draining
+      const { drainDelayMs } = checked
+      const longest = longestDelay(timeoutMs)
+      if (drainDelayMs !== undefined && drainDelayMs > longest) {
+        warn(
+          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
+            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
+        )
+      }
+      draining = drain(
+        {
+          server,
+          interceptor,
+          closeLane: () => lanes.closeOne(),
+          sessions: sessions.open,
+          sockets: belowTls.open,
+        },
+        timeoutMs,
+        drainDelayMs,
+      ).finally(interceptor.shedding.records.tellRest)
+      return draining
+    },
+    close: () => {
+      interceptor.shedding.records.tellRest()
+      if (guardOf(server) === guard) setGuard(server, undefined)
+      interceptor.open()
+      lanes.close()
+      // A drain that goes on still has to know what is open.
+      if (draining !== undefined) return
+      belowTls.stop()
+      sessions.stop()
+    },
+  }
   const interceptor = new RequestInterceptor(server, {
+    guard,
     // A longer deadline does not make a slower answer a quick one.
     limiter: limiterOf(checked.limit, Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs)),
     answers: new OwnAnswers({
@@ -60,7 +105,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       headers: checked.shedHeaders,
       body: checked.shedBody,
       page: checked.shedPage,
-      pressure: () => interceptor.gate.pressure.value(now()),
+      pressure: () => interceptor.gate.load.pressure(now()),
     }),
     onFailure: error =>
       warn(
@@ -85,44 +130,6 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const sessions = http2Sessions(server)
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
-  const guard: Guard = {
-    stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
-    pressure: () => interceptor.gate.pressure.value(now()),
-    explain: () =>
-      explainShed(
-        interceptor.gate.sheds.last,
-        now(),
-        dryRun ? 'request that would have been shed' : 'request that was shed',
-      ),
-    drain: (timeoutMs = DRAIN_MS) => {
-      checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
-      if (draining !== undefined) return draining
-      const { drainDelayMs } = checked
-      const longest = longestDelay(timeoutMs)
-      if (drainDelayMs !== undefined && drainDelayMs > longest) {
-        warn(
-          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
-            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
-        )
-      }
-      draining = drain(
-        { server, interceptor, sessions: sessions.open, sockets: belowTls.open },
-        timeoutMs,
-        drainDelayMs,
-      ).finally(interceptor.shedding.records.tellRest)
-      return draining
-    },
-    close: () => {
-      interceptor.shedding.records.tellRest()
-      if (guardOf(server) === guard) setGuard(server, undefined)
-      interceptor.open()
-      lanes.close()
-      // A drain that goes on still has to know what is open.
-      if (draining !== undefined) return
-      belowTls.stop()
-      sessions.stop()
-    },
-  }
   setGuard(server, guard)
   return guard
 }

@@ -36,6 +36,8 @@ import { StreamResponse } from './response/stream-response.ts'
 import { Shedding } from './shed/shedding.ts'
 
 export interface InterceptorOptions {
+  /** In whose name requests are published. */
+  readonly guard: object
   readonly limiter: Limiter
   readonly answers: OwnAnswers
   /** Something inside meltproof failed, and the server runs without it from now on. Called once. */
@@ -60,7 +62,8 @@ export class RequestInterceptor {
   #handingOn: Exchange | undefined
 
   constructor(server: Server, options: InterceptorOptions) {
-    const { limiter, answers, onFailure, policy = {}, tuning = GATE_TUNING, deadline } = options
+    const { guard, limiter, answers, onFailure, policy = {}, tuning = GATE_TUNING, deadline } = options
+    const source = { guard, server }
     const failOpen = new FailOpen({
       stepAside: () => {
         gate.stop()
@@ -89,7 +92,7 @@ export class RequestInterceptor {
     const lines = new Lines<Exchange>(server, (connection, exchange) => {
       if (failOpen.isOpen || parser.mayStart(connection, exchange)) waiting.startNow(exchange)
     })
-    const shedding = new Shedding(server, answers, lines, turningAway, {
+    const shedding = new Shedding(source, answers, lines, turningAway, {
       askNode: exchange => {
         this.#handingOn = exchange
         waiting.startNow(exchange)
@@ -120,7 +123,7 @@ export class RequestInterceptor {
       onClosed: exchange => handler.closed(exchange),
     })
     const handler = new Handler({
-      server,
+      source,
       policy,
       deadline,
       answers,

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/queue/criticality.ts'
 import { type Entry as GateEntry, GATE_TUNING, Gate, type GateHooks, PATIENT_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
+import { StandingQueue } from '../../src/admission/queue/standing-queue.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
 
 interface Entry extends GateEntry {
@@ -176,6 +177,77 @@ test('nobody waits longer than the longest wait, even when nothing else happens'
   assert.deepEqual(world.shed, [[1, 'late']])
 })
 
+/** With one place, and who waits for it: `goesOn` is whether the service does. */
+function occupied(waiting: number) {
+  const service = { goesOn: true }
+  const door = gateOn({ ...fixedLimit(1), goesOn: () => service.goesOn })
+  for (let i = 0; i < 1 + waiting; i++) door.arrive()
+  return { ...door, service }
+}
+
+test('a few wait for longer as long as the service goes on', () => {
+  const { gate, world, pass, service } = occupied(GATE_TUNING.few)
+  pass(100 * GATE_TUNING.maxWaitMs)
+  assert.equal(gate.queued, GATE_TUNING.few)
+  service.goesOn = false
+  pass(2 * GATE_TUNING.intervalMs)
+  assert.equal(gate.queued, 0)
+  assert.deepEqual(new Set(world.shed.map(([, reason]) => reason)), new Set(['late']))
+})
+
+test('more than a few do not: the oldest go', () => {
+  const { world, pass } = occupied(GATE_TUNING.few + 3)
+  pass(2 * GATE_TUNING.maxWaitMs)
+  assert.deepEqual(
+    world.shed,
+    [1, 2, 3].map(id => [id, 'late']),
+  )
+})
+
+test('once the oldest has waited for too long, fresher ones go first', () => {
+  const { world, pass, arrive, release, endTurn } = occupied(1)
+  pass(2 * GATE_TUNING.maxWaitMs)
+  arrive()
+  for (let i = 0; i < 2; i++) {
+    release()
+    endTurn()
+  }
+  assert.deepEqual(world.started, [0, 2, 1])
+})
+
+test('a page of a slow service is served whole, though its queue stands', () => {
+  const { gate, world, release, endTurn, pass } = occupied(GATE_TUNING.few)
+  for (let i = 0; i < GATE_TUNING.few; i++) {
+    if (i === GATE_TUNING.few / 2) assert.equal(gate.standing, true)
+    pass(200)
+    release()
+    endTurn()
+  }
+  assert.equal(world.started.length, 1 + GATE_TUNING.few)
+  assert.deepEqual(world.shed, [])
+})
+
+test('those whom fresher requests overtake again and again are told, and do not wait for ever', () => {
+  const waiting = GATE_TUNING.few / 4
+  const { world, arrive, release, endTurn, pass } = occupied(waiting)
+  pass(2 * GATE_TUNING.maxWaitMs)
+  for (let i = 0; i < GATE_TUNING.few; i++) {
+    assert.deepEqual(world.shed, [])
+    arrive()
+    release()
+    endTurn()
+    pass(50)
+  }
+  pass(GATE_TUNING.intervalMs)
+  assert.deepEqual(new Set(world.shed.map(([id]) => id)), new Set(Array.from({ length: waiting }, (_, i) => i + 1)))
+})
+
+test('when more than a few wait, that one is late does not turn the order round', () => {
+  const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
+  for (let id = 0; id < 2 * GATE_TUNING.few; id++) queue.push(entryOf(id), 0)
+  assert.equal(queue.next(GATE_TUNING.maxWaitMs)?.id, 0)
+})
+
 test('a request that leaves while waiting is neither started nor shed', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(1))
   arrive()
@@ -318,7 +390,7 @@ test('what the gate refuses unseen is what it would have told on offer', () => {
   )
   let refused = 0
   fc.assert(
-    fc.property(fc.array(event, { minLength: 100, maxLength: 600 }), events => {
+    fc.property(fc.array(event, { minLength: 100, maxLength: 600, size: 'max' }), events => {
       // Two gates live through the same; one is asked first.
       const asked = gateOn(fixedLimit(2))
       const offered = gateOn(fixedLimit(2))
@@ -453,4 +525,18 @@ test('a patient gate sheds nothing for overload, and starts in order of arrival 
   let waiting = gate.queued
   while (arrive().decision === 'wait') waiting++
   assert.equal(waiting, PATIENT_TUNING.maxQueued)
+})
+
+test('while it is held nothing starts; then what waited does, in its order', () => {
+  const { gate, world, arrive, endTurn } = gateOn(fixedLimit(10))
+  gate.hold()
+  assert.deepEqual([arrive().decision, arrive().decision], ['wait', 'wait'])
+  endTurn()
+  assert.deepEqual(world.started, [])
+  const asked = world.turnEnds
+  gate.resume()
+  assert.equal(world.turnEnds, asked + 1)
+  endTurn()
+  assert.deepEqual(world.started, [0, 1])
+  assert.equal(arrive().decision, 'start')
 })

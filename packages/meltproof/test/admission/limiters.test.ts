@@ -48,6 +48,21 @@ for (const [name, make] of Object.entries(LIMITERS)) {
   })
 }
 
+test('the service goes on while answers come, or the loop works', () => {
+  let busy = 0
+  const limiter = new ConcurrencyLimiter(() => busy)
+  limiter.admitted(0)
+  limiter.admitted(0)
+  assert.equal(limiter.goesOn(LIMITER_TUNING.idleMs), true)
+  assert.equal(limiter.goesOn(2 * LIMITER_TUNING.idleMs), false, 'all of it may hang')
+  busy = 2000
+  limiter.tick(2000)
+  assert.equal(limiter.goesOn(2000), true, 'the loop has worked')
+  limiter.completed(10_000, 100)
+  assert.equal(limiter.goesOn(10_000 + LIMITER_TUNING.idleMs), true, 'an answer has come')
+  assert.equal(limiter.goesOn(10_000 + 2 * LIMITER_TUNING.idleMs), false)
+})
+
 describe('a pool of ten at three times its capacity, which every limiter was made for', () => {
   for (const [name, limiter] of Object.entries(LIMITERS)) {
     if (name === 'no limit') continue

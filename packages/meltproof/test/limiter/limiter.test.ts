@@ -185,6 +185,21 @@ describe('run()', () => {
     assert.deepEqual(held.started, ['first', 'plus', 'plain', 'sheddable'])
   })
 
+  it('lets the lowest class of a consumer get on where nothing is shed, however much of the best comes', async () => {
+    const jobs = limiter({ limit: 1, sheds: false })
+    const done = { critical_plus: 0, sheddable: 0 }
+    let pulled = 0
+    const slot = async (): Promise<void> => {
+      while (pulled < 400) {
+        const criticality = ++pulled % 4 === 0 ? 'sheddable' : 'critical_plus'
+        await jobs.run(turns, { criticality })
+        if (pulled < 400) done[criticality]++
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, slot))
+    assert.ok(done.sheddable >= 90 && done.critical_plus >= 280, JSON.stringify(done))
+  })
+
   it('rejects what makes no sense', async () => {
     const jobs = limiter()
     const invalid = (code: string, message: RegExp) => (error: unknown) =>

@@ -8,12 +8,14 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
+import { metrics } from '../../src/observe/prometheus.ts'
 import { protect } from '../../src/index.ts'
 import { type AccessEntry, combinedLine, jsonLine } from '../../src/logging/access-log/access-line.ts'
 import { maskedAddress } from '../../src/logging/access-log/masked-address.ts'
 import { type AccessLogOptions, accessLog } from '../../src/logging/access-log.ts'
 import { safeText } from '../../src/logging/access-log/safe-text.ts'
 import { isAlwaysLogged, shareAt } from '../../src/logging/access-log/sampling.ts'
+import { eventually } from '../server/harness.ts'
 
 const ENTRY: AccessEntry = {
   arrived: new Date('2026-11-21T10:00:00.000Z'),
@@ -177,7 +179,7 @@ async function serve(options: AccessLogOptions, pressure?: () => number) {
     while (lines.length < count) await new Promise<void>(resolve => (arrived = resolve))
     return lines
   }
-  return { get, port, until, lines, close, server }
+  return { get, port, until, lines, close, server, guard }
 }
 
 describe('accessLog', () => {
@@ -223,13 +225,13 @@ describe('accessLog', () => {
   })
 
   it('logs a shed with its reason, and those that share a record in one line', async () => {
-    const { server, lines } = await serve({})
+    const { server, guard, lines } = await serve({})
     const request = { method: 'GET', url: '/x?token=1', httpVersion: '1.1', headers: {}, socket: {} }
     const record = { atMs: 0, reason: 'queue', method: 'GET', waitedMs: 3, bytes: 7, count: 1 }
-    sheds.publish({ record, server, request: request as never })
+    sheds.publish({ record, server, guard, request: request as never })
     const { status, outcome, shed, url, ms, bytes } = JSON.parse(lines[0]!) as Record<string, unknown>
     assert.deepEqual([status, outcome, shed, url, ms, bytes], [503, 'shed', 'queue', '/x?token=[redacted]', 3, 7])
-    sheds.publish({ record: { ...record, count: 4321 }, server, request: undefined })
+    sheds.publish({ record: { ...record, count: 4321 }, server, guard, request: undefined })
     const { time, ...several } = JSON.parse(lines[1]!) as Record<string, unknown>
     assert.equal(typeof time, 'string')
     assert.deepEqual(several, {
@@ -245,17 +247,17 @@ describe('accessLog', () => {
   })
 
   it("says in Apache's format how many share a line", async () => {
-    const { server, lines } = await serve({ format: 'combined' })
+    const { server, guard, lines } = await serve({ format: 'combined' })
     const record = { atMs: 0, reason: 'late', method: 'GET', waitedMs: 3, bytes: 0, count: 4321 }
-    sheds.publish({ record, server, request: undefined })
+    sheds.publish({ record, server, guard, request: undefined })
     assert.match(lines[0]!, /^- - - \[.*\] "GET - HTTP\/1\.1" 503 - "-" "meltproof \(4321 such requests\)"\n$/)
   })
 
   it('logs a client that left while it waited', async () => {
-    const { server, lines } = await serve({})
+    const { server, guard, lines } = await serve({})
     const request = { method: 'GET', url: '/x', httpVersion: '1.1', headers: {}, socket: {} }
     const record = { atMs: 0, reason: 'left', method: 'GET', waitedMs: 30, bytes: 0, count: 1 }
-    sheds.publish({ record, server, request: request as never })
+    sheds.publish({ record, server, guard, request: request as never })
     const { status, outcome, shed, queuedMs } = JSON.parse(lines[0]!) as Record<string, unknown>
     assert.deepEqual([status, outcome, shed, queuedMs], [0, 'aborted', undefined, 30])
   })
@@ -323,6 +325,34 @@ describe('accessLog', () => {
     await new Promise(setImmediate)
     process.off('warning', onWarning)
     assert.equal(warnings.filter(({ name }) => name === 'MeltproofWarning').length, 1)
+  })
+
+  it('has the requests that were under way, or waited, when meltproof was taken off the server', async () => {
+    const held: http.ServerResponse[] = []
+    const server = http.createServer((_, response) => void held.push(response))
+    servers.push(server)
+    const guard = protect(server, { limit: 1 })
+    const lines: string[] = []
+    accessLog(guard, { write: line => void lines.push(line), sampleUnderPressure: 1 })
+    const figures = metrics(guard)
+    await once(server.listen(0), 'listening')
+    const { port } = server.address() as AddressInfo
+    const sockets = Array.from({ length: 3 }, () => net.connect(port))
+    for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\nGET /next HTTP/1.1\r\nhost: x\r\n\r\n')
+    await eventually('they wait', () => guard.stats().queued === 3)
+    guard.close()
+    await eventually('all are started', () => held.length === 6)
+    sockets[2]!.destroy()
+    for (const response of held) response.end()
+    await eventually('all have a line', () => lines.length === 6)
+    const [started] = figures.text().match(/^meltproof_admitted_total \d+$/m)!
+    figures.close()
+    const count = [...figures.text().matchAll(/^http_server_request_duration_seconds_count.* (\d+)$/gm)]
+    assert.equal(
+      count.reduce((sum, [, n]) => sum + Number(n), 0),
+      6,
+    )
+    assert.equal(started, 'meltproof_admitted_total 6')
   })
 
   it('ends when told, and keeps to its own guard', async () => {

@@ -1,4 +1,4 @@
-/** The table of metrics: docs/observe.md has the same one, and both worlds call a metric the same. */
+/** The table of metrics: docs/metrics.md has the same one, and both worlds call a metric the same. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { LABELS } from '../../src/observe/labels.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../../../../docs/observe.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../../../docs/metrics.md'), 'utf8')
 
 /** The rows of the table below this heading of its first column. */
 function rowsBelow(heading: string): string[] {
   const lines = page.split('\n')
   const head = lines.findIndex(line => line.startsWith(`| ${heading} |`))
-  assert.notEqual(head, -1, `docs/observe.md has no table that begins with ${heading}`)
+  assert.notEqual(head, -1, `docs/metrics.md has no table that begins with ${heading}`)
   const rows = lines.slice(head + 2)
   return rows.slice(
     0,
@@ -20,7 +20,7 @@ function rowsBelow(heading: string): string[] {
   )
 }
 
-test('docs/observe.md lists the metrics of the table', () => {
+test('docs/metrics.md lists the metrics of the table', () => {
   const rows = METRICS.map(({ prometheus, otel, kind, unit, labels = [], help }) => {
     const named = labels.map(name => `\`${name}\``).join(', ')
     return `| \`${prometheus}\`<br>\`${otel}\` | ${kind}, \`${unit}\` | ${named} | ${help} |`.replace('|  |', '| |')
@@ -28,7 +28,7 @@ test('docs/observe.md lists the metrics of the table', () => {
   assert.deepEqual(rowsBelow('metric'), rows)
 })
 
-test('docs/observe.md lists the labels', () => {
+test('docs/metrics.md lists the labels', () => {
   const rows = Object.entries(LABELS).map(([name, { prometheus, otel }]) => {
     return `| \`${name}\` | \`${prometheus}\` | \`${otel}\` |`
   })

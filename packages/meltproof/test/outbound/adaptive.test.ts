@@ -140,6 +140,26 @@ test('a call that its caller gives up while it waits leaves the line', async () 
   assert.equal(await CLIENTS['fetch']!(url), 'answered')
 })
 
+for (const name of ['fetch', 'node:http'] as const) {
+  test(`${name}: an origin that hung gets calls again as soon as it answers, though what hangs does so for ever`, async () => {
+    const client = CLIENTS[name]!
+    withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
+    answerAll()
+    for (let i = 0; i < 60; i++) assert.equal(await client(url), 'answered')
+    behave = hold
+    let refused = 0
+    const hanging = Array.from({ length: 60 }, () => client(url).catch(() => refused++))
+    await eventually('the excess is refused', () => refused > 0)
+    behave = response => void response.end('answered')
+    await eventually('it recovers', async () => (await client(url).catch(codesOf)) === 'answered')
+    const calls = Array.from({ length: 10 }, () => client(url))
+    assert.deepEqual(await Promise.all(calls), new Array(10).fill('answered'))
+    assert.ok(held.length > 0, 'some hang still')
+    answerAll()
+    await Promise.all(hanging)
+  })
+}
+
 test('an event stream does not hold its place', async () => {
   withLimits({ adaptive: true })
   behave = response => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import http from 'node:http'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import net, { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, test } from 'node:test'
@@ -15,6 +15,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
 import { install } from '../../src/outbound/install.ts'
 import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
+import { eventually } from '../server/harness.ts'
 import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
@@ -101,6 +102,65 @@ describe('agents of node:http', () => {
     assert.deepEqual(Object.keys(agent.requests), [])
     agent.destroy()
     await holder
+  })
+
+  /** As agents for proxies do. */
+  class LateAgent extends http.Agent {
+    declare connect?: () => void
+    override createConnection(...[{ port }, done]: Parameters<http.Agent['createConnection']>): undefined {
+      this.connect = () => done?.(null, connect(Number(port), '127.0.0.1'))
+    }
+  }
+
+  test('an agent that makes its connection late, or never, has as long to connect as others', async () => {
+    withLimits({ connectMs: 50 })
+    const agent = new LateAgent()
+    const told: string[] = []
+    const request = http.get({ host: '127.0.0.1', port: dependency.port, agent })
+    request.on('error', error => told.push(deadlineIn(error)!.phase)).on('close', () => told.push('close'))
+    await eventually('it is told', () => told.includes('close'))
+    assert.deepEqual(told, ['connect', 'close'])
+    agent.connect!()
+    await eventually('what came too late is closed', () => Object.keys(agent.sockets).length === 0)
+    assert.deepEqual(told, ['connect', 'close'])
+  })
+
+  test('an agent that makes its connection in time', async () => {
+    withLimits({ connectMs: 5000 })
+    const agent = new LateAgent()
+    const sent = once(http.get({ host: '127.0.0.1', port: dependency.port, path: '/hello', agent }), 'response')
+    await eventually('it is asked', () => agent.connect !== undefined)
+    agent.connect!()
+    const [response] = (await sent) as [http.IncomingMessage]
+    assert.equal(response.resume().statusCode, 200)
+  })
+
+  test('a peer that the app asks earlier is asked as the app has said', async t => {
+    withLimits({})
+    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
+    const askedWith = async (createConnection: () => Socket): Promise<unknown[]> => {
+      mock.resetCalls()
+      await sent({ path: '/hello', createConnection })
+      return mock.calls.map(each => each.arguments)
+    }
+    const to = { host: '127.0.0.1', port: dependency.port }
+    const byOption = (): Socket => net.connect({ ...to, keepAlive: true, keepAliveInitialDelay: 2000 })
+    assert.deepEqual(await askedWith(byOption), [])
+    assert.deepEqual(await askedWith(() => net.connect(to).setKeepAlive(true, 3000)), [[true, 3000]])
+  })
+
+  test('a peer that is silent for long is asked whether it is alive, unless the agent does so', async t => {
+    withLimits({})
+    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
+    const askedWith = async (agent: http.Agent | false): Promise<readonly unknown[] | undefined> => {
+      mock.resetCalls()
+      await sent({ path: '/hello', agent })
+      return mock.calls[0]?.arguments
+    }
+    assert.deepEqual(await askedWith(false), [true, 60_000])
+    const keeps = new http.Agent({ keepAlive: true })
+    assert.notDeepEqual(await askedWith(keeps), [true, 60_000])
+    keeps.destroy()
   })
 
   test('a refused call costs no connection of the pool', async () => {

@@ -62,6 +62,19 @@ describe('the admin port', () => {
     assert.equal((await child.ended).signal, 'SIGTERM')
   })
 
+  it('has room again when more than its connections have sent half a request', async () => {
+    const { child, admin } = withAdmin('slow.mjs')
+    await child.port()
+    await eventually('it listens', () => get(admin, '/ready').then(Boolean, () => false))
+    const sockets = Array.from({ length: 150 }, () => net.connect(admin, '127.0.0.1'))
+    for (const socket of sockets) socket.on('error', () => undefined).write('GET /ready HTTP/1.1\r\nHost: x\r\n')
+    await Promise.all(sockets.map(socket => once(socket, 'connect')))
+    await assert.rejects(get(admin, '/ready'))
+    await eventually('it answers', () => get(admin, '/ready').then(Boolean, () => false))
+    for (const socket of sockets) socket.destroy()
+    child.process.kill('SIGKILL')
+  })
+
   it('keeps no process alive', async () => {
     const { child } = withAdmin('calls-out.mjs', { CLIENT: 'http' })
     assert.equal((await child.ended).code, 0)

@@ -39,6 +39,14 @@ describe('register, set up by variables', () => {
     assert.equal(await besideASlowOne({ MELTPROOF_DRY_RUN: 'on', MELTPROOF_DEADLINE: '10s' }, '/slow'), 200)
   })
 
+  it('says of a dry run that it is one, once', async () => {
+    const child = start('two-servers.mjs', { env: { MELTPROOF_DRY_RUN: 'on' } })
+    for (let server = 0; server < 2; server++) assert.equal(await get(await child.port()), 'served')
+    child.process.kill()
+    const { stderr } = await child.ended
+    assert.equal(stderr.match(/MeltproofWarning: meltproof\/register is in a dry run/g)?.length, 1, stderr)
+  })
+
   it('has a readiness page', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_READINESS: '/is-ready' } })
     const page = JSON.parse(await get(await child.port(), '/is-ready')) as { ready: boolean }
@@ -100,13 +108,25 @@ describe('SIGTERM', () => {
   it('a second time does not wait', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
     const port = await child.port()
-    const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
+    const answer = get(port, '/slower').catch((error: NodeJS.ErrnoException) => String(error.code))
     await sleep(200)
     child.process.kill('SIGTERM')
-    await sleep(100)
+    await sleep(600)
     child.process.kill('SIGTERM')
     assert.equal(await answer, 'ECONNRESET')
     assert.equal((await child.ended).signal, 'SIGTERM')
+  })
+
+  it('comes twice at once when npm passes on the SIGINT of a Ctrl-C: that is one', async () => {
+    const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
+    const port = await child.port()
+    const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
+    await sleep(200)
+    child.process.kill('SIGINT')
+    await sleep(20)
+    child.process.kill('SIGINT')
+    assert.equal(await answer, 'served')
+    assert.equal((await child.ended).signal, 'SIGINT')
   })
 
   it('ends a process that serves nothing at once', async () => {

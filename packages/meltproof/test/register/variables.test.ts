@@ -164,19 +164,33 @@ describe('a variable that nobody knows', () => {
     ['MELTPROOF_LANE', 'MELTPROOF_LANE is not known. Did you mean MELTPROOF_LANES?'],
     ['MELTPROOF_RETRYAFTER', 'MELTPROOF_RETRYAFTER is not known. Did you mean MELTPROOF_RETRY_AFTER?'],
     ['MELTPROOF_DRYRUN', 'MELTPROOF_DRYRUN is not known. Did you mean MELTPROOF_DRY_RUN?'],
+    ['MELTPROOF_ADMIN_PORT', 'MELTPROOF_ADMIN_PORT is not known. Did you mean MELTPROOF_ADMIN?'],
+    [
+      'MELTPROOF_STDOUT_BUFFER_SIZE',
+      'MELTPROOF_STDOUT_BUFFER_SIZE is not known. Did you mean MELTPROOF_STDOUT_BUFFER?',
+    ],
     ['MELTPROOF_SPEED_OF_LIGHT', 'MELTPROOF_SPEED_OF_LIGHT is not known.'],
   ] as const) {
     it(`${name} is told of`, () => {
-      assert.deepEqual(settingsFrom({ [name]: 'x' }), { ...DEFAULTS, warnings: [sentence] })
+      assert.deepEqual(settingsFrom({ [name]: '9401' }), { ...DEFAULTS, warnings: [sentence] })
     })
   }
 
   it('is nobody’s business when Kubernetes has set it for a Service', () => {
     const ofServices = Object.fromEntries(
-      ['MELTPROOF', 'MELTPROOF_API', 'MELTPROOF_LANE'].flatMap(service =>
-        ['SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_PORT_HTTP', 'PORT', 'PORT_80_TCP', 'PORT_80_TCP_PROTO']
-          .concat('PORT_80_TCP_PORT', 'PORT_80_TCP_ADDR', 'PORT_53_UDP_ADDR')
-          .map(rest => [`${service}_${rest}`, 'tcp://10.96.0.1:80']),
+      ['MELTPROOF', 'MELTPROOF_API', 'MELTPROOF_LANE', 'MELTPROOF_ADMIN'].flatMap(service =>
+        Object.entries({
+          SERVICE_HOST: '10.96.0.1',
+          SERVICE_PORT: '80',
+          SERVICE_PORT_HTTP: '80',
+          SERVICE_PORT_PORT: '80',
+          PORT: 'tcp://10.96.0.1:80',
+          PORT_80_TCP: 'tcp://10.96.0.1:80',
+          PORT_80_TCP_PROTO: 'tcp',
+          PORT_80_TCP_PORT: '80',
+          PORT_80_TCP_ADDR: '10.96.0.1',
+          PORT_53_UDP: 'udp://10.96.0.1:53',
+        }).map(([rest, value]) => [`${service}_${rest}`, value]),
       ),
     )
     assert.deepEqual(settingsFrom(ofServices), DEFAULTS)

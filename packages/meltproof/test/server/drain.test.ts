@@ -217,6 +217,37 @@ describe('an idle connection', () => {
     assert.equal(await drained, true)
   })
 
+  it('is served when it asks while others are closed', async () => {
+    const server = http.createServer((_request, response) => void response.end('served'))
+    const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
+    const { port } = await listen(server)
+    const sockets = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const socket = net.connect(port, '127.0.0.1').on('error', () => undefined)
+        socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n')
+        await once(socket, 'data')
+        return socket
+      }),
+    )
+    const open = new Set(sockets)
+    let served = 0
+    const askOnAll = (): void => {
+      for (const socket of open) {
+        socket.once('data', () => served++)
+        socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n')
+      }
+    }
+    for (const socket of sockets) {
+      socket.once('end', () => {
+        open.delete(socket)
+        // All of those that the server closes in one turn end before this.
+        if (open.size === sockets.length - 1) setImmediate(askOnAll)
+      })
+    }
+    assert.equal(await guard.drain(LONG_MS), true)
+    assert.ok(served >= 24, `${served} of 40`)
+  })
+
   it('on which a request has begun is not closed', async () => {
     const house = await open()
     const client = (await house.connect()).send('GET /slow HTTP/1.1\r\n')

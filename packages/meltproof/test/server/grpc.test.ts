@@ -204,7 +204,7 @@ describe('a service of grpc-js', () => {
       upload = client.clientStream((error, answer) => (error ? reject(error) : resolve(String(answer))))
     })
     upload.write(Buffer.from('slowly '))
-    await eventually('the upload has started', () => door.stats().inflight === 1)
+    await eventually('the upload has started', () => door.stats().admitted === 1)
     const unary = ask(client, 'one')
     await eventually('the call has started', () => calls.started === 1)
     upload.end(Buffer.from('sent'))
@@ -219,9 +219,10 @@ describe('a service of grpc-js', () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
     for (const isComplete of [false, true]) {
+      const { admitted } = door.stats()
       const upload = client.clientStream(() => {})
       upload.write(Buffer.from('slowly'))
-      await eventually('the upload has started', () => door.stats().inflight === 1)
+      await eventually('the upload has started', () => door.stats().admitted > admitted)
       const started = calls.started
       const unary = ask(client, 'one')
       await eventually('the call has started', () => calls.started > started)

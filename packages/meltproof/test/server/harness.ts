@@ -89,7 +89,14 @@ export function doorOn(server: http.Server, options: DoorOptions = {}): RequestI
       throw error
     })
   const tuning = { ...PATIENT, ...options.tuning }
-  return new RequestInterceptor(server, { limiter, answers, onFailure, tuning, policy: options.policy ?? {} })
+  return new RequestInterceptor(server, {
+    guard: {},
+    limiter,
+    answers,
+    onFailure,
+    tuning,
+    policy: options.policy ?? {},
+  })
 }
 
 export interface Held {

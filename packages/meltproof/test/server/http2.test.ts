@@ -138,4 +138,42 @@ describe('over HTTP/2', () => {
     session.close()
     await drained
   })
+
+  it('a drain does not wait for a body whose client has reset the stream without an error', async () => {
+    const server = http2.createServer()
+    let upload: http2.ServerHttp2Stream | undefined
+    server.on('stream', stream => {
+      upload = stream.on('data', () => {}).pause() as http2.ServerHttp2Stream
+      stream.respond({ ':status': 200 })
+    })
+    const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
+    const stream = (await sessionWith(server)).request({ ':method': 'POST' }, { endStream: false }).resume()
+    await once(stream, 'response')
+    stream.write('a part')
+    await eventually('it is there', () => upload!.readableLength > 0)
+    stream.close(http2.constants.NGHTTP2_NO_ERROR)
+    await eventually('it is known', () => upload!.closed)
+    assert.equal(await guard.drain(60_000), true)
+  })
+
+  it('a drain tells the client that the server leaves, also when the app has closed the server itself', async () => {
+    const server = http2.createServer((_request, response) => response.end('ok'))
+    const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
+    const session = await sessionWith(server)
+    await ask(session, {})
+    const told = once(session, 'goaway')
+    server.close()
+    const drained = guard.drain(60_000)
+    await told
+    assert.equal(await drained, true)
+  })
+
+  it('a drain does not wait for a client that does not hang up', async () => {
+    const server = http2.createServer((_request, response) => response.end('ok'))
+    const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
+    const session = await sessionWith(server)
+    // Its answer is never read, so for the client the stream is open.
+    await once(session.request({ ':path': '/' }), 'response')
+    assert.equal(await guard.drain(60_000), true)
+  })
 })

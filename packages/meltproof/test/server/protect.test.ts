@@ -139,6 +139,27 @@ describe('the guard', () => {
     await eventually('it has left', () => guard.stats().inflight === 0)
   })
 
+  it('tells its load to balancers: permits that are held, and what it sheds', async () => {
+    const holding = new Holding()
+    const server = http.createServer(holding.handler)
+    const guard = protect(server, { limit: 2 })
+    const house = await listen(server)
+    assert.deepEqual([guard.stats().limitKnown, guard.stats().demand], [true, 1])
+    const first = (await house.connect()).get('/')
+    const second = (await house.connect()).get('/')
+    const held = [await holding.take(), await holding.take()]
+    await eventually('both permits are held', () => guard.stats().utilisation > 0.9)
+    const third = (await house.connect()).get('/')
+    await third.answer()
+    assert.equal(guard.stats().demand, 1.5)
+    for (const { response } of held) response.end()
+    await Promise.all([first.answer(), second.answer()])
+  })
+
+  it('does not tell a limit that never bound', () => {
+    assert.equal(protect(http.createServer()).stats().limitKnown, false)
+  })
+
   it('leaves the server as it was when it closes, and it can be protected again', async () => {
     const server = http.createServer((_, response) => response.end('ok'))
     const before = Reflect.ownKeys(server)

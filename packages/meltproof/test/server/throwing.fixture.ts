@@ -40,6 +40,7 @@ if (arm !== 'bare') {
     pressure: () => 1,
   })
   const door = new RequestInterceptor(server, {
+    guard: {},
     limiter: fixedLimit(1),
     answers,
     onFailure: error => say({ failed: String(error) }),

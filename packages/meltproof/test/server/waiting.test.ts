@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { protect } from '../../src/index.ts'
+import { block } from '../block.ts'
 import { eventually, Holding, openDoor } from './harness.ts'
 
 /** One request in service, so that whatever comes next waits. */
@@ -167,4 +171,25 @@ describe('server.closeAllConnections() while requests wait', () => {
     ;(await house.connect()).get('/next')
     await house.holding.take('/next')
   })
+})
+
+it('a page of sixty connections is served whole by a cold server that needs seconds for it', async () => {
+  const server = http.createServer((_request, response) => {
+    block(40)
+    response.end()
+  })
+  const guard = protect(server, { lanes: 1 })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const ask = async (): Promise<number | undefined> => {
+    const [response] = (await once(http.get({ host: '127.0.0.1', port, agent: false }), 'response')) as [
+      IncomingMessage,
+    ]
+    response.resume()
+    return response.statusCode
+  }
+  const statuses = await Promise.all(Array.from({ length: 60 }, ask))
+  assert.deepEqual(new Set(statuses), new Set([200]), guard.explain())
+  server.close()
 })

@@ -106,6 +106,11 @@ export class Permits<E extends Admitted<E>> {
     if (entry.holdsPermit) this.gate.gaveUp(entry)
   }
 
+  giveUpBefore(atMs: number, nowMs: number, which: (entry: E) => boolean): void {
+    const isOne = (entry: E): boolean => !entry.abandoned && which(entry)
+    for (const entry of this.inService.find(isOne, ({ startedAt }) => startedAt >= atMs)) this.giveUp(entry, nowMs)
+  }
+
   /** Takes back permits that are not needed. Called while somebody waits for one. */
   makeRoom(nowMs: number): void {
     this.lookAround(nowMs)

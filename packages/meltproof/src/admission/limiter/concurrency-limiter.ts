@@ -58,19 +58,35 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get limit(): number {
-    return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.#kinds.uncounted)
+    return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.uncounted)
+  }
+
+  get uncounted(): number {
+    return this.#kinds.uncounted
   }
 
   get phase(): Phase {
     return this.#phase
   }
 
+  get known(): boolean {
+    return this.#rest !== undefined
+  }
+
   get searching(): boolean {
     return this.#phase === 'open' && this.#open.growing
   }
 
+  goesOn(nowMs: number): boolean {
+    return this.#loop.busy || !this.#idle.since(nowMs, this.#haltMs)
+  }
+
+  get #haltMs(): number {
+    return Math.max(this.#tuning.idleMs, 2 * this.#meanMs)
+  }
+
   get #inflight(): number {
-    return this.#inService - this.#kinds.uncounted
+    return this.#inService - this.uncounted
   }
 
   admitted(nowMs: number, kind = 0): void {
@@ -150,8 +166,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #lookWhetherIdle(nowMs: number): void {
-    const { idleMs, initial } = this.#tuning
-    const found = this.#idle.look(nowMs, Math.max(idleMs, 2 * this.#meanMs))
+    const { initial } = this.#tuning
+    const found = this.#idle.look(nowMs, this.#haltMs)
     // Under this limit every request takes longer than its client waits.
     if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
     // Slow requests hold all permits of the lower limit.
@@ -160,6 +176,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #forgetLimit(): void {
     this.#phase = 'open'
+    this.#rest = undefined
     this.#changedAt = undefined
     this.#kinds.forget()
   }

@@ -12,9 +12,13 @@ export class IdleProbe {
     this.#someGaveUp = true
   }
 
+  since(nowMs: number, longestMs: number): boolean {
+    return nowMs - this.#answeredAt > longestMs
+  }
+
   /** Called while requests wait and the loop rests. Idle: no answer for longer than `longestMs`. */
   look(nowMs: number, longestMs: number): 'no' | 'idle' | 'given up' {
-    if (nowMs - this.#answeredAt <= longestMs) return 'no'
+    if (!this.since(nowMs, longestMs)) return 'no'
     this.#idleAt = nowMs
     if (!this.#someGaveUp) return 'idle'
     this.#someGaveUp = false

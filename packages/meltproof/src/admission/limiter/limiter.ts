@@ -4,8 +4,14 @@
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
+  /** Whether it was found, or set: a limit that never bound says nothing. */
+  readonly known?: boolean
   /** True while the limit still rises and overload is not established. */
   readonly searching: boolean
+  /** The loop works or answers come, as far as is known: what waits gets its turn. */
+  goesOn?(nowMs: number): boolean
+  /** How many of those in service the limit does not count: it grew by as many. */
+  readonly uncounted?: number
   admitted(nowMs: number, kind?: number): void
   inService?(kind: number): number
   /** `inServiceThen`: how many of its kind were in service when it came, including it. */
@@ -24,6 +30,7 @@ export function fixedLimit(limit: number): Limiter {
   const nothing = (): void => {}
   return {
     limit,
+    known: true,
     searching: false,
     admitted: nothing,
     completed: nothing,

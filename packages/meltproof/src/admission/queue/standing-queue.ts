@@ -43,6 +43,12 @@ export interface StandingTuning {
   /** The same once a queue has stood within {@link rememberMs}. */
   readonly intervalsToStandAgain: number
   readonly maxQueued: number
+  /**
+   * So few wait for longer than {@link maxWaitMs}, as long as the service goes on: they can be one page, whose client
+   * waits for all of it. Fresher requests are served first. More push the oldest out, and so do as many that overtake it:
+   * clients that ask again and again are no page, and some of them would wait for ever.
+   */
+  readonly few: number
 }
 
 export const STANDING_TUNING: StandingTuning = {
@@ -59,6 +65,7 @@ export const STANDING_TUNING: StandingTuning = {
   intervalsToStand: 5,
   intervalsToStandAgain: 2,
   maxQueued: 4096,
+  few: 64,
 }
 
 /** A backlog of so many longest waits stands at once, */
@@ -94,6 +101,8 @@ export class StandingQueue<E extends Waiting> {
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
+  /** Starts that went before all that waited longer. */
+  #overtakes = 0
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
     this.#limiter = limiter
@@ -140,6 +149,7 @@ export class StandingQueue<E extends Waiting> {
       this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
+    entry.overtakesThen = this.#overtakes
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
     // Hopeless growth shows at once, before an interval has passed.
@@ -168,7 +178,9 @@ export class StandingQueue<E extends Waiting> {
   }
 
   next(nowMs: number): E | undefined {
-    const entry = this.#queue.takeBest(this.#standing ? 'newest' : 'oldest')
+    const newest = this.#standing || this.#someWaitOn(nowMs)
+    if (newest) this.#overtakes++
+    const entry = this.#queue.takeBest(newest ? 'newest' : 'oldest')
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return entry
   }
@@ -197,7 +209,10 @@ export class StandingQueue<E extends Waiting> {
   dueInMs(nowMs: number): number {
     const oldest = this.#queue.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
-    return Math.max(1, Math.min(this.#longestWait(oldest) - (nowMs - oldest.arrivedAt), this.#tuning.intervalMs))
+    const { intervalMs } = this.#tuning
+    const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
+    // One that may wait on is looked at again.
+    return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
 
   #lineFor(entry: E, nowMs: number): number {
@@ -232,7 +247,7 @@ export class StandingQueue<E extends Waiting> {
   #enoughWait(line: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(line) > this.#limiter.limit &&
+      this.#queue.sizeThrough(line) > Math.max(this.#limiter.limit, this.#isSlow ? this.#tuning.few : 0) &&
       nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
@@ -280,9 +295,28 @@ export class StandingQueue<E extends Waiting> {
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
+  /** A few that a quick service has no time for are overload: it would serve them within the longest wait. */
+  #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
+    const { few } = this.#tuning
+    if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
+      return false
+    return this.#limiter.goesOn?.(nowMs) === true
+  }
+
+  /** Even a few take longer than the longest wait. */
+  get #isSlow(): boolean {
+    return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs
+  }
+
+  #someWaitOn(nowMs: number): boolean {
+    if (this.#queue.size > this.#tuning.few) return false
+    const oldest = this.#queue.oldest()
+    return oldest !== undefined && nowMs - oldest.arrivedAt >= this.#tuning.maxWaitMs
+  }
+
   #expire(nowMs: number): void {
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
-      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest)) return
+      if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
       this.#queue.remove(oldest, oldest.line!)
       if (this.#queue.size === 0) this.#emptySince = nowMs
       this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')

@@ -3,9 +3,10 @@
 export interface Waiting {
   arrivedAt: number
   left: boolean
-  /** Both written by the queue; `level` (criticality.ts) only where requests have levels. */
+  /** Written by the queue; `level` (criticality.ts) only where requests have levels. */
   level?: number
   line?: number
+  overtakesThen?: number
 }
 
 /**

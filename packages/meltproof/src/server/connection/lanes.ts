@@ -32,6 +32,8 @@ export interface LaneOptions {
 
 export interface Lanes {
   readonly count: number
+  /** Closes one extra lane; false when there is none. */
+  closeOne(): boolean
   /** Extra lanes close, the main listener stays. The kernel resets connections that wait unaccepted in a closing lane. */
   close(): void
 }
@@ -53,7 +55,7 @@ interface ServerInternals {
 }
 
 interface Extra {
-  readonly lanes: readonly ListenHandle[]
+  readonly lanes: ListenHandle[]
   readonly detach: () => void
 }
 
@@ -97,6 +99,11 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   return {
     get count() {
       return server.listening ? 1 + (extra?.lanes.length ?? 0) : 0
+    },
+    closeOne() {
+      const lane = extra?.lanes.pop()
+      attempt(() => lane?.close())
+      return lane !== undefined
     },
     close() {
       closed = true

@@ -68,10 +68,10 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
       this.exempt++
       return 'start'
     }
-    this.pressure.offered(nowMs)
+    this.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
     const decision = policy.memoryShort?.() ? 'memory' : this.ask(exchange, nowMs)
-    if (decision === 'wait') this.pressure.waited()
+    if (decision === 'wait') this.load.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
@@ -105,6 +105,6 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
       this.gate.refused(nowMs, this.#headKind, this.#headClient)
     }
     this.activeAt = nowMs
-    this.pressure.offered(nowMs)
+    this.load.offered(nowMs)
   }
 }

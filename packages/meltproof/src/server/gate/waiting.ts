@@ -129,14 +129,21 @@ export class Waiting {
   startAll(): void {
     const { gate, lines } = this.#parts
     for (const connection of [...lines.connections]) {
-      for (const exchange of this.takeLine(connection)) this.startNow(exchange)
+      for (const exchange of this.takeLine(connection)) this.#startWithoutPermit(exchange)
       connection.resumeReading()
     }
     for (const exchange of this.#others) {
       gate.abandon(exchange)
-      this.startNow(exchange)
+      this.#startWithoutPermit(exchange)
     }
     this.#others.clear()
+  }
+
+  #startWithoutPermit(exchange: Exchange): void {
+    const { gate } = this.#parts
+    exchange.ungated = !gate.failOpen.failed
+    if (!exchange.again) gate.admitted++
+    this.startNow(exchange)
   }
 
   #leave(exchange: Exchange): void {

@@ -1,5 +1,5 @@
 /** Runs a request's handler under its deadline. The permit ends with the handler, also when the client left before. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { runWithBudget } from '../../deadline/context.ts'
@@ -11,13 +11,13 @@ import type { Waiting } from '../gate/waiting.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mute } from '../response/muted-response.ts'
-import { observed, publishRecord } from '../response/observed.ts'
+import { observed, publishRecord, type Source } from '../response/observed.ts'
 import type { OwnAnswers } from '../response/own-answers.ts'
 import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
 import { openBudget, type RequestDeadline } from './request-deadline.ts'
 
 export interface HandlerParts {
-  readonly server: Server
+  readonly source: Source
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
   readonly answers: OwnAnswers
@@ -79,13 +79,13 @@ export class Handler {
   }
 
   closed(exchange: Exchange): void {
-    const { connectionOf, gate, server, waiting } = this.#parts
+    const { connectionOf, gate, source, waiting } = this.#parts
     const nowMs = now()
     gate.activeAt = nowMs
     const { times } = exchange
     const connection = connectionOf(exchange)
     const pipelined = connection?.overlapping?.delete(exchange) === true
-    if (times !== undefined) publishRecord(server, exchange, times, nowMs)
+    if (times !== undefined) publishRecord(source, exchange, times, nowMs)
     if (waiting.gone(exchange) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)

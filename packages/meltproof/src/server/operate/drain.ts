@@ -6,24 +6,27 @@
  * 3. When time is up the rest is shed or cut, upgraded connections as well.
  */
 import type { Server } from 'node:http'
-import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import { sparing } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
+import { afterReading } from './after-reading.ts'
+import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
   readonly server: Server
   /** What stands between the server and its app. */
   readonly interceptor: {
     readonly parser: { readonly connections: Iterable<Connection>; readonly upgraded: Set<Duplex> }
-    readonly gate: { readonly activeAt: number }
+    readonly gate: { readonly activeAt: number; hold(): void; resume(): void }
     lastAnswers(): void
     shedAll(): void
   }
-  readonly sessions: ReadonlySet<ServerHttp2Session>
+  /** Closes a listening socket beside the main one; false without one. */
+  readonly closeLane: () => boolean
+  readonly sessions: ReadonlySet<OpenSession>
   /** TLS handshakes that hang end with none of these. */
   readonly sockets: ReadonlySet<Socket>
 }
@@ -46,41 +49,51 @@ export function longestDelay(timeoutMs: number): number {
  * @param delayMs how long the server goes on accepting; undefined: as long as requests come, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
-  const { server, interceptor, sessions, sockets } = drainable
+  const { server, interceptor, closeLane, sessions, sockets } = drainable
+  const { gate } = interceptor
   const { connections, upgraded } = interceptor.parser
-  const activeAt = (): number => interceptor.gate.activeAt
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const beganAt = now()
   const acceptMs = Math.min(delayMs ?? ACCEPT_MS, longestDelay(timeoutMs))
   const quietMs = Math.min(QUIET_MS, longestDelay(timeoutMs))
-  const idle = new IdleConnections(server, connections, activeAt())
+  const idle = new IdleConnections(server, connections, gate.activeAt, quietMs)
   let accepting = true
+  let closing = false
   let over = false
   let cut = false
 
-  const closeIdle = (sinceMs: number): void => {
-    idle.look(now())
-    for (const session of sessions) if (!session.closed) session.close()
-    idle.close(sinceMs)
-  }
-  const close = (): void => {
+  const stop = (): void => {
     // Node's close() would close everything idle at once.
     if (server.listening) sparing(connections, () => server.close())
+    for (const session of sessions) session.close()
+    idle.look(now())
   }
   const look = (): void => {
     const nowMs = now()
     idle.look(nowMs)
-    const quiet = delayMs === undefined && nowMs - activeAt() >= quietMs
+    for (const session of sessions) session.look(nowMs)
+    const quiet = delayMs === undefined && nowMs - gate.activeAt >= quietMs
     if (accepting && !quiet && nowMs - beganAt < acceptMs) return
     accepting = false
-    afterReading(activeAt, () => {
-      close()
-      closeIdle(now() - quietMs)
+    // Those that had not begun when it stopped.
+    if (!server.listening) stop()
+    if (closing || (!server.listening && !idle.hasSome(nowMs, gate.activeAt))) return
+    closing = true
+    afterReading(gate, closeNext, () => {
+      closing = false
     })
   }
+  /** Closing takes a moment, and what comes meanwhile is lost: so little at once. False when there is no more. */
+  const closeNext = (): boolean => {
+    if (server.listening && closeLane()) return true
+    const wasListening = server.listening
+    stop()
+    if (wasListening) return !server.listening
+    return idle.closeSome(now(), gate.activeAt)
+  }
   const timeIsUp = (): void => {
-    close()
-    closeIdle(now())
+    stop()
+    idle.closeAll()
     // If there were idle connections only, the server closes a moment later and nothing is cut.
     setImmediate(() => setImmediate(carefully(cutRest)))
   }
@@ -105,7 +118,8 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     over = true
     clearInterval(looks)
     clearTimeout(deadline)
-    resolve(!cut)
+    // Sockets that were cut tell so at the end of a turn. Who ends the process now would lose the records of their requests.
+    setImmediate(() => setImmediate(() => resolve(!cut)))
   }
 
   server.once('close', end)
@@ -115,25 +129,6 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   carefully(look)()
   return promise
 }
-
-/**
- * Runs `act` after a turn of the event loop in which nothing came: then all that had reached the kernel has been read. A
- * socket destroyed with unread bytes loses a request; a listening one resets the connections that wait in it.
- */
-function afterReading(activeAt: () => number, act: () => void, turns = MOST_TURNS): void {
-  const beganAt = now()
-  const activeBefore = activeAt()
-  setImmediate(() => {
-    const empty = activeAt() === activeBefore && now() - beganAt < EMPTY_TURN_MS
-    if (empty || turns === 1) carefully(act)()
-    else afterReading(activeAt, act, turns - 1)
-  })
-}
-
-/** A turn of an event loop that had next to nothing to do takes less, ms. */
-const EMPTY_TURN_MS = 0.5
-/** A server without such a turn gets the last of so many. One takes 0.02 ms when there is nothing to do. */
-const MOST_TURNS = 50
 
 /** These run from timers, where an exception (of an app's own close(), say) would end the process. */
 function carefully(act: () => void): () => void {

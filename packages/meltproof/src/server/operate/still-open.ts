@@ -2,6 +2,7 @@
 import type { ServerHttp2Session } from 'node:http2'
 import type net from 'node:net'
 import { Server as TlsServer } from 'node:tls'
+import { OpenSession } from './open-sessions.ts'
 
 export interface StillOpen<T> {
   readonly open: ReadonlySet<T>
@@ -10,20 +11,25 @@ export interface StillOpen<T> {
 
 /** The sockets below TLS: a handshake that never ends is no connection yet, and holds the server open. */
 export function socketsBelowTls(server: net.Server): StillOpen<net.Socket> {
-  return watch(server instanceof TlsServer ? server : undefined, 'connection')
+  return watch(server instanceof TlsServer ? server : undefined, 'connection', (socket: net.Socket) => socket)
 }
 
-export function http2Sessions(server: net.Server): StillOpen<ServerHttp2Session> {
-  return watch(server, 'session')
+export function http2Sessions(server: net.Server): StillOpen<OpenSession> {
+  return watch(server, 'session', (session: ServerHttp2Session) => new OpenSession(session))
 }
 
-function watch<T extends net.Socket | ServerHttp2Session>(server: net.Server | undefined, event: string): StillOpen<T> {
+function watch<E extends net.Socket | ServerHttp2Session, T>(
+  server: net.Server | undefined,
+  event: string,
+  entry: (one: E) => T,
+): StillOpen<T> {
   const open = new Set<T>()
-  const opened = (one: T | undefined): void => {
+  const opened = (one: E | undefined): void => {
     // Apps emit these events themselves, with any arguments.
     if (typeof one?.on !== 'function') return
-    open.add(one)
-    one.on('close', () => open.delete(one))
+    const added = entry(one)
+    open.add(added)
+    one.on('close', () => open.delete(added))
   }
   server?.on(event, opened)
   return { open, stop: () => void server?.removeListener(event, opened) }

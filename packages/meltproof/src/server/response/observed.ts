@@ -62,7 +62,13 @@ function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: numbe
   if (connection !== undefined) connection.answeredAtMs = atMs
 }
 
-export function publishRecord(server: Server, exchange: Exchange, times: RequestTimes, atMs: number): void {
+/** Whose requests these are. */
+export interface Source {
+  readonly guard: object
+  readonly server: Server
+}
+
+export function publishRecord({ guard, server }: Source, exchange: Exchange, times: RequestTimes, atMs: number): void {
   exchange.times = undefined
   leaveScope(times)
   if (times.returnedAtMs === AT_ITS_END) noteAnswered(exchange, times, atMs)
@@ -73,10 +79,11 @@ export function publishRecord(server: Server, exchange: Exchange, times: Request
   record.method = request.method ?? ''
   record.url = exchange.url
   record.route = routeOf(request)
-  record.status = response.headersSent ? response.statusCode : 0
+  // To gRPC a passed deadline is a field of an answer whose status is 200.
+  record.status = exchange.answeredLate ? 504 : response.headersSent ? response.statusCode : 0
   record.outcome = wasAnswered(response) ? 'answered' : 'aborted'
   record.bytes = kept ? bodyBytes(exchange, request, response) : undefined
-  const message = { record, server, request, response }
+  const message = { record, guard, server, request, response }
   if (passingRequests.hasSubscribers) passingRequests.publish(message)
   if (kept) requests.publish(message)
 }

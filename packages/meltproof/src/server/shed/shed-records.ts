@@ -2,11 +2,12 @@
  * Tells who observes of the requests whose handler never ran. Far above capacity they are most of what a server does: so
  * the first of each second are told with their request, and of the others how many there were, by reason, method and wait.
  */
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S } from '../../durations.ts'
 import { METHODS, methodIndex } from '../../methods.ts'
+import type { Source } from '../response/observed.ts'
 
 /** Told one by one, a second. Each has Node make a request, which doubles the cost of a shed. */
 const SINGLY = 20
@@ -21,14 +22,14 @@ interface Tally {
 }
 
 export class ShedRecords {
-  readonly #server: Server
+  readonly #source: Source
   readonly #tallies = new Map<string, (Tally | undefined)[]>()
   #secondFromMs = Number.NEGATIVE_INFINITY
   #toldSingly = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(server: Server) {
-    this.#server = server
+  constructor(source: Source) {
+    this.#source = source
   }
 
   /** Whether one that comes now is told with its request. */
@@ -50,7 +51,7 @@ export class ShedRecords {
     }
     this.#toldSingly++
     const record = { atMs: nowMs, reason, method: METHODS[method]!, waitedMs, bytes, count: 1 }
-    sheds.publish({ record, server: this.#server, request })
+    sheds.publish({ record, ...this.#source, request })
   }
 
   /** @param method its index in METHODS */
@@ -79,7 +80,7 @@ export class ShedRecords {
     const atMs = now()
     for (const { reason, method, count, waitedMs } of told as Tally[]) {
       const record = { atMs, reason, method, waitedMs: waitedMs / count, bytes: 0, count }
-      sheds.publish({ record, server: this.#server, request: undefined })
+      sheds.publish({ record, ...this.#source, request: undefined })
     }
   }
 }

@@ -11,6 +11,7 @@ import type { Lines } from '../connection/lines.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
+import type { Source } from '../response/observed.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 import { ShedRecords } from './shed-records.ts'
 
@@ -39,14 +40,14 @@ export class Shedding {
   #atOnce = false
 
   constructor(
-    server: Server,
+    source: Source,
     answers: OwnAnswers,
     lines: Lines<Exchange>,
     time: TurningAwayTime,
     hooks: SheddingHooks,
   ) {
-    this.#server = server
-    this.records = new ShedRecords(server)
+    this.#server = source.server
+    this.records = new ShedRecords(source)
     this.#answers = answers
     this.#lines = lines
     this.#time = time

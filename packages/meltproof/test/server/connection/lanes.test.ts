@@ -384,19 +384,20 @@ for (const kind of ['plain', 'lanes']) {
       }
       dual.server.close()
 
+      // Under ipv6Only another server may hold the same port of the other family.
+      const v4 = wrap(net.createServer(), kind)
+      const port4 = await listening(v4.server, { host: '0.0.0.0' })
       const only = wrap(
         http.createServer((_, response) => response.end('ok')),
         kind,
       )
-      const v6 = await listening(only.server, { host: '::', ipv6Only: true })
+      await listening(only.server, { host: '::', port: port4, ipv6Only: true })
       assert.equal(only.lanes.count, expected)
-      assert.equal(await get(v6, '::1'), 'ok')
-      await assert.rejects(get(v6, '127.0.0.1'), { code: 'ECONNREFUSED' })
-      // The other family is free for another server, as ipv6Only promises.
-      const v4 = wrap(net.createServer(), kind)
-      await listening(v4.server, { port: v6, host: '127.0.0.1' })
       assert.equal(v4.lanes.count, expected)
+      assert.equal(await get(port4, '::1'), 'ok')
       v4.server.close()
+      await once(v4.server, 'close')
+      await assert.rejects(get(port4, '127.0.0.1'), { code: 'ECONNREFUSED' })
       only.server.close()
 
       const literal = wrap(net.createServer(), kind)
@@ -561,6 +562,24 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     await connect(30, port)
     await eventually(() => taken === 30, '30 taken')
     assert.equal(await connections(server), 0)
+    server.close()
+  })
+
+  it('close one by one, and the others go on', async () => {
+    const server = net.createServer()
+    open.add(server)
+    const lanes = openLanes(server, { lanes: 3 })
+    assert.equal(lanes.closeOne(), false)
+    const port = await listening(server)
+    assert.equal(lanes.closeOne(), true)
+    assert.equal(lanes.closeOne(), true)
+    assert.equal(lanes.count, 1)
+    assert.equal(lanes.closeOne(), false)
+    const accepted = once(server, 'connection') as Promise<[net.Socket]>
+    const [client] = await connect(1, port)
+    const [socket] = await accepted
+    socket.destroy()
+    client!.destroy()
     server.close()
   })
 

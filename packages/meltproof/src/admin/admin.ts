@@ -1,0 +1,109 @@
+/**
+ * The operator's pages, on a port of their own: no request of the service is in their way, and none of its clients sees
+ * them. Keeps nothing alive; where the port can not be had, the app runs without. One worker of a cluster has it, for all.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Server } from 'node:net'
+import { AllGuards } from '../all-guards.ts'
+import { measuredFamilies } from '../observe/measured-families.ts'
+import { checkObserveOptions } from '../observe/options.ts'
+import { answerScrape } from '../observe/prometheus.ts'
+import type { Guard, GuardStats } from '../server/guard.ts'
+import { answerReadiness } from '../server/operate/readiness.ts'
+import { type Together, Workers } from './workers.ts'
+
+export interface AdminAddress {
+  readonly host: string
+  readonly port: number
+}
+
+type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, response: ServerResponse) => void
+
+/** A balancer, a scraper and a person; more are turned away. */
+const MOST_CONNECTIONS = 100
+/** Who says nothing, or half a request, is in nobody's way for longer than such a while, ms. */
+const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
+/** While somebody else has the port, it is tried again so often, ms. */
+const TRY_EVERY_MS = 1000
+/** As it is before meltproof/register stands in its way: this server is not one of the app's. */
+const { listen } = Server.prototype
+
+const PAGES: Readonly<Record<string, Page>> = {
+  '/ready': ({ ready, stats }, request, response) =>
+    answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, request, response),
+  '/metrics': ({ families }, request, response) => answerScrape(families, request, response),
+  '/stats': ({ stats }, request, response) => send(request, response, 'application/json', JSON.stringify(stats)),
+  '/explain': ({ explain }, request, response) =>
+    send(request, response, 'text/plain', explain.map(line => `${line}\n`).join('')),
+}
+
+/** @param guards of the servers that listen now */
+export function serveAdmin(
+  { host, port }: AdminAddress,
+  guards: () => readonly Guard[],
+  warn: (text: string) => void,
+): void {
+  const all = new AllGuards(guards)
+  const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}, []))
+  const server = createServer(PROMPT_CLIENTS, (request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  let alone: unknown
+  // One of them is enough to tell.
+  const tellAlone = (): void => {
+    if (alone === undefined || !server.listening) return
+    warn(`has an admin port with the figures of one worker alone: it can not ask the others. ${String(alone)}`)
+  }
+  const workers = new Workers(`${host} ${port}`, {
+    all,
+    families,
+    explain: () => guards().map(guard => guard.explain()),
+    ready: () => guards().length > 0 && !all.stats().draining,
+    holds: () => server.listening,
+    alone: why => {
+      alone = why
+      tellAlone()
+    },
+  })
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const page = PAGES[request.url!.split('?')[0]!]
+    const { stats, ...told } = await workers.together()
+    if (stats === undefined) send(request, response, 'text/plain', 'No server of the app listens yet.\n', 503)
+    else if (page !== undefined) page({ ...told, stats }, request, response)
+    else send(request, response, 'text/plain', `${Object.keys(PAGES).join('\n')}\n`, 404)
+  }
+  server.maxConnections = MOST_CONNECTIONS
+  server.on('connection', socket => socket.unref())
+  // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
+  const take = (): void => void listen.call(server, { host, port, exclusive: true })
+  let failed = false
+  server.on('error', (error: NodeJS.ErrnoException) => {
+    const taken = error.code === 'EADDRINUSE'
+    if (taken) setTimeout(take, TRY_EVERY_MS).unref()
+    if (failed) return
+    failed = true
+    const then = taken ? ' It is tried again every second.' : ''
+    workers.mayComplain().then(
+      may => may && warn(`has no admin port. ${String(error)}.${then}`),
+      () => undefined,
+    )
+  })
+  server.on('listening', () => {
+    tellAlone()
+    // So that they know what to go on from when this one goes.
+    workers.together().catch(() => undefined)
+  })
+  take()
+  server.unref()
+}
+
+function send(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  type: string,
+  text: string,
+  status: number = 200,
+): void {
+  response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store' })
+  response.end(method === 'HEAD' ? undefined : text)
+}

@@ -1,0 +1,120 @@
+/**
+ * The processes of one cluster, PM2's too, find and ask each other: each listens on a socket in a folder that only its user
+ * can enter. Not over the messages of their primary: the app listens to those, and PM2's primary passes none on.
+ */
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { connect, createServer, Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
+const PATIENCE_MS = 500
+const SOCKET = /^(\d+)\.sock$/
+/** As it is before meltproof/register stands in its way. */
+const { listen } = Server.prototype
+
+export interface Answer {
+  readonly pid: number
+  /** Undefined from one that is stalled; less than all from one that breaks off. */
+  readonly text: string | undefined
+}
+
+export class Siblings {
+  readonly #folder: string
+  readonly #pid = process.pid
+
+  /**
+   * @param name the same for those that belong together
+   * @param answer what this one says to what another one says
+   * @throws where there can be no such folder or socket
+   */
+  constructor(name: string, answer: (heard: string) => string) {
+    const id = createHash('sha256').update(name).digest('hex').slice(0, 16)
+    this.#folder = join(tmpdir(), `meltproof-${id}`)
+    makeOwn(this.#folder)
+    const server = createServer({ allowHalfOpen: true }, socket => {
+      hear(socket, heard => {
+        try {
+          socket.end(answer(heard))
+        } catch {
+          socket.destroy() // It broke off.
+        }
+      })
+    })
+    server.on('error', () => undefined)
+    // One is left of a process that had this id before: a container that restarts with the same folder has them again.
+    rmSync(this.#path(this.#pid), { force: true })
+    listen.call(server, { path: this.#path(this.#pid), exclusive: true })
+    if (!server.listening) throw new Error(`${this.#path(this.#pid)} is no place for a socket`)
+    server.unref()
+    process.on('exit', () => {
+      try {
+        rmSync(this.#path(this.#pid), { force: true })
+        rmdirSync(this.#folder)
+      } catch {
+        // Others still use it.
+      }
+    })
+  }
+
+  /** The process ids of the others; some may have gone. */
+  others(): number[] {
+    try {
+      const pids = readdirSync(this.#folder).map(name => Number(SOCKET.exec(name)?.[1]))
+      return pids.filter(pid => pid > 0 && pid !== this.#pid)
+    } catch {
+      return []
+    }
+  }
+
+  /** Says `text` to all others, and has the answers of those that live. */
+  async ask(text: string): Promise<Answer[]> {
+    const answers = await Promise.all(this.others().map(pid => this.#askOne(pid, text)))
+    return answers.flatMap(answer => answer ?? [])
+  }
+
+  #askOne(pid: number, text: string): Promise<Answer | undefined> {
+    return new Promise(resolve => {
+      const path = this.#path(pid)
+      const socket = connect({ path, allowHalfOpen: true })
+      const end = (answer: Answer | undefined): void => {
+        clearTimeout(timer)
+        socket.destroy()
+        resolve(answer)
+      }
+      const timer = setTimeout(() => end({ pid, text: undefined }), PATIENCE_MS).unref()
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+        const hasGone = code === 'ECONNREFUSED' || code === 'ENOENT'
+        if (hasGone) rmSync(path, { force: true })
+        end(hasGone ? undefined : { pid, text: undefined })
+      })
+      hear(socket, text => end({ pid, text }))
+      socket.end(text)
+    })
+  }
+
+  #path(pid: number): string {
+    return join(this.#folder, `${pid}.sock`)
+  }
+}
+
+function makeOwn(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const about = lstatSync(folder)
+  if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
+    throw new Error(`${folder} is not a folder of this user alone`)
+  }
+}
+
+/** All that the other side says; less when it breaks off. */
+function hear(socket: Socket, act: (heard: string) => void): void {
+  let heard = ''
+  socket.unref()
+  socket.setEncoding('utf8')
+  socket.on('data', text => {
+    heard += text
+  })
+  socket.on('end', () => act(heard))
+  socket.on('error', () => undefined)
+}

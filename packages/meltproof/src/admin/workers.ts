@@ -1,0 +1,170 @@
+/** What the admin port tells, of this process or of its whole cluster together. */
+import cluster from 'node:cluster'
+import { hostname } from 'node:os'
+import { type AllGuards, oneOf } from '../all-guards.ts'
+import type { Family } from '../observe/instruments.ts'
+import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-families.ts'
+import type { GuardStats } from '../server/guard.ts'
+import { Siblings } from './siblings.ts'
+
+/** One process, as it says itself. */
+interface Told {
+  readonly ready: boolean
+  /** Whether it has the admin port. */
+  readonly holds: boolean
+  /** Absent while no server of its has listened. */
+  readonly stats?: GuardStats
+  readonly explain: readonly string[]
+  readonly figures: Figures
+  /** Where it knows of a later one than who asks. */
+  readonly heritage?: Heritage
+}
+
+/** What would be lost with the one that has the port: who has it next goes on from there. */
+interface Heritage {
+  /** The greatest is the latest. */
+  readonly version: number
+  readonly figures: Figures
+}
+
+/** What one process says when it asks the others. */
+interface Question {
+  readonly heritage?: Heritage
+}
+
+export interface Together {
+  readonly ready: boolean
+  readonly stats: GuardStats | undefined
+  readonly explain: readonly string[]
+  readonly families: readonly Family[]
+}
+
+export interface Parts {
+  readonly all: AllGuards
+  readonly families: readonly Family[]
+  readonly explain: () => readonly string[]
+  readonly ready: () => boolean
+  readonly holds: () => boolean
+  /** There are others, and they can not be asked. */
+  readonly alone: (why: unknown) => void
+}
+
+export class Workers {
+  readonly #parts: Parts
+  #siblings: Siblings | undefined
+  /** What the others said last. */
+  #known = new Map<number, Told>()
+  /** What those have counted that have gone; with what the one that has the port has, where it is another. */
+  #heritage: Heritage = { version: 0, figures: {} }
+  #asking: Promise<Together> | undefined
+
+  constructor(name: string, parts: Parts) {
+    this.#parts = parts
+    // A primary that listens itself is one of them.
+    if (cluster.isWorker || Object.keys(cluster.workers ?? {}).length > 0) this.#join(name)
+    else cluster.once('fork', () => this.#join(name))
+  }
+
+  together(): Promise<Together> {
+    // One at a time: an answer that comes late must not bring back one that has gone meanwhile.
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  #join(name: string): void {
+    const primary = cluster.isWorker ? process.ppid : process.pid
+    // PM2's daemon is the primary of all apps.
+    const app = process.env['pm_id'] === undefined ? '' : process.env['name']
+    try {
+      // Containers have process ids of their own, and may share their temporary folder.
+      this.#siblings = new Siblings(`${hostname()} ${primary} ${name} ${app}`, heard =>
+        JSON.stringify(this.#answer(JSON.parse(heard) as Question)),
+      )
+    } catch (error) {
+      this.#parts.alone(error)
+    }
+  }
+
+  #answer({ heritage }: Question): Told {
+    const own = this.#own()
+    if (heritage === undefined) return own
+    if (heritage.version <= this.#heritage.version) return { ...own, heritage: this.#heritage }
+    this.#heritage = heritage
+    return own
+  }
+
+  /** Somebody else has the port. Whether it is none of us, and this is the one to say so. */
+  async mayComplain(): Promise<boolean> {
+    if (this.#siblings === undefined) return cluster.worker === undefined || cluster.worker.id === 1
+    const others = await answersOf(this.#siblings, {})
+    return !others.some(([pid, told]) => pid < process.pid || told?.holds)
+  }
+
+  async #ask(): Promise<Together> {
+    const { families } = this.#parts
+    const own = this.#own()
+    const told = this.#siblings === undefined ? [own] : [own, ...(await this.#others(this.#siblings, own))]
+    const stats = told.flatMap(each => each.stats ?? [])
+    return {
+      ready: told.some(({ ready }) => ready),
+      stats: stats.length === 0 ? undefined : oneOf(stats),
+      explain: told.flatMap(({ explain }) => explain),
+      families:
+        this.#siblings === undefined
+          ? families
+          : joined(families, [...told.map(({ figures }) => figures), this.#heritage.figures]),
+    }
+  }
+
+  async #others(siblings: Siblings, own: Told): Promise<Told[]> {
+    const known = new Map<number, Told>()
+    for (const [pid, answer] of await this.#bequeath(siblings, own)) {
+      const told = answer ?? this.#known.get(pid)
+      if (told !== undefined) known.set(pid, told)
+      // A worker that has just begun may have taken the port.
+      if (answer?.heritage && answer.heritage.version >= this.#heritage.version) this.#heritage = answer.heritage
+    }
+    const gone = [...this.#known].filter(([pid]) => !known.has(pid))
+    this.#known = known
+    for (const [, { figures }] of gone) this.#inherit(figures)
+    // Before anybody has seen the sum, the others know it: this one may be the next that goes.
+    if (gone.length > 0) await this.#bequeath(siblings, own)
+    return [...known.values()]
+  }
+
+  #bequeath(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
+    const version = this.#heritage.version + 1
+    const figures = countedOf(this.#parts.families, [own.figures, this.#heritage.figures])
+    this.#heritage = { ...this.#heritage, version }
+    return answersOf(siblings, { heritage: { version, figures } })
+  }
+
+  #inherit(figures: Figures): void {
+    const { version, figures: before } = this.#heritage
+    this.#heritage = { version, figures: countedOf(this.#parts.families, [figures, before]) }
+  }
+
+  #own(): Told {
+    const { all, explain, families, holds, ready } = this.#parts
+    const told = { ready: ready(), holds: holds(), explain: explain() }
+    if (!all.any) return { ...told, figures: {} }
+    // Alone there is nobody to tell them.
+    return { ...told, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
+  }
+}
+
+async function answersOf(
+  siblings: Siblings,
+  question: Question,
+): Promise<(readonly [pid: number, told: Told | undefined])[]> {
+  const answers = await siblings.ask(JSON.stringify(question))
+  return answers.map(({ pid, text = '' }) => {
+    try {
+      return [pid, JSON.parse(text) as Told]
+    } catch {
+      return [pid, undefined]
+    }
+  })
+}

@@ -1,0 +1,109 @@
+/**
+ * What a gate tells of its load, over the last one to two seconds: pressure for handlers and clients, utilisation and
+ * demand for balancers and autoscalers. Pure.
+ */
+
+/** Cumulative figures, ms. */
+export interface Worked {
+  /** How long the event loop has not waited for events. */
+  readonly loopMs: number
+  /** Work in service, times how long it was: two for a second are 2,000. */
+  readonly inServiceMs: number
+}
+
+interface Window extends Worked {
+  readonly fromMs: number
+  offered: number
+  waited: number
+  shed: number
+}
+
+const WINDOW_MS = 1000
+/** A few turns of a healthy loop may all be busy. */
+const SHORTEST_MS = 100
+
+export class LoadMeter {
+  readonly #worked: (nowMs: number) => Worked
+  #current: Window
+  #previous: Window
+
+  constructor(worked: (nowMs: number) => Worked, nowMs: number) {
+    this.#worked = worked
+    this.#current = this.#from(nowMs)
+    this.#previous = this.#from(nowMs)
+  }
+
+  offered(nowMs: number): void {
+    this.#roll(nowMs)
+    this.#current.offered++
+  }
+
+  waited(): void {
+    this.#current.waited++
+  }
+
+  shed(): void {
+    this.#current.shed++
+  }
+
+  /**
+   * How likely it is not to start on arrival. 0: all start. Up to 0.5: a growing share waits. Above 0.5: a growing share
+   * is shed; at 1 all are.
+   */
+  pressure(nowMs: number): number {
+    this.#roll(nowMs)
+    const offered = this.#sum('offered')
+    if (offered === 0) return 0
+    // A request may be offered in one window and shed in the next, so the shares are capped.
+    const waited = Math.min(1, this.#sum('waited') / offered)
+    const shed = Math.min(1, this.#sum('shed') / offered)
+    return Math.max(waited, shed) / 2 + shed / 2
+  }
+
+  /**
+   * Offered over admitted: 1 while nobody is shed, 3 when three times as many instances are missing. Utilisation ends at
+   * 1 and does not tell how many. With nobody admitted it is what was offered.
+   */
+  demand(nowMs: number): number {
+    this.#roll(nowMs)
+    const offered = this.#sum('offered')
+    return Math.max(1, offered / Math.max(1, offered - this.#sum('shed')))
+  }
+
+  /**
+   * 0 to 1: the larger of the loop's busy share and in service over the limit.
+   * @param limit undefined while it is not known: then the loop alone counts
+   */
+  utilisation(nowMs: number, limit: number | undefined): number {
+    this.#roll(nowMs)
+    const mean = this.#utilised(this.#previous, nowMs, limit)
+    const { fromMs } = this.#previous
+    // Nobody came for a while: what comes now must not hide behind that.
+    const isStretched = nowMs - fromMs > 2 * WINDOW_MS && nowMs - this.#current.fromMs >= SHORTEST_MS
+    return isStretched ? Math.max(mean, this.#utilised(this.#current, nowMs, limit)) : mean
+  }
+
+  #utilised({ fromMs, loopMs, inServiceMs }: Window, nowMs: number, limit: number | undefined): number {
+    const elapsedMs = nowMs - fromMs
+    if (elapsedMs <= 0) return 0
+    const worked = this.#worked(nowMs)
+    const loop = (worked.loopMs - loopMs) / elapsedMs
+    const permits = limit === undefined ? 0 : (worked.inServiceMs - inServiceMs) / elapsedMs / limit
+    return Math.min(1, Math.max(0, loop, permits))
+  }
+
+  #sum(figure: 'offered' | 'waited' | 'shed'): number {
+    return this.#current[figure] + this.#previous[figure]
+  }
+
+  #roll(nowMs: number): void {
+    const age = nowMs - this.#current.fromMs
+    if (age < WINDOW_MS) return
+    this.#previous = age < 2 * WINDOW_MS ? this.#current : { ...this.#current, offered: 0, waited: 0, shed: 0 }
+    this.#current = this.#from(nowMs)
+  }
+
+  #from(fromMs: number): Window {
+    return { fromMs, ...this.#worked(fromMs), offered: 0, waited: 0, shed: 0 }
+  }
+}

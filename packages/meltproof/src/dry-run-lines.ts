@@ -1,0 +1,56 @@
+/** What a dry run under meltproof/register says by itself: that it is one, and now and then who would have been shed. */
+import { now } from './clock.ts'
+import type { GuardStats } from './server/guard.ts'
+
+type Figures = Pick<GuardStats, 'admitted' | 'shed'>
+
+/** Soon enough for somebody who tries it and watches. */
+const LOOK_EVERY_MS = 5000
+/** Between two lines, in the long run; each pause is twice the one before until then. */
+const LONGEST_PAUSE_MS = 60_000
+
+/** @param figures of all servers, since the start; undefined before the first listens */
+export function tellDryRun(figures: () => Figures | undefined, tell: (text: string) => void): void {
+  tell('is in a dry run: every request is served. Lines say who would have been shed, ever less often; none: nobody.')
+  const lines = new DryRunLines(now())
+  setInterval(() => {
+    try {
+      const seen = figures()
+      const line = seen === undefined ? undefined : lines.look(seen, now())
+      if (line !== undefined) tell(line)
+    } catch {
+      // Whatever it is, an exception in a timer would end the app.
+    }
+  }, LOOK_EVERY_MS).unref()
+}
+
+/** Pure. */
+export class DryRunLines {
+  #before: { readonly admitted: number; readonly shed: Readonly<Record<string, number>> } = { admitted: 0, shed: {} }
+  #beforeMs: number
+  #notBeforeMs = Number.NEGATIVE_INFINITY
+  #pauseMs = LOOK_EVERY_MS
+
+  constructor(nowMs: number) {
+    this.#beforeMs = nowMs
+  }
+
+  /** A line when there is something to say. What comes in a pause is told after it. */
+  look(figures: Figures, nowMs: number): string | undefined {
+    const reasons = Object.entries(figures.shed)
+      .map(([reason, count]) => ({ reason, count: count - (this.#before.shed[reason] ?? 0) }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count)
+    if (reasons.length > 0 && nowMs < this.#notBeforeMs) return undefined
+    const shed = reasons.reduce((sum, { count }) => sum + count, 0)
+    const all = shed + figures.admitted - this.#before.admitted
+    const seconds = Math.round((nowMs - this.#beforeMs) / 1000)
+    this.#before = figures
+    this.#beforeMs = nowMs
+    if (shed === 0) return undefined
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.#pauseMs)
+    this.#notBeforeMs = nowMs + this.#pauseMs
+    const why = reasons.map(({ reason, count }) => `${reason} ${count}`).join(', ')
+    return `would have shed ${shed} of ${all} requests in the last ${seconds} s (${why}). It is a dry run: all were served.`
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * For the app's own logging middleware (morgan, say), which sheds never reach: calls it for them, with a response that goes
+ * nowhere. Never throws into the service.
+ */
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { type ShedMessage, sheds } from '../channels.ts'
+import { checkFunction, checkGuard, invalidOption, showThrown } from '../options.ts'
+import { LEFT, type ShedRecord } from '../record.ts'
+import { warnOnce } from '../warnings.ts'
+
+/** As Connect and Express call it. */
+export type LoggingMiddleware = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown
+
+/** Of what the middleware did. */
+interface Careful {
+  run(act: () => void): void
+  failed(error: unknown): void
+}
+
+/**
+ * Has a logging middleware log what `guard` sheds, too, and clients that leave while they wait. Up to 20 of a second have a call
+ * each; the others one together for each reason, method and class of waits, of the URL `meltproof:4321-such-requests`. What
+ * the middleware does to its response reaches nobody. Returns what ends it.
+ *
+ * ```js
+ * const log = morgan('combined')
+ * app.use(log)
+ * logSheds(protect(server), log)
+ * ```
+ * @throws MeltproofError with code MELTPROOF_OPTION_INVALID.
+ */
+export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddleware): () => void {
+  const what = 'logSheds(guard, middleware)'
+  checkGuard(what, guard, 'pressure')
+  if (checkFunction(`${what}: middleware`, middleware) === undefined) {
+    invalidOption(`${what}: middleware`, 'a function such as morgan() returns', middleware)
+  }
+  const say = warnOnce()
+  const failed = (error: unknown): void =>
+    say(`meltproof/access-log: the middleware of logSheds() failed; the service goes on. ${showThrown(error)}`)
+  const run = (act: () => void): void => {
+    try {
+      act()
+    } catch (error) {
+      failed(error)
+    }
+  }
+  const onShed = (message: ShedMessage): void => {
+    if (message.guard === guard) run(() => show(message, middleware, { run, failed }))
+  }
+  sheds.subscribe(onShed)
+  return () => sheds.unsubscribe(onShed)
+}
+
+function show({ record, request }: ShedMessage, log: LoggingMiddleware, careful: Careful): void {
+  const written: (() => void)[] = []
+  // No socket at all: nothing has an end before we say so.
+  const nowhere = new Duplex({ read: () => undefined, write: (_, __, done) => void written.push(done) }) as Socket
+  const response = new ServerResponse(request ?? several(record, nowhere))
+  response.assignSocket(nowhere)
+  // An error that nobody listens to ends the process.
+  for (const stream of [nowhere, response]) stream.on('error', careful.failed)
+  const returned = log(response.req, response, () => undefined)
+  // It may be async.
+  Promise.resolve(returned).catch(careful.failed)
+  if (record.reason !== LEFT) {
+    response.writeHead(503, request === undefined ? {} : { 'content-length': record.bytes })
+    response.end()
+  }
+  // The listeners of a stream that ends by itself throw into the process.
+  setImmediate(() =>
+    careful.run(() => {
+      for (const done of written) done()
+      nowhere.emit('close')
+    }),
+  )
+}
+
+function several({ count, method }: ShedRecord, socket: Socket): IncomingMessage {
+  const request = new IncomingMessage(socket)
+  request.complete = true
+  request.method = method
+  request.httpVersion = '1.1'
+  request.httpVersionMajor = request.httpVersionMinor = 1
+  request.url = `meltproof:${count}-such-requests`
+  return request
+}

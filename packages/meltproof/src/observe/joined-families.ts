@@ -1,0 +1,51 @@
+/** The families of several processes as those of one. Pure. */
+import type { Aggregator, Family, Sample } from './instruments.ts'
+
+/** A family as one process has it now, by name. */
+export type Figures = Readonly<Record<string, readonly Sample[]>>
+
+export function figuresOf(families: readonly Family[]): Figures {
+  return Object.fromEntries(families.map(({ name, samples }) => [name, samples()]))
+}
+
+/** Of a process that has gone, what it has counted stays: a counter that falls looks like a new process. */
+export function countedOf(families: readonly Family[], all: readonly Figures[]): Figures {
+  return figuresOf(joined(families, all).filter(({ type }) => type !== 'gauge'))
+}
+
+/** @param described what `all` are figures of */
+export function joined(described: readonly Family[], all: readonly Figures[]): Family[] {
+  return described.map(family => {
+    const samples = joinedSamples(
+      family.aggregator,
+      all.map(figures => figures[family.name] ?? []),
+    )
+    return { ...family, samples: () => samples }
+  })
+}
+
+function joinedSamples(aggregator: Aggregator, lists: readonly (readonly Sample[])[]): Sample[] {
+  const alike = new Map<string, Sample[]>()
+  for (const sample of lists.flat()) {
+    const key = JSON.stringify([sample.suffix, sample.labels])
+    const others = alike.get(key)
+    if (others === undefined) alike.set(key, [sample])
+    else others.push(sample)
+  }
+  return [...alike.values()].map(samples => {
+    const exemplars = samples.flatMap(({ exemplar }) => exemplar ?? [])
+    return {
+      ...samples[0]!,
+      value: JOIN[aggregator](samples.map(({ value }) => value)),
+      exemplar: exemplars.sort((a, b) => b.atS - a.atS)[0],
+    }
+  })
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+const JOIN: Readonly<Record<Aggregator, (values: readonly number[]) => number>> = {
+  sum,
+  min: values => Math.min(...values),
+  max: values => Math.max(...values),
+  average: values => sum(values) / values.length,
+}

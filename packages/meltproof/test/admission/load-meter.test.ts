@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LoadMeter } from '../../src/admission/load-meter.ts'
+
+function idle(): LoadMeter {
+  return new LoadMeter(() => ({ loopMs: 0, inServiceMs: 0 }), 0)
+}
+
+function offer(meter: LoadMeter, nowMs: number, kinds: readonly ('started' | 'waited' | 'shed')[]): void {
+  for (const kind of kinds) {
+    meter.offered(nowMs)
+    if (kind !== 'started') meter.waited()
+    if (kind === 'shed') meter.shed()
+  }
+}
+
+test('nothing offered, or everything started at once, is no pressure', () => {
+  const meter = idle()
+  assert.equal(meter.pressure(0), 0)
+  offer(meter, 100, ['started', 'started'])
+  assert.equal(meter.pressure(200), 0)
+})
+
+test('waiting counts up to a half, shedding up to one', () => {
+  const waits = idle()
+  offer(waits, 0, ['waited', 'waited', 'started', 'started'])
+  assert.equal(waits.pressure(0), 0.25)
+  const sheds = idle()
+  offer(sheds, 0, ['shed', 'shed'])
+  assert.equal(sheds.pressure(0), 1)
+  const half = idle()
+  offer(half, 0, ['shed', 'waited'])
+  assert.equal(half.pressure(0), 0.75)
+})
+
+test('falls back to zero when traffic stops', () => {
+  const meter = idle()
+  offer(meter, 0, ['shed'])
+  assert.equal(meter.pressure(1500), 1)
+  assert.equal(meter.pressure(2500), 0)
+})
+
+test('demand is 1 while nobody is shed, and then says how many such instances it takes', () => {
+  const meter = idle()
+  assert.equal(meter.demand(0), 1)
+  offer(meter, 0, ['started', 'waited'])
+  assert.equal(meter.demand(0), 1)
+  offer(meter, 10, ['shed', 'shed', 'shed', 'shed'])
+  assert.equal(meter.demand(20), 3)
+  assert.equal(meter.demand(1010), 3, 'of the last second')
+  assert.equal(meter.demand(2500), 1)
+})
+
+test('demand with nobody admitted is finite', () => {
+  const meter = idle()
+  offer(meter, 0, ['shed', 'shed', 'shed'])
+  assert.equal(meter.demand(0), 3)
+})
+
+test('utilisation is the larger of the busy loop and the held permits', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  worked.loopMs = 300
+  worked.inServiceMs = 4000
+  assert.equal(meter.utilisation(1000, undefined), 0.3, 'a limit that is not known says nothing')
+  assert.equal(meter.utilisation(1000, 8), 0.5)
+  assert.equal(meter.utilisation(1000, 20), 0.3)
+  assert.equal(meter.utilisation(1000, 2), 1, 'at most 1')
+})
+
+test('utilisation forgets what is older than two seconds', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  worked.loopMs = 1000
+  offer(meter, 1000, ['started'])
+  assert.equal(meter.utilisation(1000, undefined), 1)
+  offer(meter, 2000, ['started'])
+  offer(meter, 3000, ['started'])
+  assert.equal(meter.utilisation(3000, undefined), 0)
+})
+
+test('a loop that did not turn is busy when it is asked afterwards', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  offer(meter, 1000, ['started'])
+  worked.loopMs = 4000
+  offer(meter, 5000, ['started'])
+  assert.equal(meter.utilisation(5000, undefined), 1)
+})
+
+test('full load after an idle hour is seen within a tenth of a second', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  offer(meter, 1000, ['started'])
+  offer(meter, 3_600_000, ['started'])
+  worked.loopMs = 100
+  offer(meter, 3_600_100, ['started'])
+  assert.equal(meter.utilisation(3_600_100, undefined), 1)
+})

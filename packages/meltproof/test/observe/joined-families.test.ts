@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SampledSeries, type Aggregator, type Family } from '../../src/observe/instruments.ts'
+import { countedOf, type Figures, figuresOf, joined } from '../../src/observe/joined-families.ts'
+import { METRICS } from '../../src/observe/metrics.ts'
+
+const family = (name: string, aggregator: Aggregator, type: Family['type'] = 'gauge', value = 0): Family => ({
+  ...{ name, aggregator, type, help: '' },
+  samples: () => [{ suffix: '', labels: { of: name }, value }],
+})
+const values = (families: readonly Family[]): number[] =>
+  families.flatMap(({ samples }) => samples().map(({ value }) => value))
+/** As one process tells it to another. */
+const told = (families: readonly Family[]): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
+
+test('figures are joined by their kind', () => {
+  const kinds = ['sum', 'min', 'max', 'average'] as const
+  const of = (value: number): Family[] => kinds.map(kind => family(kind, kind, 'gauge', value))
+  assert.deepEqual(values(joined(of(0), [told(of(2)), told(of(4))])), [6, 2, 4, 3])
+  assert.deepEqual(
+    values(joined(of(0), [told(of(2)), {}])),
+    [2, 2, 2, 2],
+    'one that knows nothing yet counts for nothing',
+  )
+})
+
+test('a histogram has the sum of each bucket, series that only one knows, and the newest exemplar', () => {
+  const trace = (digit: string) => ({ headers: { traceparent: `00-${digit.repeat(32)}-b7ad6b7169203331-01` } })
+  const of = (...series: SampledSeries[]): Family => ({
+    ...{ name: 'h', help: '', type: 'histogram', aggregator: 'sum' },
+    samples: () => series.flatMap(each => each.samples()),
+  })
+  const [one, two, three] = ['a', 'a', 'b'].map(route => new SampledSeries({ route }, [1], true))
+  one!.add(0.5, 2, 1000, trace('1'))
+  two!.add(0.5, 3, 1000, trace('2'))
+  three!.add(2, 1)
+  const newer = two!.samples().map(each => ({ ...each, exemplar: each.exemplar && { ...each.exemplar, atS: 9e9 } }))
+  const [both] = joined(
+    [of(one!)],
+    [told([of(one!)]), told([{ ...of(), samples: () => [...newer, ...three!.samples()] }])],
+  )
+  assert.deepEqual(
+    both!.samples().map(({ suffix, labels, value }) => [suffix, labels['route'], labels['le'], value]),
+    [
+      ['_bucket', 'a', '1', 5],
+      ['_bucket', 'a', '+Inf', 5],
+      ['_sum', 'a', undefined, 2.5],
+      ['_count', 'a', undefined, 5],
+      ['_bucket', 'b', '1', 0],
+      ['_bucket', 'b', '+Inf', 1],
+      ['_sum', 'b', undefined, 2],
+      ['_count', 'b', undefined, 1],
+    ],
+  )
+  assert.equal(both!.samples()[0]!.exemplar?.traceId, '2'.repeat(32))
+})
+
+test('of those that have gone only what they counted stays', () => {
+  const families = [family('c', 'sum', 'counter', 5), family('g', 'sum', 'gauge', 7)]
+  assert.deepEqual(Object.keys(countedOf(families, [told(families)])), ['c'])
+})
+
+test('nothing is added up that does not add up', () => {
+  const never = METRICS.filter(({ unit, kind }) => unit === '1' && kind === 'gauge')
+  assert.ok(never.length >= 3)
+  for (const { prometheus, aggregator } of never) assert.ok(aggregator !== undefined, prometheus)
+})

@@ -1,0 +1,120 @@
+/** MELTPROOF_ADMIN in a cluster: one port, one scrape, the figures of all workers. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { describe, it } from 'node:test'
+import { eventually } from '../server/harness.ts'
+import { type Child, get, start } from './child.ts'
+
+const WORKERS = 3
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  server.close()
+  return port
+}
+
+/** Of a worker's own, the one who answers. */
+function cluster(admin: number, env: Record<string, string> = {}): Child {
+  return start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
+}
+
+async function figure(admin: number, line: RegExp): Promise<number | undefined> {
+  const text = await get(admin, '/metrics').catch(() => '')
+  const found = line.exec(text)?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+const ADMITTED = /^meltproof_admitted_total (\d+)$/m
+
+async function served(port: number, times: number): Promise<Set<number>> {
+  const pids = new Set<number>()
+  for (let i = 0; i < times; i++) pids.add(Number(await get(port)))
+  return pids
+}
+
+describe('the admin port of a cluster', () => {
+  it('has the sums of all workers, by kind, and goes on from there when the one that has it dies', async () => {
+    const admin = await freePort()
+    const child = cluster(admin)
+    const port = await child.port()
+    await eventually('all are seen', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === WORKERS)
+    const pids = await served(port, 30)
+    assert.equal(pids.size, WORKERS)
+    assert.equal(await figure(admin, ADMITTED), 30)
+    assert.equal(await figure(admin, /^http_server_request_duration_seconds_count\{.*\} (\d+)$/m), 30)
+    const utilization = await figure(admin, /^nodejs_eventloop_utilization_ratio (\S+)$/m)
+    assert.ok(utilization! <= 1, `${utilization} is no sum`)
+    const stats = JSON.parse(await get(admin, '/stats'))
+    assert.deepEqual([stats.admitted, stats.lanes, stats.draining], [30, WORKERS, false])
+    assert.equal((await get(admin, '/explain')).split('\n').length, WORKERS + 1)
+    assert.equal(JSON.parse(await get(admin, '/ready')).ready, true)
+    for (let i = 1; i < WORKERS; i++) await child.port()
+    // Each in turn, so the one with the port too.
+    for (const pid of pids) {
+      child.process.send(pid)
+      await child.port()
+      // On a busy machine one that lives may not answer who has just taken the port.
+      await eventually('what the dead have counted stays', async () => (await figure(admin, ADMITTED)) === 30)
+    }
+    child.process.kill('SIGKILL')
+    const { stderr, stdout } = await child.ended
+    assert.ok(!stderr.includes('admin port'), stderr)
+    assert.deepEqual(
+      stdout
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line).listening),
+      [1, 2, 3, 4, 5, 6],
+      'the primary hears of no server but those of the app',
+    )
+  })
+
+  it('has a primary that listens itself, too, whoever has the port', async () => {
+    const admin = await freePort()
+    const child = cluster(admin, { PRIMARY: 'on' })
+    const port = await child.port()
+    const stats = async () => JSON.parse(await get(admin, '/stats').catch(() => '{}'))
+    await eventually(
+      'all are seen',
+      async () => (await get(admin, '/explain').catch(() => '')).split('\n').length === WORKERS + 2,
+    )
+    await served(port, 9)
+    assert.equal((await stats()).admitted, 9)
+    child.process.kill('SIGKILL')
+    assert.ok(!(await child.ended).stderr.includes('admin port'))
+  })
+
+  it('is told of once when a stranger has it, and is taken when that goes', async () => {
+    const stranger = http.createServer((_, response) => response.end('stranger'))
+    stranger.listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    stranger.unref() // A test that fails must end, too.
+    const { port: admin } = stranger.address() as net.AddressInfo
+    const child = cluster(admin)
+    let told = ''
+    child.process.stderr!.on('data', chunk => {
+      told += chunk
+    })
+    await child.port()
+    await eventually('it is told', () => told.includes('has no admin port. Error: listen EADDRINUSE'))
+    stranger.close().closeAllConnections()
+    await eventually('it is taken', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === WORKERS)
+    child.process.kill('SIGKILL')
+    const { stderr } = await child.ended
+    assert.equal(stderr.split('has no admin port').length, 2, stderr)
+  })
+
+  it('says once that it has the figures of one worker alone, where they can not meet', async () => {
+    const admin = await freePort()
+    const child = cluster(admin, { TMPDIR: '/dev/null' })
+    await child.port()
+    await eventually('one has it', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === 1)
+    child.process.kill('SIGKILL')
+    const { stderr } = await child.ended
+    assert.equal(stderr.split('the figures of one worker alone').length, 2, stderr)
+  })
+})

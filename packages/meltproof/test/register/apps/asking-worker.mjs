@@ -1,0 +1,47 @@
+/**
+ * A process that knows one counter, of ADMITTED, and says what all of its cluster have together when the test asks it. It is
+ * on a machine named MACHINE; with LEFT, one that had its process id before has left a socket.
+ */
+import cluster from 'node:cluster'
+import fs from 'node:fs'
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+import { AllGuards } from '../../../src/all-guards.ts'
+import { protect } from '../../../src/server/protect.ts'
+
+const { LEFT, MACHINE } = process.env
+if (MACHINE) os.hostname = () => MACHINE
+if (LEFT) {
+  const { mkdirSync } = fs
+  fs.mkdirSync = (folder, options) => {
+    mkdirSync(folder, options)
+    fs.writeFileSync(`${folder}/${process.pid}.sock`, '')
+  }
+}
+syncBuiltinESMExports()
+const { Workers } = await import('../../../src/admin/workers.ts')
+
+const admitted = Number(process.env.ADMITTED)
+const guard = protect(http.createServer())
+const told = { ...guard, stats: () => ({ ...guard.stats(), admitted, utilisation: admitted / 10 }) }
+const all = new AllGuards(() => [told])
+const workers = new Workers(process.env.NAME, {
+  all,
+  families: [
+    {
+      ...{ name: 'admitted', help: '', type: 'counter', aggregator: 'sum' },
+      samples: () => [{ suffix: '', labels: {}, value: admitted }],
+    },
+  ],
+  explain: () => [],
+  ready: () => true,
+  holds: () => false,
+  alone: why => process.send({ alone: String(why) }),
+})
+process.on('message', async () => {
+  const { families, stats } = await workers.together()
+  process.send({ admitted: families[0].samples()[0].value, stats })
+})
+process.send({ alone: undefined })
+cluster.worker.on('disconnect', () => process.exit())

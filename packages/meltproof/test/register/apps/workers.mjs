@@ -1,0 +1,22 @@
+/**
+ * WORKERS of a cluster, each of which says its port. One whose process id the test sends dies, and another takes its place.
+ * PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
+ */
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import http from 'node:http'
+if (cluster.isPrimary) {
+  if (process.env.PRIMARY)
+    await once(http.createServer((_, response) => response.end()).listen(0, '127.0.0.1'), 'listening')
+  let listening = 0
+  cluster.on('listening', (worker, { port }) => {
+    console.log(JSON.stringify({ port, pid: worker.process.pid, listening: ++listening }))
+  })
+  process.on('message', pid => process.kill(pid, 'SIGKILL'))
+  cluster.on('exit', () => cluster.fork())
+  for (let i = 0; i < Number(process.env.WORKERS); i++) cluster.fork()
+} else {
+  http
+    .createServer((_, response) => response.setHeader('connection', 'close').end(String(process.pid)))
+    .listen(0, '127.0.0.1')
+}

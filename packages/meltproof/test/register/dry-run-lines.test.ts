@@ -1,0 +1,67 @@
+/** The lines of a dry run: the first one soon, then ever fewer, and every request that would have been shed in one. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { it } from 'node:test'
+import { DryRunLines, tellDryRun } from '../../src/dry-run-lines.ts'
+
+type Figures = Parameters<DryRunLines['look']>[0]
+
+const NONE = { standing: 0, stale: 0, late: 0, full: 0, deadline: 0, closing: 0, memory: 0, upgrade: 0 }
+const figures = (admitted: number, shed: Partial<Figures['shed']> = {}): Figures => ({
+  admitted,
+  shed: { ...NONE, ...shed },
+})
+
+it('nobody would have been shed: no line', () => {
+  const lines = new DryRunLines(0)
+  for (let s = 5; s < 600; s += 5) assert.equal(lines.look(figures(s * 100), s * 1000), undefined)
+})
+
+it('says how many of how many, why, and since when; what was before does not count', () => {
+  const lines = new DryRunLines(0)
+  assert.equal(lines.look(figures(1500), 5000), undefined)
+  assert.equal(
+    lines.look(figures(1600, { full: 1, standing: 250 }), 10_000),
+    'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). It is a dry run: all were served.',
+  )
+})
+
+it('docs/register.md shows a line as it is', () => {
+  const page = readFileSync(new URL('../../../../docs/register.md', import.meta.url), 'utf8')
+  const line = new DryRunLines(0).look(figures(606, { standing: 3904 }), 10_000)
+  assert.ok(page.includes(`MeltproofWarning: meltproof/register ${line}\n`), line)
+})
+
+it('an overload of an hour is a line a minute, and its lines add up', () => {
+  const lines = new DryRunLines(0)
+  const told: { atMs: number; shed: number }[] = []
+  for (let s = 5; s <= 3600; s += 5) {
+    const line = lines.look(figures(s * 10, { standing: s * 90 }), s * 1000)
+    if (line !== undefined) told.push({ atMs: s * 1000, shed: Number(/shed (\d+) of/.exec(line)![1]) })
+  }
+  assert.deepEqual(
+    told.slice(0, 5).map(({ atMs }) => atMs / 1000),
+    [5, 15, 35, 75, 135],
+  )
+  assert.ok(told.length < 65, `${told.length} lines`)
+  assert.equal(
+    told.reduce((sum, { shed }) => sum + shed, 0),
+    (told.at(-1)!.atMs / 1000) * 90,
+  )
+})
+
+it('looks every five seconds', t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const told: string[] = []
+  let now: Figures | undefined
+  tellDryRun(
+    () => now,
+    text => told.push(text),
+  )
+  assert.match(told[0]!, /is in a dry run: every request is served/)
+  now = figures(10, { late: 5 })
+  t.mock.timers.tick(4999)
+  assert.equal(told.length, 1)
+  t.mock.timers.tick(1)
+  assert.match(told[1]!, /would have shed 5 of 15 requests/)
+})

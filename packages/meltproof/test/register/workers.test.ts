@@ -1,0 +1,77 @@
+/** Workers of a cluster that ask each other, one by one. */
+import assert from 'node:assert/strict'
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { GuardStats } from '../../src/server/guard.ts'
+
+interface Said {
+  readonly alone?: string
+  readonly admitted: number
+  readonly stats: GuardStats
+}
+
+cluster.setupPrimary({ exec: fileURLToPath(new URL('apps/asking-worker.mjs', import.meta.url)), execArgv: [] })
+after(() => {
+  for (const worker of Object.values(cluster.workers!)) worker!.process.kill('SIGKILL')
+})
+
+async function said(worker: Worker): Promise<Said> {
+  const [said] = (await once(worker, 'message')) as [Said]
+  return said
+}
+
+async function fork(name: string, admitted: number, env: Record<string, string> = {}): Promise<Worker> {
+  const worker = cluster.fork({ NAME: `${name} ${process.pid}`, ADMITTED: String(admitted), ...env })
+  assert.deepEqual(await said(worker), {})
+  return worker
+}
+
+async function ask(worker: Worker): Promise<number> {
+  worker.send('ask')
+  return (await said(worker)).admitted
+}
+
+async function kill(worker: Worker): Promise<void> {
+  worker.process.kill('SIGKILL')
+  await once(worker, 'exit')
+}
+
+test('what the dead have counted stays, also when one asks next that has come after their death', async () => {
+  const [first, second, third] = [await fork('heirs', 1), await fork('heirs', 10), await fork('heirs', 100)]
+  assert.equal(await ask(first), 111)
+  await kill(third)
+  assert.equal(await ask(first), 111)
+  assert.equal(await ask(first), 111)
+  await kill(first)
+  const young = await fork('heirs', 1000)
+  for (let i = 0; i < 2; i++) assert.equal(await ask(young), 1111)
+  await kill(young)
+  for (let i = 0; i < 2; i++) assert.equal(await ask(second), 1111)
+  await kill(second)
+})
+
+test('of a load each has for itself the page has the average, as the metrics have', async () => {
+  const [first] = [await fork('averages', 2), await fork('averages', 4)]
+  first.send('ask')
+  const { stats } = await said(first)
+  assert.deepEqual([stats.admitted, stats.demand], [6, 1])
+  assert.ok(Math.abs(stats.utilisation - 0.3) < 1e-9, `${stats.utilisation}`)
+})
+
+test('a container that starts again has the same process ids and finds what it left', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'left-'))
+  await fork('left', 1, { TMPDIR: folder, LEFT: 'on' })
+  assert.equal(await ask(await fork('left', 10, { TMPDIR: folder })), 11)
+})
+
+test('names of machines keep those apart that share a folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shared-'))
+  const first = await fork('shared', 1, { TMPDIR: folder, MACHINE: 'one' })
+  await fork('shared', 10, { TMPDIR: folder, MACHINE: 'two' })
+  assert.equal(await ask(first), 1)
+})

@@ -1,0 +1,74 @@
+/** A draining server closes sockets between turns of its loop in which nothing comes. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { afterReading } from '../../../src/server/operate/after-reading.ts'
+
+class FakeGate {
+  activeAt = 0
+  held = false
+  hold(): void {
+    this.held = true
+  }
+  resume(): void {
+    this.held = false
+  }
+}
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+it('closes one after the other, each in a turn of its own, while what comes is held', async () => {
+  const gate = new FakeGate()
+  let turns = 0
+  let counting = true
+  const closedIn: number[] = []
+  const count = (): void => {
+    turns++
+    if (counting) setImmediate(count)
+  }
+  count()
+  await new Promise<void>(done =>
+    afterReading(
+      gate,
+      () => {
+        assert.equal(gate.held, true)
+        closedIn.push(turns)
+        return closedIn.length < 5
+      },
+      done,
+    ),
+  )
+  counting = false
+  assert.equal(new Set(closedIn).size, 5)
+  assert.equal(gate.held, false)
+})
+
+it('closes nothing after a turn in which something came', async () => {
+  const gate = new FakeGate()
+  let closed = false
+  const done = new Promise<void>(resolve =>
+    afterReading(
+      gate,
+      () => {
+        closed = true
+        return false
+      },
+      resolve,
+    ),
+  )
+  for (let come = 1; come <= 30; come++) {
+    gate.activeAt = come
+    await turn()
+    assert.equal(closed, false)
+  }
+  await done
+  assert.equal(closed, true)
+})
+
+it('lets go of what it held when closing fails', async () => {
+  const gate = new FakeGate()
+  const fails = (): boolean => {
+    throw new Error('an app closes its server otherwise')
+  }
+  await new Promise<void>(done => afterReading(gate, fails, done))
+  assert.equal(gate.held, false)
+})
