@@ -1,7 +1,7 @@
 /**
  * Runs apps from npm that nobody here wrote, bare and under `node --import meltproof/register`, and compares them.
  *
- *   npm run apps                                   every app, every check (about 25 minutes)
+ *   npm run apps                                   every app, every check (about 40 minutes)
  *   npm run apps -- verdaccio next                 these apps
  *   npm run apps -- --checks same-answers,streams  these checks
  *   npm run apps -- --list                         what there is

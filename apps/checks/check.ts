@@ -2,7 +2,7 @@
 import type { AppDefinition, Arm } from '../runner/definition.ts'
 import type { Machine, Cores, Progress } from '../runner/lab.ts'
 import type { Running } from '../runner/start.ts'
-import type { LoadMaker } from '../load/load-maker.ts'
+import type { Capacity, LoadMaker } from '../load/load-maker.ts'
 
 export interface Outcome {
   readonly ok: boolean
@@ -27,8 +27,8 @@ export interface Subject {
   withApp<T>(arm: Arm, use: (running: Running) => Promise<T>, options?: { readonly collector?: string }): Promise<T>
   /** As `withApp`, with the app on a core of its own and load from another. */
   underLoad<T>(arm: Arm, use: (load: LoadMaker, running: Running) => Promise<T>): Promise<T>
-  /** Requests a second that the bare app answers in time; measured once. */
-  capacity(): Promise<number>
+  /** Of the bare app; measured once. */
+  capacity(): Promise<Capacity>
 }
 
 export type Check = (subject: Subject) => Promise<Outcome>

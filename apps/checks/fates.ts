@@ -21,3 +21,6 @@ export const lostOf = ({ failed }: Load): number => total(failed) - (failed['ref
 /** True when `count` is more than `usual` by three standard deviations of two counts, and by more than a handful. */
 export const beyondChance = (count: number, usual: number): boolean =>
   count - usual > Math.max(5, 3 * Math.sqrt(count + usual))
+
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

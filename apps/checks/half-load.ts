@@ -6,7 +6,7 @@ const SHARE = 0.5
 const DURATION_MS = 5000
 
 export const halfLoad: Check = async subject => {
-  const capacity = await subject.capacity()
+  const { rate: capacity } = await subject.capacity()
   const load = await subject.underLoad('register', make => make.offer(capacity * SHARE, DURATION_MS))
   const failures = [
     ...(load.shed > 0 ? [`${load.shed} of ${load.scheduled} requests were shed`] : []),

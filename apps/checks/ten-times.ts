@@ -1,35 +1,73 @@
-/** At ten times what the app can do it keeps its goodput, and every request is answered. */
+/**
+ * At ten times what the app can do it keeps its goodput, and every request is answered, also by a process that has just
+ * started.
+ *
+ * What it keeps is counted once the load has lasted for as long again. In the first seconds V8 compiles the app's code and
+ * ours, on the same core: json-server keeps 60 % in its second second and 80 % in its sixth, and a shed costs it 55 us at
+ * first and 34 later. The cost of a shed by which it is judged was measured of compiled code.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { idealShare } from '../../packages/lab/src/scenarios/overload/ideal.ts'
+import type { Load } from '../load/load-maker.ts'
 import type { Check } from './check.ts'
-import { failedOf, otherOf } from './fates.ts'
+import { failedOf, median, otherOf } from './fates.ts'
 
 const MULTIPLE = 10
 const DURATION_MS = 5000
 /** Of what the cost of a shed leaves at best, this much must be kept. */
 const KEPT = 0.9
+/** Neighbours of this machine slow a run down by up to half: the median of so many counts, taken in turns. */
+const ROUNDS = 3
+/** One or two users may serve an app best on average; with more there is no pause between them. */
+const FEWEST_USERS = 8
 
 export const tenTimes: Check = async subject => {
-  const capacity = await subject.capacity()
+  const { rate: capacity, users } = await subject.capacity()
   const bare = await subject.underLoad('bare', make => make.offer(capacity * MULTIPLE, DURATION_MS))
-  const load = await subject.underLoad('register', make => make.offer(capacity * MULTIPLE, DURATION_MS))
+  const most = { cold: [] as number[], warm: [] as number[] }
+  const loads = { cold: [] as Load[], warm: [] as Load[] }
+  for (let round = 0; round < ROUNDS; round++) {
+    await subject.underLoad('bare', async make => {
+      const busy = (): Promise<number> => make.busy(Math.max(users, FEWEST_USERS), DURATION_MS)
+      most.cold.push(await busy())
+      most.warm.push(await busy())
+    })
+    await subject.underLoad('register', async make => {
+      const offer = (): Promise<Load> => make.offer(capacity * MULTIPLE, DURATION_MS)
+      loads.cold.push(await offer())
+      loads.warm.push(await offer())
+    })
+  }
   const allowed = idealShare(MULTIPLE, shedCostUs(subject.definition.protocol), 1e6 / capacity)
-  const kept = load.goodput / capacity
+  const goodput = (of: readonly Load[]): number => median(of.map(load => load.goodput))
+  const kept = goodput(loads.warm) / median(most.warm)
+  const keptCold = goodput(loads.cold) / median(most.cold)
+  const bareKept = bare.goodput / median(most.cold)
+  const all = [...loads.cold, ...loads.warm]
   const failures = [
     ...(kept < KEPT * allowed
-      ? [`${percent(kept)} of its capacity of ${capacity.toFixed(0)}/s kept; its shed cost allows ${percent(allowed)}`]
+      ? [`${percent(kept)} of its ${median(most.warm).toFixed(0)}/s kept; its shed cost allows ${percent(allowed)}`]
       : []),
-    ...failedOf(load),
-    ...otherOf(load),
-    ...(load.unsent > 0 ? [`${load.unsent} requests found no connection`] : []),
+    ...all.flatMap(load => [
+      ...failedOf(load),
+      ...otherOf(load),
+      ...(load.unsent > 0 ? [`${load.unsent} requests found no connection`] : []),
+    ]),
   ]
   return {
     ok: failures.length === 0,
-    summary: `${percent(kept)} (bare ${percent(bare.goodput / capacity)})`,
+    summary: `${percent(kept)} (bare ${percent(bareKept)})`,
     failures,
-    notes: load.doubts,
-    figures: { capacity, allowed, kept, bareKept: bare.goodput / capacity, load, bare },
+    notes: [
+      ...(keptCold < KEPT * allowed
+        ? [
+            `In the first seconds of a process, whose code is still being compiled, ${percent(keptCold)} of what it does then.`,
+          ]
+        : []),
+      ...new Set(all.flatMap(load => load.doubts)),
+    ],
+    figures: { capacity, users, allowed, kept, keptCold, bareKept, most, loads, bare },
   }
 }
 

@@ -1,6 +1,6 @@
 /** Load over HTTP/1.1, made by meltlab's engine. */
 import type { Ask } from '../runner/definition.ts'
-import { type LoadOutcome, type LoadPlan, offer, runLoad, searchCapacity, type Target } from '../runner/lab.ts'
+import { type LoadOutcome, type LoadPlan, offer, probe, runLoad, searchCapacity, type Target } from '../runner/lab.ts'
 import type { Load, LoadMaker } from './load-maker.ts'
 
 const SLO_MS = 1000
@@ -21,7 +21,8 @@ export function httpLoad(origin: string, ask: Ask, signal: AbortSignal): LoadMak
   }
   const run = (plan: LoadPlan): Promise<LoadOutcome> => runLoad(plan, { signal })
   return {
-    capacity: async () => (await searchCapacity({ target, times: TIMES, run, onProbe: () => {} })).rate,
+    capacity: () => searchCapacity({ target, times: TIMES, run, onProbe: () => {} }),
+    busy: async (users, durationMs) => loadOf(await run(probe(target, users, durationMs)), durationMs).goodput,
     offer: async (rate, durationMs, spacing = 'poisson') =>
       loadOf(await run(offer({ ...target, spacing }, rate, durationMs)), durationMs),
   }

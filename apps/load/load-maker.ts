@@ -20,9 +20,18 @@ export interface Load {
   readonly doubts: readonly string[]
 }
 
+/** What an app can do at best, once it is warm. */
+export interface Capacity {
+  /** Requests a second answered in time. */
+  readonly rate: number
+  /** Clients that get them, each asking again when it has its answer. */
+  readonly users: number
+}
+
 export interface LoadMaker {
-  /** Requests a second the app answers in time at best. */
-  capacity(): Promise<number>
+  capacity(): Promise<Capacity>
+  /** Requests a second that so many users get in time; counted as {@link Load.goodput}. */
+  busy(users: number, durationMs: number): Promise<number>
   /** Offers `rate` requests a second, whatever the app does. */
   offer(rate: number, durationMs: number, spacing?: 'even' | 'poisson'): Promise<Load>
 }

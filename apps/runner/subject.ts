@@ -1,7 +1,7 @@
 /** An app under examination: what the checks are given to start it, load it and end it. */
 import type { Subject } from '../checks/check.ts'
 import { httpLoad } from '../load/http.ts'
-import type { LoadMaker } from '../load/load-maker.ts'
+import type { Capacity, LoadMaker } from '../load/load-maker.ts'
 import { programLoad } from '../load/program.ts'
 import type { AppDefinition, Arm } from './definition.ts'
 import { asker } from './asking.ts'
@@ -14,7 +14,7 @@ export type SubjectParts = Omit<Subject, 'withApp' | 'underLoad' | 'capacity'>
 export function subjectOf(parts: SubjectParts): Subject {
   const { name, definition, pinning, signal, progress } = parts
   const cores = allowedCores()
-  let capacity: Promise<number> | undefined
+  let capacity: Promise<Capacity> | undefined
 
   const withApp = async <T>(
     arm: Arm,
@@ -57,9 +57,9 @@ export function subjectOf(parts: SubjectParts): Subject {
     capacity() {
       capacity ??= underLoad('bare', async load => {
         progress.status(`${name}: looking for its capacity`)
-        const rate = await load.capacity()
-        progress.line(`${name}: capacity ${rate.toFixed(0)}/s`)
-        return rate
+        const { rate, users } = await load.capacity()
+        progress.line(`${name}: capacity ${rate.toFixed(0)}/s with ${users} users`)
+        return { rate, users }
       })
       return capacity
     },

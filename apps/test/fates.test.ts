@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { beyondChance, failedOf, lostOf, otherOf } from '../checks/fates.ts'
+import { beyondChance, failedOf, lostOf, median, otherOf } from '../checks/fates.ts'
 import type { Load } from '../load/load-maker.ts'
 
 const load = (more: Partial<Load>): Load => ({
@@ -35,4 +35,9 @@ test('more is lost only when chance does not explain it', () => {
   assert.ok(!beyondChance(0, 90))
   assert.ok(beyondChance(17, 0))
   assert.ok(beyondChance(80, 30))
+})
+
+test('the median is a value that was measured', () => {
+  assert.equal(median([300, 4, 5]), 5)
+  assert.equal(median([7]), 7)
 })
