@@ -3,7 +3,7 @@
 /** The server tells once a second; a walker takes as long to get from one place to the next. */
 const STRIDE_MS = 1000
 /** Not heard of for this long: drawn as quiet. */
-export const QUIET_MS = 15_000
+const QUIET_MS = 15_000
 /** Places remembered of each for its trail. */
 const TRAIL = 90
 /** A trail remembers a place when it is this far from the last one, degrees (about 2 m). */
@@ -20,8 +20,15 @@ const APART = 2e-5
  * @property {number} movedAt
  * @property {number} seenAt
  * @property {[number, number][]} trail oldest first
- * @typedef {readonly [number, number, number, number, string]} Drawn number, lat, lon, age in ms, name
+ * @typedef {readonly [number, number, number, number, string, (readonly number[])?]} Drawn number, lat, lon, age in ms, name, and
+ *   where it came along as lat, lon, ..., the oldest first
  */
+
+/** @param {Pick<Walker, 'seenAt'>} walker @param {number} now */
+export const isSilent = ({ seenAt }, now) => now - seenAt > QUIET_MS
+
+/** @param {Pick<Walker, 'name' | 'number'>} walker */
+export const nameOf = ({ name, number }) => name || `walker ${number}`
 
 export class Crowd {
   /** @type {Map<number, Walker>} */
@@ -45,6 +52,11 @@ export class Crowd {
     for (const drawn of moved) this.#place(drawn, now)
   }
 
+  /** Who walks now; the others are on the shore, but have been silent for a while. @param {number} now */
+  walking(now) {
+    return [...this.walkers.values()].filter(walker => !isSilent(walker, now))
+  }
+
   /** Where a walker is drawn at this moment. @param {Walker} walker @param {number} now @returns {[number, number]} */
   at({ lat, lon, fromLat, fromLon, movedAt }, now) {
     const part = Math.min(1, Math.max(0, (now - movedAt) / STRIDE_MS))
@@ -52,11 +64,11 @@ export class Crowd {
   }
 
   /** @param {Drawn} drawn @param {number} now */
-  #place([number, lat, lon, age, name], now) {
+  #place([number, lat, lon, age, name, behind = []], now) {
     const known = this.walkers.get(number)
     if (known === undefined) {
       const walker = { number, name, lat, lon, fromLat: lat, fromLon: lon, movedAt: now, seenAt: now - age }
-      this.walkers.set(number, { ...walker, trail: [[lat, lon]] })
+      this.walkers.set(number, { ...walker, trail: [...pairs(behind), [lat, lon]] })
       return
     }
     const [fromLat, fromLon] = this.at(known, now)
@@ -67,4 +79,9 @@ export class Crowd {
     }
     Object.assign(known, { name, lat, lon, fromLat, fromLon, movedAt: now, seenAt: now - age })
   }
+}
+
+/** @param {readonly number[]} flat @returns {[number, number][]} */
+function pairs(flat) {
+  return Array.from({ length: flat.length >> 1 }, (_, index) => [Number(flat[2 * index]), Number(flat[2 * index + 1])])
 }

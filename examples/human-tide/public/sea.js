@@ -1,11 +1,20 @@
 /** Draws the sea, the beach and the walkers. Knows a view, a shoreline and who is where; nothing of the server. */
-import { QUIET_MS } from './crowd.js'
+import { isSilent, nameOf } from './crowd.js'
 
 /** Light on dark, apart from each other for most eyes; a walker keeps its colour. */
 const LIGHTS = ['#ffd479', '#ffb3a7', '#a7f0d2', '#c2ceff', '#ffd9f2', '#d3f7a4', '#8fe3ff', '#ffe9c9']
 /** With more walkers than this on the screen: smaller, without trails and without names. */
 const MANY = 400
-const NAMES = 40
+/** Names are written for the first so many that have the room. */
+const NAMES = 60
+/** A finger or a pointer that is this near means this walker, pixels. */
+const NEAR = 22
+/** A trail glows: [pixels, opacity at its end], wide and faint below, narrow and bright on top. */
+const GLOW = /** @type {const} */ ([
+  [11, 0.1],
+  [6, 0.2],
+  [2.25, 0.85],
+])
 /** Far beyond any screen, pixels: where the land ends that has no other end. */
 const FAR = 20_000
 /** Waves come in at this pace, ms. */
@@ -33,6 +42,7 @@ const USUAL_SCALE = 0.3
  * @typedef {import('./crowd.js').Walker} Walker
  * @typedef {{ walker: Walker, lat: number, lon: number }} Placed
  * @typedef {[number, number]} XY
+ * @typedef {Placed & { at: XY }} Seen
  */
 
 export class Sea {
@@ -44,6 +54,8 @@ export class Sea {
   #sharp = 1
   /** @type {{ line: { lat: number, lon: number }[], land: boolean }[]} */
   #shores = []
+  /** Whom the last picture showed. @type {Seen[]} */
+  #seen = []
 
   /** @param {HTMLCanvasElement} canvas @param {import('./view.js').View} view */
   constructor(canvas, view) {
@@ -80,16 +92,31 @@ export class Sea {
     this.view.resize(width, height)
   }
 
-  /** @param {readonly Placed[]} placed @param {number} now what ages are counted from @param {number} wave ms; 0 stands still */
-  draw(placed, now, wave) {
+  /** The walker that is meant by this point of the last picture. @param {number} x @param {number} y @returns {Walker | undefined} */
+  walkerAt(x, y) {
+    const far = (/** @type {Seen} */ { at }) => Math.hypot(at[0] - x, at[1] - y)
+    const nearest = this.#seen.reduce(
+      (/** @type {Seen | undefined} */ best, each) => (best === undefined || far(each) < far(best) ? each : best),
+      undefined,
+    )
+    return nearest !== undefined && far(nearest) <= NEAR ? nearest.walker : undefined
+  }
+
+  /**
+   * `now` is what ages are counted from; `wave` is the time of the waves, ms, and 0 lets them stand still; `chosen` is the
+   * number of a walker to point out; `bar` is how far above the bottom the scale stands, pixels; 0 is a picture without.
+   * @param {readonly Placed[]} placed
+   * @param {{ now: number, wave: number, chosen?: number | undefined, bar?: number }} moment
+   */
+  draw(placed, { now, wave, chosen, bar = 0 }) {
     const { width, height, lat, lon, scale } = this.view
     const wanted = [width, height, lat, lon, scale].join()
     if (this.#groundOf !== wanted) this.#drawGround(pen(this.#ground))
     this.#groundOf = wanted
     this.#ink.drawImage(this.#ground, 0, 0, width, height)
     for (const { line } of this.#shores) this.#drawWaves(line, wave)
-    this.#drawWalkers(placed, now)
-    this.#drawScale()
+    this.#drawWalkers(placed, now, chosen)
+    if (bar > 0) this.#drawScale(bar)
   }
 
   /** @param {CanvasRenderingContext2D} ink */
@@ -141,13 +168,14 @@ export class Sea {
     return line.map(({ lat, lon }) => this.view.toScreen(lat, lon))
   }
 
-  /** @param {readonly Placed[]} placed @param {number} now */
-  #drawWalkers(placed, now) {
+  /** @param {readonly Placed[]} placed @param {number} now @param {number | undefined} chosen */
+  #drawWalkers(placed, now, chosen) {
     const ink = this.#ink
     const { width, height } = this.view
     const seen = placed
       .map(each => ({ ...each, at: this.view.toScreen(each.lat, each.lon) }))
       .filter(({ at: [x, y] }) => x > -20 && x < width + 20 && y > -20 && y < height + 20)
+    this.#seen = seen
     const many = seen.length > MANY
     // Smaller in a crowd.
     const size = Math.min(6, Math.max(3, Math.sqrt((width * height) / Math.max(1, seen.length)) / 14))
@@ -155,7 +183,7 @@ export class Sea {
     for (const { walker, at } of seen) {
       const [x, y] = at
       const light = lightOf(walker)
-      const quiet = now - walker.seenAt > QUIET_MS
+      const quiet = isSilent(walker, now)
       ink.beginPath()
       ink.arc(x, y, size, 0, 2 * Math.PI)
       if (quiet) {
@@ -179,27 +207,45 @@ export class Sea {
       ink.strokeStyle = '#031824'
       ink.stroke()
     }
-    if (seen.length <= NAMES) this.#drawNames(seen, size)
+    const first = seen.filter(({ walker }) => walker.number === chosen)
+    for (const { at } of first) this.#drawRing(at, size)
+    this.#drawNames(first.concat(seen.filter(({ walker }) => walker.name !== '').slice(0, many ? 0 : NAMES)), size)
   }
 
-  /** Fades towards its beginning, in four pieces. @param {Walker} walker @param {XY} at */
+  /** @param {XY} at @param {number} size */
+  #drawRing([x, y], size) {
+    const ink = this.#ink
+    ink.beginPath()
+    ink.arc(x, y, size * 2.2, 0, 2 * Math.PI)
+    ink.lineWidth = 2
+    ink.strokeStyle = '#f0f9fd'
+    ink.stroke()
+  }
+
+  /** Fades towards its beginning, in four pieces; where trails cross, their light adds up. @param {Walker} walker @param {XY} at */
   #drawTrail(walker, at) {
     const points = walker.trail.map(([lat, lon]) => this.view.toScreen(lat, lon))
     points.push(at)
     const ink = this.#ink
     ink.strokeStyle = lightOf(walker)
-    ink.lineWidth = 2.5
+    ink.lineJoin = ink.lineCap = 'round'
+    ink.globalCompositeOperation = 'lighter'
     const piece = Math.ceil(points.length / 4)
     for (let quarter = 0; quarter < 4; quarter++) {
-      ink.globalAlpha = 0.1 + quarter * 0.17
-      ink.beginPath()
-      for (const [x, y] of points.slice(quarter * piece, (quarter + 1) * piece + 1)) ink.lineTo(x, y)
-      ink.stroke()
+      const part = points.slice(quarter * piece, (quarter + 1) * piece + 1)
+      for (const [width, alpha] of GLOW) {
+        ink.globalAlpha = (alpha * (quarter + 0.5)) / 4
+        ink.lineWidth = width
+        ink.beginPath()
+        for (const [x, y] of part) ink.lineTo(x, y)
+        ink.stroke()
+      }
     }
+    ink.globalCompositeOperation = 'source-over'
     ink.globalAlpha = 1
   }
 
-  /** Where two names would cover each other only the first is written. @param {readonly (Placed & { at: XY })[]} seen @param {number} size */
+  /** Where two names would cover each other only the first is written. @param {readonly Seen[]} seen @param {number} size */
   #drawNames(seen, size) {
     const ink = this.#ink
     ink.font = '600 14px system-ui, sans-serif'
@@ -213,22 +259,25 @@ export class Sea {
       walker,
       at: [x, y],
     } of seen) {
-      if (walker.name === '') continue
-      const wide = ink.measureText(walker.name).width
-      const left = x + size * 2 + wide > this.view.width ? x - size * 2 - wide : x + size * 2
-      if (taken.some(([l, t, w]) => left < l + w && l < left + wide && Math.abs(t - y) < 16)) continue
-      taken.push([left, y, wide])
-      ink.strokeText(walker.name, left, y)
-      ink.fillText(walker.name, left, y)
+      const name = nameOf(walker)
+      const wide = ink.measureText(name).width
+      // Above the dot and beside it, where the next dot of a row is not.
+      const top = y - size - 9
+      const left = x + size + wide > this.view.width ? x - size - wide : x + size
+      if (taken.some(([l, t, w]) => left < l + w && l < left + wide && Math.abs(t - top) < 16)) continue
+      taken.push([left, top, wide])
+      ink.strokeText(name, left, top)
+      ink.fillText(name, left, top)
     }
   }
 
-  #drawScale() {
+  /** @param {number} above pixels */
+  #drawScale(above) {
     const ink = this.#ink
     const { width, height } = this.view
     const { text, pixels } = this.view.bar(120)
     const right = width - 20
-    const y = height - (width < 545 ? 132 : 84)
+    const y = height - above
     ink.strokeStyle = ink.fillStyle = '#d5e9f2'
     ink.lineWidth = 2
     ink.lineCap = 'butt'

@@ -1,5 +1,8 @@
 /** The live page: listens to the server, shows the sea, replays what was. */
-import { Crowd, QUIET_MS } from './crowd.js'
+import { Crowd, nameOf } from './crowd.js'
+import { showJoin, startJoin } from './join.js'
+import { startList } from './list.js'
+import { plural } from './plural.js'
 import { Replay } from './replay.js'
 import { Sea } from './sea.js'
 import { steer } from './steer.js'
@@ -7,10 +10,13 @@ import { surroundings, View } from './view.js'
 
 /** However long the time replayed, it takes this long, ms. */
 const REPLAY_MS = 60_000
-/** More rows than this help nobody. */
-const MOST_ROWS = 200
 /** Frames are drawn this far apart, ms; with thousands of walkers half as often. */
 const FRAME_MS = 33
+
+/** As in shore.css, pixels. */
+const NARROW = 544
+/** A replay of more than this says the day as well, ms: half of one. It never is longer than a week. */
+const LONG_MS = 43_200_000
 
 /** @param {string} id @returns {any} */
 const byId = id => document.getElementById(id)
@@ -24,6 +30,8 @@ const crowd = new Crowd()
 let past
 /** The picture follows the walkers until somebody moves it. */
 let following = true
+/** The number of the walker that somebody asked for. @type {number | undefined} */
+let chosen
 let wasEmpty = true
 
 sea.setShoreline(await fetch('/shoreline.json').then(answer => answer.json()))
@@ -32,10 +40,21 @@ new ResizeObserver(() => {
   sea.resize()
   if (following) fit()
 }).observe(byId('sea'))
-for (const element of document.querySelectorAll('.join')) element.textContent = location.host
 steer(byId('sea'), view, () => {
   following = false
 })
+byId('sea').addEventListener('pointermove', (/** @type {PointerEvent} */ event) => {
+  if (event.pointerType === 'mouse') choose(sea.walkerAt(event.offsetX, event.offsetY))
+})
+byId('sea').addEventListener('click', (/** @type {PointerEvent} */ event) => {
+  choose(sea.walkerAt(event.offsetX, event.offsetY))
+})
+startList(crowd, walker => {
+  following = false
+  view.center(walker)
+  choose(walker)
+})
+void startJoin().then(changed, () => {})
 byId('in').addEventListener('click', () => zoom(1.5))
 byId('out').addEventListener('click', () => zoom(1 / 1.5))
 byId('fit').addEventListener('click', showEveryone)
@@ -56,36 +75,58 @@ function listen() {
   source.addEventListener('tick', ({ data }) => {
     const tick = JSON.parse(data)
     crowd.update(tick, Date.now())
-    byId('rate').textContent = number.format(tick.stored)
+    showRate(tick.stored)
     changed()
   })
   source.addEventListener('error', () => {
     if (past === undefined) show(live, 'wait', 'connection lost, coming back')
-    byId('rate').textContent = '0'
+    showRate(0)
     // A 503 ends the EventSource for good.
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000 + Math.random() * 4000)
   })
 }
 
+/** Says who it is, on the map and to a screen reader. @param {import('./crowd.js').Walker | undefined} walker */
+function choose(walker) {
+  if (chosen === walker?.number) return
+  chosen = walker?.number
+  byId('named').hidden = walker === undefined
+  byId('named').textContent = walker === undefined ? '' : nameOf(walker)
+}
+
 function changed() {
   if (past !== undefined) return
-  const { size } = crowd.walkers
-  byId('count').textContent = number.format(size)
-  const elsewhere = size - here([...crowd.walkers.values()]).length
-  const what = size === 1 ? 'walker' : 'walkers'
-  byId('count-what').textContent = elsewhere > 0 ? `${what}, ${number.format(elsewhere)} elsewhere` : what
-  byId('empty').hidden = size > 0
+  const walking = crowd.walking(Date.now())
+  if (chosen !== undefined && !crowd.walkers.has(chosen)) choose(undefined)
+  const silent = crowd.walkers.size - walking.length
+  showCount(walking.length, { silent, elsewhere: walking.length - here(walking).length })
+  showJoin(walking, true)
   byId('sea').setAttribute(
     'aria-label',
-    `Map of the shoreline with ${number.format(size)} ${size === 1 ? 'walker' : 'walkers'}`,
+    `Map of the shoreline with ${number.format(walking.length)} ${plural(walking.length, 'walker')}`,
   )
   if (following && (wasEmpty || outside())) fit()
-  wasEmpty = size === 0
+  wasEmpty = crowd.walkers.size === 0
+}
+
+/** @param {number} count @param {Readonly<Record<string, number>>} [others] such as `{ silent: 3 }` */
+function showCount(count, others = {}) {
+  byId('count').textContent = number.format(count)
+  const more = Object.entries(others).filter(([, many]) => many > 0)
+  const words = more.map(([what, many]) => `, ${number.format(many)} ${what}`)
+  byId('count-what').textContent = plural(count, 'walker') + words.join('')
+}
+
+/** @param {number} stored */
+function showRate(stored) {
+  // In this order: whoever reads the number reads the right word after it.
+  byId('rate-what').textContent = `${plural(stored, 'position')} a second`
+  byId('rate').textContent = number.format(stored)
 }
 
 /** Somebody walked off the picture. */
 function outside() {
-  return here([...crowd.walkers.values()]).some(({ lat, lon }) => {
+  return here(crowd.walking(Date.now())).some(({ lat, lon }) => {
     const [x, y] = view.toScreen(lat, lon)
     return x < 0 || y < 0 || x > view.width || y > view.height
   })
@@ -116,6 +157,9 @@ function zoom(factor) {
   view.zoom(factor)
 }
 
+/** The scale stands above what is at the bottom: of a wide screen that is a button, of a narrow one everything. */
+const barAt = () => (innerWidth < NARROW ? byId('bottom').offsetHeight + 32 : 84)
+
 let lastFrame = 0
 /** @param {number} time */
 function frame(time) {
@@ -130,15 +174,14 @@ function frame(time) {
       const [lat, lon] = crowd.at(walker, now)
       return { walker, lat, lon }
     })
-    sea.draw(placed, now, still.matches ? 0 : time)
+    sea.draw(placed, { now, wave: still.matches ? 0 : time, chosen, bar: barAt() })
   } else {
     advance(past, elapsed)
     const present = past.replay.at(past.step)
-    byId('count').textContent = number.format(present.length)
+    showCount(present.length)
     sea.draw(
       present.map(walker => ({ walker, lat: walker.lat, lon: walker.lon })),
-      0,
-      still.matches ? 0 : time,
+      { now: 0, wave: still.matches ? 0 : time, chosen, bar: barAt() },
     )
   }
 }
@@ -154,10 +197,10 @@ function advance(shown, elapsed) {
     byId('time').value = String((shown.step / replay.steps) * 1000)
   }
   const when = new Date(replay.from + shown.step * replay.stepMs)
-  const long = replay.to - replay.from > 86_400_000 / 2
+  const long = replay.to - replay.from > LONG_MS
   const text = when.toLocaleString(
     undefined,
-    long ? { dateStyle: 'short', timeStyle: 'short' } : { timeStyle: 'medium' },
+    long ? { weekday: 'short', hour: 'numeric', minute: '2-digit' } : { timeStyle: 'medium' },
   )
   if (byId('when').value !== text) {
     byId('when').value = text
@@ -168,6 +211,7 @@ function advance(shown, elapsed) {
 byId('mode-live').addEventListener('click', () => {
   past?.stop.abort()
   past = undefined
+  choose(undefined)
   setMode('mode-live')
   show(byId('live'), 'good', 'live')
   changed()
@@ -197,9 +241,10 @@ async function startReplay() {
     const from = Math.max(first, last - Number(byId('span').value))
     const replay = new Replay(Math.floor(from), Math.ceil(Math.max(last, from + 1000)))
     past = { replay, step: 0, playing: true, stop }
+    choose(undefined)
     setPlaying(true)
     byId('play').disabled = false
-    byId('empty').hidden = true
+    showJoin([], false)
     show(byId('live'), 'replay', 'replay')
     const loading = replay.load(query => get(`/api/history?${query}`, stop.signal), stop.signal)
     await loading
@@ -238,34 +283,4 @@ function setPlaying(playing) {
 function show(element, is, text) {
   element.dataset.is = is
   if (element.textContent !== text) element.textContent = text
-}
-
-byId('who').addEventListener('click', () => {
-  fillList()
-  byId('list').showModal()
-})
-setInterval(() => {
-  if (byId('list').open) fillList()
-}, 5000)
-
-/** The picture in words. Names are people's own text: they are set as text, never as markup. */
-function fillList() {
-  const now = Date.now()
-  const walkers = [...crowd.walkers.values()].sort((a, b) => b.seenAt - a.seenAt)
-  const rows = walkers.slice(0, MOST_ROWS).map(({ name, seenAt, lat, lon, number: which }) => {
-    const row = document.createElement('tr')
-    const age = Math.round((now - seenAt) / 1000)
-    const ago = now - seenAt < QUIET_MS ? 'now' : age < 120 ? `${age} s ago` : `${Math.round(age / 60)} min ago`
-    for (const text of [name || `walker ${which}`, ago, `${lat.toFixed(5)}, ${lon.toFixed(5)}`]) {
-      row.insertCell().textContent = text
-    }
-    return row
-  })
-  byId('rows').replaceChildren(...rows)
-  byId('list-note').textContent =
-    walkers.length > MOST_ROWS
-      ? `${number.format(walkers.length)} walkers, the latest ${MOST_ROWS} of them listed.`
-      : walkers.length === 0
-        ? 'Nobody at the moment.'
-        : ''
 }

@@ -9,6 +9,7 @@ const SHELL = [
   '/sender.js',
   '/position-clock.js',
   '/walker-name.js',
+  '/watch.js',
   '/icon.svg',
 ]
 

@@ -66,6 +66,12 @@ export class View {
     return true
   }
 
+  /** @param {Point} place */
+  center({ lat, lon }) {
+    this.lat = lat
+    this.lon = lon
+  }
+
   /** What lies under (x, y) stays there. @param {number} factor @param {number} x @param {number} y */
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     const under = this.toWorld(x, y)

@@ -3,6 +3,7 @@ import { openOutbox } from './outbox.js'
 import { keyOf } from './phone-key.js'
 import { startPositionClock } from './position-clock.js'
 import { Sender } from './sender.js'
+import { watchInPlace } from './watch.js'
 import { faultOfName } from './walker-name.js'
 
 /** No answer for this long is no signal, ms. */
@@ -66,6 +67,7 @@ byId('delete').addEventListener('click', () => byId('sure').showModal())
 byId('sure').addEventListener('close', () => {
   if (byId('sure').returnValue === 'delete') void forget()
 })
+watchInPlace({ link: byId('watch'), dialog: byId('watching'), back: byId('back') })
 addEventListener('online', () => sender?.kick())
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') sender?.kick()
@@ -217,7 +219,9 @@ async function forget() {
   byId('start').disabled = false
   if (!deleted) return sayNotDeleted()
   acknowledged = 0
-  wantsName = false
+  // Whoever walks next has agreed to nothing yet.
+  name = byId('name').value = ''
+  byId('consent').checked = wantsName = false
   showForms()
   byId('stored-note').textContent = 'nothing yet'
   say('idle', 'Your walk is deleted', 'Nothing of it is left, here or on the server.')

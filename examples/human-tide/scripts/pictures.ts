@@ -1,12 +1,12 @@
 /**
- * The pictures of the README: `npm run pictures -w human-tide -- http://127.0.0.1:3000`, while the service runs and
- * `npm run walkers` walks. Writes PNGs to docs/images.
+ * The pictures of the README: `npm run pictures -w human-tide -- http://127.0.0.1:3000 http://127.0.0.1:3100`, while the
+ * service runs with walkers on its shore, and the storm beside it. Writes PNGs to docs/images.
  */
 import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
-const origin = process.argv[2] ?? 'http://127.0.0.1:3000'
+const [origin = 'http://127.0.0.1:3000', storm = 'http://127.0.0.1:3100'] = process.argv.slice(2)
 const folder = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const phone: BrowserContextOptions = {
   viewport: { width: 390, height: 760 },
@@ -23,13 +23,18 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu'],
   headless: true,
 })
-await picture('human-tide-shore', desktop, '/shore', page => page.waitForTimeout(8000))
+await picture('human-tide-shore', desktop, '/shore', page => page.waitForTimeout(60_000))
 await picture('human-tide-shore-phone', phone, '/shore', page => page.waitForTimeout(8000))
 await picture('human-tide-walk', phone, '/', walk)
 await picture('human-tide-no-signal', { ...phone, colorScheme: 'dark' }, '/', async page => {
   await walk(page)
   await page.context().setOffline(true)
   await page.waitForTimeout(7000)
+})
+const slide: BrowserContextOptions = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }
+await picture('human-tide-storm', slide, storm, async page => {
+  await page.getByRole('button', { name: 'The line, protected' }).click()
+  await page.waitForTimeout(45_000)
 })
 await browser.close()
 
@@ -43,12 +48,12 @@ async function walk(page: Page): Promise<void> {
 async function picture(
   name: string,
   options: BrowserContextOptions,
-  path: string,
+  url: string,
   act: (page: Page) => Promise<void>,
 ): Promise<void> {
   const context = await browser.newContext(options)
   const page = await context.newPage()
-  await page.goto(origin + path)
+  await page.goto(new URL(url, origin).href)
   await act(page)
   await page.screenshot({ path: `${folder}${name}.png` })
   await context.close()

@@ -3,17 +3,21 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { protect } from 'meltproof'
+import encodeQR from 'qr'
 import { readConfig } from './config.ts'
 import { embeddedDatabase } from './database/embedded.ts'
+import { isEveryAddress, lanAddress } from './lan.ts'
 import { createTide } from './tide.ts'
 
 const config = readConfig(process.env)
 const database = config.databaseUrl === undefined ? await embeddedDatabase(config.dataDir) : undefined
+const lan = isEveryAddress(config.host) ? lanAddress() : undefined
 const tide = createTide({
   databaseUrl: database?.url ?? config.databaseUrl!,
   log: config.log,
   keepDays: config.keepDays,
   proxies: config.proxies,
+  lan,
 })
 
 const server = config.tls
@@ -32,8 +36,13 @@ server.once('error', error => {
 })
 server.listen(config.port, config.host, () => {
   const { port } = server.address() as { port: number }
-  const origin = `${config.tls ? 'https' : 'http'}://${config.host === '0.0.0.0' ? 'localhost' : config.host}:${port}`
-  console.log(`walk:  ${origin}/\nwatch: ${origin}/shore`)
+  const at = (host: string): string => `${config.tls ? 'https' : 'http'}://${host}:${port}/`
+  const here = at(isEveryAddress(config.host) ? 'localhost' : config.host)
+  console.log(`walk:  ${here}\nwatch: ${here}shore`)
+  if (lan === undefined) return
+  console.log(`phones of this network: ${at(lan)}`)
+  // Over http no browser tells where it is.
+  if (config.tls && process.stdout.isTTY) console.log(encodeQR(at(lan), 'term'))
 })
 
 let stopping = false

@@ -4,14 +4,17 @@ import express from 'express'
 import { connect } from './database/connect.ts'
 import { accessLine } from './http/access-line.ts'
 import { historyRoutes } from './http/history-routes.ts'
+import { joinRoutes, joinUrl } from './http/join-routes.ts'
 import { liveRoute } from './http/live-route.ts'
 import { positionsRoute } from './http/positions-route.ts'
 import { notFound, onError } from './http/problem.ts'
 import { securityHeaders } from './http/security-headers.ts'
+import { maySimulate, simulatedRoutes } from './http/simulated-routes.ts'
 import { Shore } from './live/shore.ts'
 import { Viewers } from './live/viewers.ts'
 import { startCleanUp } from './positions/clean-up.ts'
 import { Store } from './positions/store.ts'
+import { SimulatedWalkers } from './simulated/simulated-walkers.ts'
 
 export interface TideOptions {
   readonly databaseUrl: string
@@ -19,6 +22,8 @@ export interface TideOptions {
   readonly keepDays?: number
   /** How many proxies in front add to X-Forwarded-For. 0: the peer of the connection is the client. */
   readonly proxies?: number
+  /** Where phones of the same network find us; undefined when we listen to this computer only. */
+  readonly lan?: string | undefined
 }
 
 export interface Tide {
@@ -33,11 +38,12 @@ const TICK_MS = 1000
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
-export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0 }: TideOptions): Tide {
+export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0, lan }: TideOptions): Tide {
   const database = connect(databaseUrl)
   const shore = new Shore()
   const viewers = new Viewers(() => shore.snapshot(Date.now()))
   const store = new Store(database.writer)
+  const simulated = new SimulatedWalkers(store, shore)
   const endCleanUp = startCleanUp(database.reader, store, keepDays)
   // After a restart the shore is not empty until everybody has sent again.
   void database.ready.then(async () => shore.restore(await store.latest(), Date.now())).catch(() => {})
@@ -57,11 +63,15 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
   app.use(positionsRoute(store, shore))
   app.use(historyRoutes(database.reader))
   app.use(liveRoute(viewers))
+  app.use(joinRoutes(lan))
+  app.use(simulatedRoutes(simulated, shore))
   app.get('/api/health', (_request, response) => {
     response.status(database.up() ? 200 : 503).json({ database: database.up() ? 'up' : 'down' })
   })
-  // For the page that asks for consent: it must say what is true here.
-  app.get('/api/about', (_request, response) => response.json({ keepDays }))
+  // For the pages: what they say must be true here, for whoever reads it.
+  app.get('/api/about', (request, response) => {
+    response.json({ keepDays, join: joinUrl(request, lan) ?? null, maySimulate: maySimulate(request) })
+  })
   app.use(express.static(PUBLIC, { extensions: ['html'], index: 'walk.html' }))
   app.use(notFound)
   app.use(onError)
@@ -73,6 +83,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
       clearInterval(tick)
       endCleanUp()
       viewers.close()
+      await simulated.stop().catch(() => {})
       await database.close()
     },
   }

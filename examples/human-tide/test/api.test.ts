@@ -1,36 +1,22 @@
 /** The service against a real PostgreSQL: what it answers to good and bad input, and what is in the database then. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { protect } from 'meltproof'
 import type { Snapshot } from '../src/live/shore.ts'
 import type { HistoryPage } from '../src/positions/history.ts'
-import { createTide, type Tide } from '../src/tide.ts'
-import { type TestDatabase, testDatabase } from './postgres.ts'
+import type { TestDatabase } from './postgres.ts'
+import { tideHere } from './tide-here.ts'
 
 let database: TestDatabase
-let tide: Tide
-let server: http.Server
 let origin: string
+let end: () => Promise<void>
 
 before(async () => {
-  database = await testDatabase()
-  tide = createTide({ databaseUrl: database.url, proxies: 1 })
-  server = http.createServer(tide.app)
-  protect(server)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  while ((await fetch(`${origin}/api/health`)).status !== 200);
+  ;({ database, origin, end } = await tideHere({ proxies: 1 }, protect))
 })
-after(async () => {
-  tide.endLiveStreams()
-  server.closeAllConnections()
-  await new Promise(resolve => server.close(resolve))
-  await tide.close()
-  await database.end()
-})
+after(() => end())
 
 const newKey = (): string => randomBytes(24).toString('base64url')
 /** Of SHA-256, the first 128 bits: computed here once more, so that nobody changes whose walk is whose by accident. */
@@ -51,12 +37,19 @@ function post(key: string, body: unknown, headers: Record<string, string> = {}):
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
+/** As a phone does it: what a busy machine sheds is sent again. */
+async function postUntilTaken(key: string, body: unknown): Promise<Response> {
+  const answer = await post(key, body)
+  if (answer.status !== 503) return answer
+  await setTimeout(100)
+  return postUntilTaken(key, body)
+}
 const report = (...positions: object[]) => ({ name: 'Ada', sentAt: Date.now(), positions })
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 const historyPage = async (from: number, to: number) =>
   (await (await fetch(`${origin}/api/history?from=${from}&to=${to}`)).json()) as HistoryPage
 /** How the live page draws the walker of this name. */
-async function onTheShore(name: string): Promise<readonly [number, number, number, number, string] | undefined> {
+async function onTheShore(name: string): Promise<Snapshot['walkers'][number] | undefined> {
   const live = await fetch(`${origin}/api/live`)
   let text = ''
   for await (const chunk of live.body!.pipeThrough(new TextDecoderStream())) {
@@ -166,7 +159,7 @@ test('numbers at the edge of what a column holds are stored, and spoil nobody el
   ]
   const changes = [...edges, ...Array.from({ length: 20 }, () => ({}))]
   const bodies = changes.map(change => ({ ...report(position(1, change)), sentAt }))
-  const answers = await Promise.all(bodies.map(body => post(newKey(), body)))
+  const answers = await Promise.all(bodies.map(body => postUntilTaken(newKey(), body)))
   assert.deepEqual(
     answers.map(({ status }) => status),
     bodies.map(() => 200),
@@ -181,10 +174,10 @@ test('what the database refuses after all is a 400 for whoever sent it, and for 
   )
   try {
     const good = Array.from({ length: 20 }, newKey)
-    const stored = good.map(key => post(key, report(position(1))))
+    const stored = good.map(key => postUntilTaken(key, report(position(1))))
     const [badPosition, badName] = await Promise.all([
-      post(newKey(), report(position(1), position(2, { lat: 13 }))),
-      post(newKey(), { ...report(position(1)), name: '江' }),
+      postUntilTaken(newKey(), report(position(1), position(2, { lat: 13 }))),
+      postUntilTaken(newKey(), { ...report(position(1)), name: '江' }),
     ])
     assert.deepEqual([badPosition.status, (await json(badPosition))['code']], [400, 'not-storable'])
     assert.deepEqual([badName.status, (await json(badName))['code']], [400, 'bad-name'])
@@ -214,7 +207,9 @@ test('a flood from one phone: 429 with the time to wait; another phone is served
   assert.ok(refused.length >= 20, `${refused.length} were refused`)
   assert.ok(refused.every(answer => /^[1-9]\d*$/.test(answer.headers.get('retry-after')!)))
   const taken = answers.filter(({ status }) => status === 200).length
-  assert.equal(taken + refused.length, 80)
+  // On a busy machine some are shed.
+  const shed = answers.filter(({ status }) => status === 503).length
+  assert.equal(taken + refused.length + shed, 80)
   assert.equal((await rowsOf(key)).length, taken)
   assert.equal((await post(newKey(), report(position(1)))).status, 200)
 })

@@ -1,118 +1,24 @@
 /** Two phones walk, a third person watches, in a real browser. The service is killed and comes back: nothing is lost. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import sparticuz from '@sparticuz/chromium'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { type TestDatabase, testDatabase } from './postgres.ts'
-import { freePort, type Service, startService } from './service.ts'
+import { deleteWalk, PHONE, type Phone, Stage, shown, skip, until, walkUntilStored } from './stage.ts'
 
-// The packaged Chromium is for Linux on x64 and arm64.
-const skip = process.platform !== 'linux'
-let browser: Browser
-let database: TestDatabase
-let service: Service
-let port: number
-
-before(async () => {
-  if (skip) return
-  database = await testDatabase()
-  port = await freePort()
-  service = await startService(port, { DATABASE_URL: database.url })
-  browser = await chromium.launch({
-    executablePath: await sparticuz.executablePath(),
-    args: ['--no-sandbox', '--disable-gpu'],
-    headless: true,
-  })
-})
-after(async () => {
-  if (skip) return
-  await browser.close()
-  await service.end()
-  await database.end()
-})
-
-interface Phone {
-  readonly page: Page
-  readonly context: BrowserContext
-  /** One step north. */
-  step(): Promise<void>
-}
-
-const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
-
-/** What a page has to complain about, but for the network we take away ourselves. */
-function complaintsOf(page: Page): string[] {
-  const complaints: string[] = []
-  page.on('pageerror', error => complaints.push(error.message))
-  page.on('console', message => {
-    if (message.type() === 'error' && !/net::|status of 503/.test(message.text())) complaints.push(message.text())
-  })
-  page.on('request', request => {
-    if (new URL(request.url()).port !== String(port)) complaints.push(`asked for ${request.url()}`)
-  })
-  return complaints
-}
-
-async function walk(name: string, longitude: number, options: BrowserContextOptions = {}): Promise<Phone> {
-  let latitude = 54
-  const context = await browser.newContext({
-    ...PHONE,
-    ...options,
-    permissions: ['geolocation'],
-    geolocation: { latitude, longitude, accuracy: 5 },
-  })
-  const page = await context.newPage()
-  await page.goto(service.origin)
-  await page.getByLabel('Your name on the shore').fill(name)
-  await page.getByRole('checkbox').check()
-  await page.getByRole('button', { name: 'Start walking' }).click()
-  return {
-    page,
-    context,
-    async step() {
-      latitude += 0.0001
-      await context.setGeolocation({ latitude, longitude, accuracy: 5 })
-    },
-  }
-}
-
-/** A number on the phone's page. */
-const shown = async (page: Page, id: string): Promise<number> =>
-  Number((await page.locator(`#${id}`).textContent())!.replaceAll(/\D/g, ''))
-
-async function deleteWalk({ page }: Phone): Promise<void> {
-  await page.getByRole('button', { name: 'Delete everything I walked' }).click()
-  await page.getByRole('button', { name: 'Delete', exact: true }).click()
-}
-
-async function until(what: string, holds: () => Promise<boolean>, patienceMs = 30_000): Promise<void> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(100)) if (await holds()) return
-  throw new Error(`waited ${patienceMs} ms for: ${what}`)
-}
-
-/** Walks until every phone has had at least so many stored. */
-async function walkUntilStored(phones: readonly Phone[], count: number): Promise<void> {
-  await until(`${count} positions of each stored`, async () => {
-    for (const phone of phones) await phone.step()
-    const stored = await Promise.all(phones.map(({ page }) => shown(page, 'stored')))
-    return stored.every(each => each >= count)
-  })
-}
+const stage = new Stage()
 
 const rows = () =>
-  database.query(`
+  stage.database.query(`
     SELECT name, count(*)::int AS count, min(seq)::int AS first, max(seq)::int AS last, count(DISTINCT lat)::int AS places
     FROM positions JOIN walkers ON walkers.id = walker GROUP BY name ORDER BY name`)
 
 test('without consent nothing is sent, and the page says why', { skip }, async () => {
-  const context = await browser.newContext({
+  const context = await stage.browser.newContext({
     ...PHONE,
     permissions: ['geolocation'],
     geolocation: { latitude: 1, longitude: 1 },
   })
   const page = await context.newPage()
-  await page.goto(service.origin)
+  await page.goto(stage.service.origin)
   await page.getByRole('button', { name: 'Start walking' }).click()
   assert.equal(await page.getByRole('alert').textContent(), 'Please agree first, or just watch the shore.')
   assert.equal(await page.locator('#consent').evaluate(element => element.matches(':focus')), true)
@@ -127,13 +33,13 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   timeout: 150_000,
 }, async () => {
   const markup = '<b>Bo</b>'
-  const watching = await (await browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage()
-  const complaints = complaintsOf(watching)
-  await watching.goto(`${service.origin}/shore`)
+  const watching = await (await stage.browser.newContext({ viewport: { width: 1280, height: 720 } })).newPage()
+  const complaints = stage.complaintsOf(watching)
+  await watching.goto(`${stage.service.origin}/shore`)
   await watching.locator('#empty').waitFor()
 
-  const phones = [await walk('Ada', 8), await walk(markup, 8.002)]
-  const said = phones.map(({ page }) => complaintsOf(page))
+  const phones = [await stage.walk('Ada', 8), await stage.walk(markup, 8.002)]
+  const said = phones.map(({ page }) => stage.complaintsOf(page))
   await walkUntilStored(phones, 3)
   await until('two walkers on the shore', async () => (await watching.locator('#count').textContent()) === '2')
   assert.equal(await watching.getByRole('img').getAttribute('aria-label'), 'Map of the shoreline with 2 walkers')
@@ -144,7 +50,7 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   assert.equal(await watching.locator('#rows b').count(), 0)
   await watching.getByRole('button', { name: 'Close', exact: true }).click()
 
-  await service.end('SIGKILL')
+  await stage.service.end('SIGKILL')
   await until('positions wait on the phones', async () => {
     for (const phone of phones) await phone.step()
     const waiting = await Promise.all(phones.map(({ page }) => shown(page, 'waiting')))
@@ -152,7 +58,7 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   })
   assert.match((await phones[0]!.page.getByRole('status').textContent())!, /No signal/)
   assert.match((await watching.locator('#live').textContent())!, /connection lost/)
-  service = await startService(port, { DATABASE_URL: database.url })
+  await stage.start()
   await walkUntilStored(phones, 9)
   await until('the shore is live again', async () => (await watching.locator('#live').textContent()) === 'live')
 
@@ -193,7 +99,7 @@ test('a name that is none is said before the walk; one the server refuses can be
   skip,
   timeout: 60_000,
 }, async () => {
-  const gus = await walk('\u202esuG', 8.01, { serviceWorkers: 'block' })
+  const gus = await stage.walk('\u202esuG', 8.01, { serviceWorkers: 'block' })
   const { page } = gus
   assert.match((await page.getByRole('alert').textContent())!, /can not be shown/)
   assert.equal(await page.locator('#name').evaluate(element => element.matches(':focus')), true)
@@ -223,7 +129,7 @@ test('a name that is none is said before the walk; one the server refuses can be
 })
 
 test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, async () => {
-  const cleo = await walk('Cleo', 8.004)
+  const cleo = await stage.walk('Cleo', 8.004)
   await walkUntilStored([cleo], 2)
   await cleo.page.getByRole('button', { name: 'Stop' }).click()
   await deleteWalk(cleo)
@@ -235,7 +141,7 @@ test('deleted while a report is under way: it does not outlive that; without a s
   skip,
   timeout: 60_000,
 }, async () => {
-  const dina = await walk('Dina', 8.006, { serviceWorkers: 'block' })
+  const dina = await stage.walk('Dina', 8.006, { serviceWorkers: 'block' })
   await walkUntilStored([dina], 2)
   // From here on reports reach the server late, as over a slow network.
   let late = 0
@@ -269,15 +175,15 @@ test('deleted in one tab while another one walks: what follows is somebody elseâ
   skip,
   timeout: 60_000,
 }, async () => {
-  const emil = await walk('Emil', 8.008)
+  const emil = await stage.walk('Emil', 8.008)
   await walkUntilStored([emil], 2)
-  const before = (await database.query(`SELECT id FROM walkers WHERE name = 'Emil'`))[0]?.['id']
+  const before = (await stage.database.query(`SELECT id FROM walkers WHERE name = 'Emil'`))[0]?.['id']
   const page = await emil.context.newPage()
-  await page.goto(service.origin)
+  await page.goto(stage.service.origin)
   await deleteWalk({ ...emil, page })
   await page.getByText('Your walk is deleted').waitFor()
   await walkUntilStored([emil], (await shown(emil.page, 'stored')) + 2)
-  assert.deepEqual(await database.query('SELECT 1 FROM positions WHERE walker = $1', [before]), [])
+  assert.deepEqual(await stage.database.query('SELECT 1 FROM positions WHERE walker = $1', [before]), [])
   await emil.page.getByRole('button', { name: 'Stop' }).click()
   await deleteWalk(emil)
   await emil.page.getByText('Your walk is deleted').waitFor()
@@ -288,9 +194,9 @@ test('deleted in one tab while another one walks: what follows is somebody elseâ
 test('both pages fit a phone, in light and dark', { skip }, async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const path of ['/', '/shore']) {
-      const context = await browser.newContext({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme })
+      const context = await stage.browser.newContext({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme })
       const page = await context.newPage()
-      await page.goto(service.origin + path)
+      await page.goto(stage.service.origin + path)
       assert.ok(
         await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
         `${path} in ${colorScheme}`,

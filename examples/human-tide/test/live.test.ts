@@ -25,10 +25,26 @@ test('who is silent for ten minutes leaves, who asks to be forgotten leaves at o
   shore.move('a', at(0, 54), 0)
   shore.move('b', at(300_000, 54), 300_000)
   shore.tick(300_000)
+  assert.deepEqual([shore.size, shore.walking(310_000), shore.walking(315_000)], [2, 1, 0])
   assert.deepEqual(shore.tick(600_000).left, [1])
   shore.forget('b')
   assert.deepEqual(shore.tick(600_001).left, [2])
   assert.equal(shore.size, 0)
+})
+
+test('a whole picture has the trails, bounded and apart; with many walkers it has none', () => {
+  const shore = new Shore()
+  for (let step = 0; step < 100; step++) shore.move('a', at(step, 54 + step * 5e-5), step)
+  const trail = shore.snapshot(100).walkers[0]![5]!
+  assert.equal(trail.length, 40, 'twenty places')
+  const lats = trail.filter((_, index) => index % 2 === 0)
+  assert.deepEqual(lats.toSorted(), lats)
+  assert.ok(lats.slice(1).every((lat, index) => lat - lats[index]! > 7e-5))
+  for (let walker = 0; walker < 100; walker++) shore.move(`${walker}`, at(100, 54), 100)
+  assert.equal(
+    shore.snapshot(100).walkers.every(drawn => drawn.length === 5),
+    true,
+  )
 })
 
 test('old positions put nobody on the shore, and the shore holds so many', () => {

@@ -77,7 +77,14 @@ test('a crowd: walkers glide, leave, and are replaced by the whole picture', () 
     [54, 54.0005, 54.001],
   )
   crowd.update({ moved: [], left: [2] }, 2000)
-  crowd.replace({ walkers: [[3, 1, 1, 0, 'Cleo']] }, 3000)
+  // Who is silent is still drawn, and does not walk.
+  assert.deepEqual([crowd.walking(16_000).length, crowd.walking(16_001).length, crowd.walkers.size], [1, 0, 1])
+  crowd.replace({ walkers: [[3, 1, 1, 0, 'Cleo', [1.1, 1, 1.05, 1]]] }, 3000)
+  assert.deepEqual(crowd.walkers.get(3)!.trail, [
+    [1.1, 1],
+    [1.05, 1],
+    [1, 1],
+  ])
   assert.deepEqual([...crowd.walkers.keys()], [3])
 })
 

@@ -10,9 +10,11 @@ const HEADERS = {
     "connect-src 'self'",
     "manifest-src 'self'",
     "worker-src 'self'",
+    // The phone's page shows the shore in a frame, so that watching does not end the walk.
+    "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
+    "frame-ancestors 'self'",
   ].join('; '),
   'permissions-policy': 'geolocation=(self), screen-wake-lock=(self), camera=(), microphone=()',
   'referrer-policy': 'no-referrer',

@@ -6,7 +6,15 @@ import type { Report } from '../positions/report.ts'
 
 /** A walker that has not been heard of for this long leaves the picture, ms. */
 const LEAVES_MS = 600_000
-/** About 300 bytes each. The one silent for longest makes room. */
+/** Who has not been heard of for this long is not walking just now, ms. */
+const SILENT_MS = 15_000
+/** Places behind each walker, so that a page that is opened now has something to see. */
+const TRAIL = 20
+/** They are this far apart, degrees (about 8 m). */
+const APART = 8e-5
+/** With more walkers a whole picture goes without trails: it would be megabytes for every page that is opened. */
+const MOST_WITH_TRAILS = 100
+/** About 1 KB each. The one silent for longest makes room. */
 const MOST_WALKERS = 10_000
 
 interface Walker {
@@ -16,10 +24,12 @@ interface Walker {
   lat: number
   lon: number
   at: number
+  /** Latitude, longitude, latitude, ..., the oldest first. */
+  readonly trail: number[]
 }
 
-/** [number, lat, lon, age in ms, name]. */
-type Drawn = readonly [number, number, number, number, string]
+/** [number, lat, lon, age in ms, name, and in a whole picture the trail as latitude, longitude, ...]. */
+type Drawn = readonly [number, number, number, number, string, (readonly number[])?]
 
 export interface Snapshot {
   readonly now: number
@@ -60,6 +70,11 @@ export class Shore {
     return this.#walkers.size
   }
 
+  /** How many are heard of. */
+  walking(now: number): number {
+    return [...this.#walkers.values()].filter(({ at }) => now - at < SILENT_MS).length
+  }
+
   /** Only what is stored is told. Positions may come late and in any order: the latest one counts. */
   move(id: string, { name, positions }: Report, now: number): void {
     this.#stored += positions.length
@@ -80,7 +95,9 @@ export class Shore {
   }
 
   snapshot(now: number): Snapshot {
-    return { now, walkers: [...this.#walkers.values()].map(walker => drawn(walker, now)) }
+    const withTrail = (walker: Walker): Drawn => [...drawn(walker, now), walker.trail]
+    const draw = this.size <= MOST_WITH_TRAILS ? withTrail : (walker: Walker) => drawn(walker, now)
+    return { now, walkers: [...this.#walkers.values()].map(draw) }
   }
 
   /** What changed since the last tick. */
@@ -99,8 +116,9 @@ export class Shore {
   #place({ walker: id, name, at, lat, lon }: Known, now: number): void {
     const known = this.#walkers.get(id)
     if (now - at >= LEAVES_MS || (known !== undefined && at < known.at)) return
-    const walker = known ?? { number: ++this.#numbers, name, lat, lon, at }
+    const walker = known ?? { number: ++this.#numbers, name, lat, lon, at, trail: [] }
     Object.assign(walker, { name, lat, lon, at })
+    extend(walker)
     this.#walkers.delete(id)
     this.#walkers.set(id, walker)
     this.#moved.add(walker)
@@ -108,11 +126,15 @@ export class Shore {
   }
 }
 
+function extend({ trail, lat, lon }: Walker): void {
+  const [lastLat, lastLon] = trail.slice(-2)
+  if (lastLat !== undefined && Math.abs(lastLat - lat) + Math.abs(lastLon! - lon) < APART) return
+  trail.push(rounded(lat), rounded(lon))
+  if (trail.length > 2 * TRAIL) trail.splice(0, 2)
+}
+
 /** Six digits are 11 cm. */
-const drawn = ({ number, lat, lon, at, name }: Walker, now: number): Drawn => [
-  number,
-  Math.round(lat * 1e6) / 1e6,
-  Math.round(lon * 1e6) / 1e6,
-  Math.max(0, now - at),
-  name,
-]
+const rounded = (degrees: number): number => Math.round(degrees * 1e6) / 1e6
+
+const drawn = ({ number, lat, lon, at, name }: Walker, now: number) =>
+  [number, rounded(lat), rounded(lon), Math.max(0, now - at), name] as const satisfies Drawn

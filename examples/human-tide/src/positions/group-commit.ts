@@ -56,7 +56,7 @@ export class GroupCommit<Row, Told> {
   /** Resolves with what is told of `rows` once they are written; rejects when they may not be, or with TooManyWaiting at once. */
   add(rows: readonly Row[]): Promise<readonly Told[]> {
     if (this.#waitingRows + rows.length > this.#mostWaiting) {
-      return Promise.reject(new TooManyWaiting(`${this.#waitingRows} positions wait to be stored`))
+      return Promise.reject(new TooManyWaiting(`positions that wait to be stored: ${this.#waitingRows}`))
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, resolve, reject })

@@ -1,0 +1,28 @@
+/** How a phone joins: the address, and a QR code of it. */
+import { type Request, type Router, Router as router } from 'express'
+import encodeQR from 'qr'
+import { Refusal } from '../refusal.ts'
+
+/** A host name has at most 253 characters (RFC 1035); with a port. */
+const LONGEST_HOST = 260
+const THIS_COMPUTER = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+
+/**
+ * The address this page was asked for, when others can use it too; else that of this computer in its network. Undefined
+ * where no phone can reach us.
+ */
+export function joinUrl(request: Request, lan: string | undefined): string | undefined {
+  const host = request.host ?? ''
+  if (!THIS_COMPUTER.test(host))
+    return host === '' || host.length > LONGEST_HOST ? undefined : `${request.protocol}://${host}/`
+  return lan === undefined ? undefined : `${request.protocol}://${lan}:${request.socket.localPort}/`
+}
+
+export function joinRoutes(lan: string | undefined): Router {
+  return router().get('/api/join.svg', (request, response) => {
+    const url = joinUrl(request, lan)
+    if (url === undefined) throw new Refusal(404, 'no-phones', 'Phones can not reach this address')
+    // Four modules of white around it are part of a QR code (ISO/IEC 18004).
+    response.type('svg').send(encodeQR(url, 'svg', { border: 4 }))
+  })
+}

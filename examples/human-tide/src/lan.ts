@@ -1,0 +1,34 @@
+/** The address under which phones of the same network find this computer. */
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+
+type Interfaces = NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>
+
+/** Bridges to containers and virtual machines: no phone is there. */
+const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|utun|tun|tap|zt|tailscale|wg)/
+
+/** What a router at home, in an office or on a phone gives out comes first (RFC 1918). */
+const HOME = [/^192\.168\./, /^10\./, /^172\.(1[6-9]|2\d|3[01])\./]
+
+/** Pure; undefined when there is no network. */
+export function lanAddressOf(interfaces: Interfaces): string | undefined {
+  const rank = ([name, address]: readonly [string, string]): number => {
+    const home = HOME.findIndex(range => range.test(address))
+    return (VIRTUAL.test(name) ? 10 : 0) + (home === -1 ? HOME.length : home)
+  }
+  return Object.entries(interfaces)
+    .flatMap(([name, addresses = []]) => addresses.map(each => ({ name, ...each })))
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ name, address }) => [name, address] as const)
+    .sort((a, b) => rank(a) - rank(b))[0]?.[1]
+}
+
+/** Whether a server that listens here listens to its network. */
+export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+export const lanAddress = (): string | undefined => lanAddressOf(networkInterfaces())
+
+/** Whether this address is one of this computer's: whoever asks from here may do more than a guest. */
+export function isThisComputer(address: string | undefined, interfaces: Interfaces = networkInterfaces()): boolean {
+  const plain = (address ?? '').replace(/^::ffff:/i, '').replace(/%.*$/, '')
+  return Object.values(interfaces).some(each => each?.some(({ address: ours }) => ours === plain))
+}

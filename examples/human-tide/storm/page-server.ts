@@ -1,0 +1,56 @@
+/** Serves the storm's page to this computer, tells it the figures, and takes what it sets. */
+import express from 'express'
+import { fileURLToPath } from 'node:url'
+import { securityHeaders } from '../src/http/security-headers.ts'
+
+export interface PageParts {
+  /** JSON, made once for all who watch. */
+  readonly tell: () => object
+  /** Throws a RangeError when it is not what was expected. */
+  readonly set: (given: unknown) => void
+}
+
+const TELL_MS = 500
+const MOST_VIEWERS = 8
+const folder = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const OURS = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
+
+export function pageApp({ tell, set }: PageParts): express.Express {
+  const viewers = new Set<express.Response>()
+  setInterval(() => {
+    if (viewers.size === 0) return
+    const message = `data: ${JSON.stringify(tell())}\n\n`
+    // Whoever has not taken the last one does without this one.
+    for (const viewer of viewers) if (viewer.writableLength === 0) viewer.write(message)
+  }, TELL_MS).unref()
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.use((request, response, next) => {
+    // Another name that leads here, or another page that this browser has open.
+    const from = request.get('sec-fetch-site') ?? 'same-origin'
+    const isOurs = OURS.test(request.host ?? '') && ['same-origin', 'none'].includes(from)
+    if (isOurs) next()
+    else response.status(403).type('text').send('Open the address that npm run storm has printed.\n')
+  })
+  app.use(securityHeaders)
+  app.get('/events', (_request, response) => {
+    if (viewers.size >= MOST_VIEWERS) return void response.status(503).end()
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    response.write(`data: ${JSON.stringify(tell())}\n\n`)
+    viewers.add(response)
+    response.on('close', () => viewers.delete(response))
+  })
+  app.post('/settings', express.json({ limit: '1kb' }), (request, response) => {
+    try {
+      set(request.body)
+      response.status(204).end()
+    } catch (error) {
+      response.status(400).json({ title: error instanceof Error ? error.message : String(error) })
+    }
+  })
+  app.use('/phone.js', express.static(folder('phone.js')))
+  app.use(express.static(folder('page'), { index: 'storm.html' }))
+  app.use(express.static(folder('../public'), { index: false }))
+  return app
+}

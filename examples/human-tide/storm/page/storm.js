@@ -1,0 +1,153 @@
+/** The storm's page: sets what is asked for, and draws what it is told, twice a second and not more: the load must not feel it. */
+import { Beach } from '/phone.js'
+import { Chart } from './chart.js'
+import { CrowdMap } from './crowd-map.js'
+
+/** What the slider's steps stand for. */
+const STEPS = [0, 10, 25, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000]
+/** What is told in one word, for whoever sees no colours. */
+const STATES = {
+  calm: 'calm',
+  carries: 'carries all',
+  sheds: 'full, and in time',
+  strains: 'falling behind',
+  melts: 'melting',
+  down: 'restarting',
+}
+const SCENES = {
+  line: { phones: 100, left: { protect: false, log: true }, right: { protect: false, log: false } },
+  guarded: { phones: 300, left: { protect: false, log: true }, right: { protect: true, log: true } },
+}
+
+/**
+ * @typedef {{ protect: boolean, log: boolean }} SideSettings
+ * @typedef {object} Figures
+ * @property {string} name
+ * @property {boolean} [isUp]
+ * @property {number} [duePerS]
+ * @property {number} [storedPerS]
+ * @property {number} [inTimePerS]
+ * @property {number} [shedPerS]
+ * @property {number} [lostPerS]
+ * @property {number} [p99Ms]
+ * @property {keyof typeof STATES} [state]
+ * @property {string} ages
+ * @typedef {{ phones: number, left: SideSettings, right: SideSettings, machine: string, linesPerS: number, sides: Figures[] }} Told
+ */
+
+/** @param {string} id @returns {any} */
+const byId = id => document.getElementById(id)
+const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 })
+
+const shoreline = await fetch('/shoreline.json').then(answer => answer.json())
+const beach = new Beach(shoreline, shoreline.properties.bay)
+const sides = new Map(['left', 'right'].map(name => [name, makeSide(name)]))
+/** Until then what is told does not move the slider: it is in somebody's hand. */
+let heldUntil = 0
+
+byId('phones').max = String(STEPS.length - 1)
+byId('phones').addEventListener('input', () => {
+  heldUntil = performance.now() + 1500
+  const phones = STEPS[Number(byId('phones').value)] ?? 0
+  showPhones(phones)
+  void set({ phones })
+})
+for (const [id, settings] of Object.entries(SCENES)) {
+  byId(id).addEventListener('click', () => {
+    heldUntil = 0
+    void set(settings)
+  })
+}
+const source = new EventSource('/events')
+source.addEventListener('message', ({ data }) => {
+  if (!document.hidden) show(JSON.parse(data))
+})
+source.addEventListener('error', () => setText(byId('live'), 'the storm is over: start it again in the terminal'))
+
+/** @param {string} name */
+function makeSide(name) {
+  const section = byId(name)
+  section.append(byId('shore').content.cloneNode(true))
+  /** @param {string} selector @returns {any} */
+  const part = selector => section.querySelector(selector)
+  part('h2').id = `${name}-title`
+  for (const which of ['protect', 'log']) {
+    part(`.${which}`).addEventListener('change', (/** @type {any} */ { target }) => {
+      void set({ [name]: { [which]: target.checked } })
+    })
+  }
+  return { part, map: new CrowdMap(part('.map'), shoreline, beach), chart: new Chart(part('.chart')) }
+}
+
+/** @param {object} settings */
+async function set(settings) {
+  await fetch('/settings', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(settings),
+  }).catch(() => {})
+}
+
+/** @param {Told} told */
+function show(told) {
+  setText(byId('live'), told.sides.every(side => side.isUp !== undefined) ? '' : 'starting')
+  setText(byId('machine'), told.machine)
+  setText(byId('lines'), String(told.linesPerS))
+  if (performance.now() > heldUntil) {
+    byId('phones').value = String(STEPS.findLastIndex(phones => phones <= told.phones))
+    showPhones(told.phones)
+  }
+  for (const side of told.sides) {
+    showSide(side, side.name === 'left' ? told.left : told.right)
+  }
+}
+
+/** @param {Figures} figures @param {SideSettings} settings */
+function showSide(figures, { protect, log }) {
+  const side = sides.get(figures.name)
+  if (side === undefined) return
+  const { part, map, chart } = side
+  const title = (protect ? 'protected' : 'bare') + (log ? ', with console.log' : '')
+  const state = figures.isUp === true ? (figures.state ?? 'calm') : 'down'
+  setText(part('h2'), title)
+  setText(part('.state'), STATES[state])
+  part('.state').dataset.is = state
+  part('.protect').checked = protect
+  part('.log').checked = log
+  for (const element of part('.figures').querySelectorAll('dd')) {
+    const of = element.dataset.of
+    const value = /** @type {any} */ (figures)[of]
+    setText(element, of === 'p99Ms' ? ms(value) : number.format(value ?? 0))
+  }
+  map.draw(figures.ages, Date.now())
+  map.canvas.setAttribute(
+    'aria-label',
+    `The shore, ${title}: ${number.format(map.fresh)} of ${number.format(map.phones)} phones stored just now`,
+  )
+  chart.add(figures.duePerS ?? 0, figures.inTimePerS ?? 0)
+  chart.canvas.setAttribute(
+    'aria-label',
+    `The last minute, ${title}: ${number.format(figures.inTimePerS ?? 0)} of ${number.format(figures.duePerS ?? 0)} positions a second stored in time now`,
+  )
+}
+
+/** @param {number | undefined} value */
+const ms = value =>
+  value === undefined
+    ? '–'
+    : value >= 3900
+      ? 'over 4 s'
+      : value >= 1000
+        ? `${(value / 1000).toFixed(1)} s`
+        : `${Math.round(value)} ms`
+
+/** @param {number} phones */
+function showPhones(phones) {
+  setText(byId('phones-now'), number.format(phones))
+  byId('phones').setAttribute('aria-valuetext', `${number.format(phones)} phones`)
+}
+
+/** @param {Element} element @param {string} text */
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text
+}

@@ -1,0 +1,44 @@
+/** What the page may set. Pure. */
+
+export interface SideSettings {
+  readonly protect: boolean
+  /** A line of log a request. */
+  readonly log: boolean
+}
+
+export interface Settings {
+  readonly phones: number
+  readonly left: SideSettings
+  readonly right: SideSettings
+}
+
+/** What both services carry on one core without the line of log: beyond it they compete for it, and show no more of the line. */
+export const MOST_PHONES = 5000
+
+export const CALM: Settings = {
+  phones: 100,
+  left: { protect: false, log: false },
+  right: { protect: true, log: false },
+}
+
+/** With what is given instead. Throws a RangeError that says what was expected. */
+export function changed(now: Settings, given: unknown): Settings {
+  const { phones = now.phones, left, right } = object(given, 'settings')
+  if (!Number.isInteger(phones) || (phones as number) < 0 || (phones as number) > MOST_PHONES) {
+    throw new RangeError(`phones must be a whole number from 0 to ${MOST_PHONES}, got ${String(phones)}`)
+  }
+  return { phones: phones as number, left: side(now.left, left, 'left'), right: side(now.right, right, 'right') }
+}
+
+function side(now: SideSettings, given: unknown, name: string): SideSettings {
+  const { protect = now.protect, log = now.log } = object(given ?? {}, name)
+  if (typeof protect !== 'boolean' || typeof log !== 'boolean') {
+    throw new RangeError(`protect and log of ${name} must be true or false`)
+  }
+  return { protect, log }
+}
+
+function object(given: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (given !== null && typeof given === 'object' && !Array.isArray(given)) return given as Record<string, unknown>
+  throw new RangeError(`${name} must be an object`)
+}

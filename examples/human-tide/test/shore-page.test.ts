@@ -1,0 +1,166 @@
+/** What the pages owe to those who use them, one fault a test. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import decodeQR from 'qr/decode.js'
+import { startService } from './service.ts'
+import { deleteWalk, PHONE, Stage, shown, skip, until, walkUntilStored } from './stage.ts'
+
+const stage = new Stage()
+const SMALL = { ...PHONE, viewport: { width: 320, height: 568 } }
+
+/** A phone without a browser. */
+async function send(name: string, ages: readonly number[]): Promise<void> {
+  const sentAt = Date.now()
+  const answer = await fetch(`${stage.service.origin}/api/positions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${randomBytes(24).toString('base64url')}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      name,
+      sentAt,
+      positions: ages.map((age, index) => ({ seq: index + 1, at: sentAt - age, lat: 54, lon: 8.001, accuracy: 5 })),
+    }),
+  })
+  assert.equal(answer.status, 200)
+}
+
+/** Whatever can be seen or pressed, and sticks out of the screen or of the dialog it is in. */
+const sticksOut = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('button, select, input, output, h1, h2, p, td, th, dd, dt, strong, img')]
+    .filter(each => each.checkVisibility() && !each.closest('.unseen') && !each.matches('.unseen'))
+    .flatMap(each => {
+      const box = each.getBoundingClientRect()
+      const room = (each.closest('dialog') ?? document.documentElement).getBoundingClientRect()
+      const inside = box.left >= room.left && box.right <= room.right + 0.5 && box.bottom <= innerHeight + (each.closest('dialog') ? 1e6 : 0.5)
+      return inside && each.scrollWidth <= each.clientWidth + 1 || inside && each.clientWidth === 0 ? [] : [each.outerHTML.slice(0, 80)]
+    })`)
+
+test('who went silent does not count as a walker, and one position is no "positions"', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  const page = await stage.open('/shore')
+  await page.locator('#empty').waitFor()
+  await page.evaluate(`{
+    window.said = []
+    new MutationObserver(() => said.push(rate.textContent + ' ' + document.getElementById('rate-what').textContent))
+      .observe(rate, { childList: true, characterData: true, subtree: true })
+  }`)
+  await send('Gone', [60_000])
+  await until('the silent one is told of', async () =>
+    /1 silent/.test((await page.locator('#count-what').textContent())!),
+  )
+  assert.equal(await page.locator('#count').textContent(), '0')
+  assert.equal(await page.locator('#empty').isVisible(), true, 'nobody walks')
+  await until('a second with one position', async () =>
+    (await page.evaluate<string[]>('said')).some(each => each.startsWith('1 ')),
+  )
+  assert.ok(
+    (await page.evaluate<string[]>('said')).includes('1 position a second'),
+    String(await page.evaluate('said')),
+  )
+  await page.context().close()
+})
+
+test('the replay, its clock and the list fit 320 px', { skip, timeout: 60_000 }, async () => {
+  await send('Maximiliane of the Shore', [60_000_000, 5_000_000, 60_000, 1000])
+  const page = await stage.open('/shore', SMALL)
+  await page.getByRole('button', { name: 'Replay' }).click()
+  await page.locator('#span').selectOption('604800000')
+  await until('the clock shows a day', async () =>
+    /^[A-Z][a-z]{2} /.test((await page.locator('#when').textContent()) ?? ''),
+  )
+  assert.deepEqual(await sticksOut(page), [])
+  await page.getByRole('button', { name: 'List' }).click()
+  await page.locator('#rows td').first().waitFor()
+  assert.deepEqual(await sticksOut(page), [])
+  // A number that is broken in its middle can not be read.
+  const lines = await page.evaluate<number[]>(`[...document.querySelectorAll('#rows td:last-child')].map(cell => {
+    const range = document.createRange()
+    range.selectNodeContents(cell)
+    return range.getClientRects().length
+  })`)
+  assert.ok(
+    lines.every(count => count <= 2),
+    `lines of a position: ${lines}`,
+  )
+  await page.context().close()
+})
+
+test('watching the shore does not end the walk, nor does coming back', { skip, timeout: 60_000 }, async () => {
+  const fay = await stage.walk('Fay', 8.012)
+  await walkUntilStored([fay], 2)
+  const { page } = fay
+  await page.getByRole('link', { name: 'Watch the shore' }).click()
+  const shore = page.frameLocator('iframe')
+  await shore.locator('#sea').waitFor()
+  const before = await shown(page, 'stored')
+  await walkUntilStored([fay], before + 2)
+  await until('she sees herself', async () => Number(await shore.locator('#count').textContent()) > 0)
+  await page.goBack()
+  await page.getByRole('button', { name: 'Stop' }).waitFor()
+  assert.equal(await page.locator('iframe').count(), 0, 'nobody watches what nobody sees')
+  await page.getByRole('link', { name: 'Watch the shore' }).click()
+  await page.getByRole('button', { name: 'Back to your walk' }).click()
+  await page.getByRole('button', { name: 'Stop' }).waitFor()
+  await walkUntilStored([fay], (await shown(page, 'stored')) + 2)
+  await fay.context.close()
+})
+
+test('consent goes with the data it was given for', { skip, timeout: 60_000 }, async () => {
+  const hana = await stage.walk('Hana', 8.014)
+  await walkUntilStored([hana], 1)
+  await hana.page.getByRole('button', { name: 'Stop' }).click()
+  await deleteWalk(hana)
+  await hana.page.getByText('Your walk is deleted').waitFor()
+  assert.equal(await hana.page.getByRole('checkbox').isChecked(), false)
+  assert.equal(await hana.page.getByLabel('Your name on the shore').inputValue(), '')
+  await hana.page.getByRole('button', { name: 'Start walking' }).click()
+  assert.match((await hana.page.getByRole('alert').textContent())!, /agree first/)
+  await hana.context.close()
+})
+
+test('an empty shore offers simulated walkers, and each dot says who it is', { skip, timeout: 60_000 }, async () => {
+  await stage.database.query('DELETE FROM positions')
+  await stage.service.end('SIGKILL')
+  await stage.start()
+  const page = await stage.open('/shore', { viewport: { width: 1280, height: 720 } })
+  const complaints = stage.complaintsOf(page)
+  await page.getByRole('button', { name: 'Let 100 simulated walkers walk' }).click()
+  await until('they walk', async () => (await page.locator('#count').textContent()) === '100')
+  assert.equal(await page.locator('#empty').isVisible(), false)
+  await page.getByRole('button', { name: 'List' }).click()
+  await page.getByRole('button', { name: 'Kai (sim)' }).click()
+  assert.equal(await page.locator('#named').textContent(), 'Kai (sim)')
+  // The map has moved so that he is in its middle, where a pointer finds him, or who stands closer to it.
+  await page.locator('#sea').click({ position: { x: 20, y: 300 } })
+  assert.equal(await page.locator('#named').isVisible(), false, 'there is nobody in the sea')
+  await page.locator('#sea').click({ position: { x: 640, y: 360 } })
+  assert.match((await page.locator('#named').textContent())!, / \(sim\)$/)
+  await page.getByRole('button', { name: 'Send the simulated walkers home' }).click()
+  await until('they are gone', async () => page.locator('#empty').isVisible())
+  assert.deepEqual(complaints, [])
+  await page.context().close()
+})
+
+test('the QR code reads as the address for phones', { skip, timeout: 60_000 }, async () => {
+  await stage.service.end()
+  stage.service = await startService(stage.port, { DATABASE_URL: stage.database.url, HOST: '0.0.0.0' })
+  const page = await stage.open('/shore', { viewport: { width: 1280, height: 720 } })
+  const { join } = (await (await fetch(`${stage.service.origin}/api/about`)).json()) as { join: string | null }
+  if (join === null) return assert.equal(await page.locator('.empty .qr').isVisible(), false, 'no network, no phones')
+  await page.locator('.empty .qr').waitFor()
+  const image = await page.evaluate<{ width: number; height: number; data: number[] }>(`(async () => {
+    const image = document.querySelector('.empty .qr')
+    await image.decode()
+    const canvas = Object.assign(document.createElement('canvas'), { width: 400, height: 400 })
+    const ink = canvas.getContext('2d')
+    ink.fillStyle = '#fff'
+    ink.fillRect(0, 0, 400, 400)
+    ink.drawImage(image, 0, 0, 400, 400)
+    return { width: 400, height: 400, data: [...ink.getImageData(0, 0, 400, 400).data] }
+  })()`)
+  assert.equal(decodeQR({ ...image, data: Uint8Array.from(image.data) }), join)
+  await page.context().close()
+})

@@ -1,0 +1,124 @@
+/** Simulated walkers, through HTTP and a real database; and how phones are told to join. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { lanAddress } from '../src/lan.ts'
+import type { TestDatabase } from './postgres.ts'
+import { freePort } from './service.ts'
+import { tideHere } from './tide-here.ts'
+
+let database: TestDatabase
+let origin: string
+let end: () => Promise<void>
+
+before(async () => {
+  ;({ database, origin, end } = await tideHere({ lan: '192.168.7.7' }))
+})
+after(() => end())
+
+const ask = (method: string, headers: Record<string, string> = {}) =>
+  fetch(`${origin}/api/simulated`, { method, headers })
+const rows = async () => Number((await database.query('SELECT count(*)::int AS count FROM positions'))[0]!['count'])
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; Date.now() < end; await sleep(50)) if (await holds()) return
+  throw new Error(`waited for: ${what}`)
+}
+
+test('a hundred simulated walkers walk on an empty shore, and leave nothing behind', { timeout: 60_000 }, async () => {
+  assert.equal((await ask('POST', { 'sec-fetch-site': 'cross-site' })).status, 403, 'not for any page that is open')
+  assert.equal((await ask('POST')).status, 204)
+  await until('everybody is stored twice', async () => (await rows()) >= 200)
+  const names = await database.query('SELECT name FROM walkers')
+  assert.equal(names.length, 100)
+  assert.ok(
+    names.every(({ name }) => / \(sim\)$/.test(String(name))),
+    'they say what they are',
+  )
+  assert.equal((await ask('POST')).status, 409, 'they walk already')
+  const span = (await (await fetch(`${origin}/api/history/span`)).json()) as { first: number; last: number }
+  const page = await (
+    await fetch(`${origin}/api/history?from=${Math.floor(span.first)}&to=${Math.ceil(span.last)}`)
+  ).json()
+  assert.equal(
+    new Set((page as { walkers: { key: string }[] }).walkers.map(({ key }) => key)).size,
+    100,
+    'each is somebody',
+  )
+  assert.equal((await ask('DELETE')).status, 204)
+  assert.equal(await rows(), 0)
+  assert.equal((await database.query('SELECT 1 FROM walkers')).length, 0)
+})
+
+test('this computer is told the address for phones, others theirs; nobody but this computer may simulate', async () => {
+  const about = async (headers: Record<string, string>) =>
+    (await new Promise<unknown>((resolve, reject) => {
+      http
+        .get(`${origin}/api/about`, { headers }, async answer => {
+          let text = ''
+          for await (const chunk of answer) text += chunk
+          resolve(JSON.parse(text))
+        })
+        .on('error', reject)
+    })) as { join: string | null; maySimulate: boolean }
+  const { port } = new URL(origin)
+  assert.deepEqual(await about({}), { keepDays: 30, join: `http://192.168.7.7:${port}/`, maySimulate: true })
+  assert.equal((await about({ host: 'beach.example' })).join, 'http://beach.example/')
+  assert.equal((await about({ host: 'x'.repeat(300) })).join, null)
+})
+
+test('npm run phones: a certificate for this address, kept, and the service over https', {
+  skip: lanAddress() === undefined || process.platform === 'win32',
+  timeout: 60_000,
+}, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-phones-'))
+  const script = fileURLToPath(new URL('../scripts/phones.ts', import.meta.url))
+  const certificates: string[] = []
+  for (let turn = 0; turn < 2; turn++) {
+    const port = await freePort()
+    const env = { ...process.env, PORT: String(port), DATABASE_URL: database.url, DATA_DIR: folder }
+    const phones = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let said = ''
+    phones.stdout.setEncoding('utf8').on('data', text => {
+      said += text
+    })
+    await until('it listens', async () => said.includes('phones of this network'))
+    assert.match(said, /warns once that the connection is not private/)
+    const ca = readFileSync(path.join(folder, 'tls/cert.pem'), 'utf8')
+    certificates.push(ca)
+    // A phone that trusts this certificate finds the name in it right.
+    const status = await new Promise((resolve, reject) => {
+      https
+        .get(`https://${lanAddress()}:${port}/`, { ca }, answer => resolve(answer.resume().statusCode))
+        .on('error', reject)
+    })
+    assert.equal(status, 200)
+    phones.kill('SIGTERM')
+    await once(phones, 'exit')
+  }
+  assert.equal(certificates[0], certificates[1], 'one that is good is not made again: phones would warn again')
+  rmSync(folder, { recursive: true })
+})
+
+test('npm run phones without openssl says what to do', {
+  skip: lanAddress() === undefined || process.platform === 'win32',
+}, () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-phones-'))
+  const script = fileURLToPath(new URL('../scripts/phones.ts', import.meta.url))
+  assert.throws(
+    () => execFileSync(process.execPath, [script], { env: { PATH: folder, DATA_DIR: folder }, stdio: 'pipe' }),
+    (error: { status: number; stderr: Buffer }) => {
+      assert.equal(error.status, 1)
+      assert.match(error.stderr.toString(), /^There is no openssl here .* install it, or set TLS_CERT and TLS_KEY\.\n$/)
+      return true
+    },
+  )
+  rmSync(folder, { recursive: true })
+})

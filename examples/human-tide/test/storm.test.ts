@@ -1,0 +1,150 @@
+/** The storm as it is started, on its page in a real browser: two shores, what can be set, and that nothing is left of it. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { freePort } from './service.ts'
+import { launchBrowser, PHONE, skip, until } from './stage.ts'
+
+const script = fileURLToPath(new URL('../storm/main.ts', import.meta.url))
+let folder: string
+let port: number
+let storm: ChildProcess
+let browser: Browser
+const errors: string[] = []
+
+function start(atPort: number): ChildProcess {
+  return spawn(process.execPath, [script], {
+    env: { ...process.env, PORT: String(atPort), DATA_DIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+before(async () => {
+  if (skip) return
+  folder = mkdtempSync(path.join(tmpdir(), 'human-tide-storm-test-'))
+  chmodSync(folder, 0o755)
+  port = await freePort()
+  storm = start(port)
+  let said = ''
+  storm.stdout!.setEncoding('utf8').on('data', text => {
+    said += text
+  })
+  storm.stderr!.setEncoding('utf8').on('data', text => errors.push(text))
+  browser = await launchBrowser()
+  await until('the storm has begun', async () => said.includes('Ctrl-C ends everything'), 90_000)
+})
+after(async () => {
+  if (skip) return
+  await browser.close()
+  if (storm.exitCode === null) storm.kill('SIGINT')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function open(options: Parameters<Browser['newContext']>[0]): Promise<Page> {
+  const page = await (await browser.newContext(options)).newPage()
+  page.on('pageerror', error => errors.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  await page.goto(`http://127.0.0.1:${port}/`)
+  return page
+}
+const text = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
+const figure = async (page: Page, side: string, of: string) =>
+  Number((await text(page, `#${side} [data-of="${of}"]`)).replaceAll(/\D/g, ''))
+
+test('both shores store what the same phones send, and a line of log melts the bare one', {
+  skip,
+  timeout: 120_000,
+}, async () => {
+  const page = await open({ viewport: { width: 1280, height: 900 } })
+  for (const side of ['left', 'right']) {
+    await until(`${side} stores`, async () => (await figure(page, side, 'storedPerS')) > 0)
+  }
+  assert.equal(await text(page, '#left h2'), 'bare')
+  assert.equal(await text(page, '#right h2'), 'protected')
+  await page.getByRole('button', { name: '2013: one line of logging' }).click()
+  await until('the line is deployed', async () => (await text(page, '#left h2')) === 'bare, with console.log')
+  await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
+  assert.equal(await text(page, '#right h2'), 'bare')
+  // The line is deleted again.
+  await page.locator('#left').getByRole('checkbox', { name: 'console.log' }).uncheck()
+  await until('it is deployed', async () => (await text(page, '#left h2')) === 'bare')
+  await until('it stores again', async () => (await figure(page, 'left', 'inTimePerS')) > 20)
+  await page.locator('#right').getByRole('checkbox', { name: 'protect' }).check()
+  await until('the right one is protected', async () => (await text(page, '#right h2')) === 'protected')
+  assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
+  await page.context().close()
+})
+
+test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_000 }, async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await open({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme, reducedMotion: 'reduce' })
+    await until(
+      'it is told',
+      async () => (await text(page, '#phones-now')) !== '' && (await text(page, '#left h2')) !== '',
+    )
+    assert.ok(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'), colorScheme)
+    const small = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('button, input[type=range], label:has(input)')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.outerHTML)`,
+    )
+    assert.deepEqual(small, [], 'a finger needs 44 px')
+    const nameless = await page.locator('canvas:not([aria-label])').count()
+    assert.equal(nameless, 0)
+    const slider = page.getByRole('slider', { name: 'Phones' })
+    await slider.focus()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await slider.getAttribute('aria-valuetext'), '10 phones')
+    await until('the load follows', async () => (await figure(page, 'left', 'storedPerS')) <= 15)
+    await page.context().close()
+  }
+})
+
+test('it takes no orders from elsewhere, and a port that is taken is said', { skip, timeout: 60_000 }, async () => {
+  const post = (headers: Record<string, string>, body: string) =>
+    fetch(`http://127.0.0.1:${port}/settings`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    })
+  assert.equal((await post({ 'sec-fetch-site': 'cross-site' }, '{}')).status, 403)
+  const refused = await post({}, '{"phones":1e9}')
+  assert.equal(refused.status, 400)
+  assert.match(((await refused.json()) as { title: string }).title, /phones must be a whole number from 0 to 5000/)
+
+  const taken = createServer()
+  await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
+  const second = start((taken.address() as { port: number }).port)
+  let said = ''
+  second.stderr!.on('data', data => {
+    said += data
+  })
+  const [code] = await once(second, 'exit')
+  taken.close()
+  assert.equal(code, 1)
+  assert.match(said, /^The storm can not listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/)
+})
+
+test('Ctrl-C ends all of it', { skip, timeout: 60_000 }, async () => {
+  const postmaster = Number(readFileSync(path.join(folder, 'storm/cluster/postmaster.pid'), 'utf8').split('\n')[0])
+  const started = childrenOf(storm.pid!)
+  assert.equal(started.length, 5, 'two services, their phones, and what runs PostgreSQL')
+  storm.kill('SIGINT')
+  const [code] = await once(storm, 'exit')
+  assert.equal(code, 0)
+  // What has ended PostgreSQL ends after it.
+  for (const pid of [...started, postmaster]) await until(`${pid} is gone`, async () => !existsSync(`/proc/${pid}`))
+  assert.deepEqual(errors, [])
+})
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
