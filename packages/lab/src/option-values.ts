@@ -7,15 +7,45 @@ export function numberOf(text: string, name: string, least: number, most: number
   throw new UserError(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, got "${text}".`)
 }
 
-/** Of `Name: value` lines. */
-export function headersOf(lines: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {}
+/** Of `Name: value` lines. A name given twice is a list: each value is sent. */
+export function headersOf(lines: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
   for (const line of lines) {
     const colon = line.indexOf(':')
     if (colon < 1) throw new UserError(`--header must be "Name: value", got "${line}".`)
-    headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
+    const given = line.slice(0, colon).trim()
+    const name = Object.keys(headers).find(known => known.toLowerCase() === given.toLowerCase()) ?? given
+    const value = line.slice(colon + 1).trim()
+    const before = headers[name]
+    headers[name] = before === undefined ? value : [before, value].flat()
   }
   return headers
+}
+
+export function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new UserError(`--url must be an http or https address such as http://127.0.0.1:3000, got ${text}`)
+  }
+  return url
+}
+
+/** A path on the server itself, with its query. */
+export function checkPath(path: string): string {
+  if (!path.startsWith('/')) throw new UserError(`--path must start with a slash, got ${path}`)
+  // `//host/` is one as a URL sees it, and the load would go there.
+  if (URL.parse(path, 'http://localhost')?.host !== 'localhost') {
+    throw new UserError(`--path must be a path on the server itself, got ${path}`)
+  }
+  return path
+}
+
+/** In capitals. */
+export function checkMethod(method: string): string {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method)) {
+    throw new UserError(`--method must be an HTTP method such as GET, got ${method}`)
+  }
+  return method.toUpperCase()
 }
 
 /** For options that may be given several times. */

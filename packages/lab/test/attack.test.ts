@@ -1,10 +1,15 @@
 /** `meltlab attack` as its user meets it: exit codes, sentences, one document. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { AttackDocument } from '../src/report/attack-report.ts'
+import type { AttackDocument } from '../src/results/attack-document.ts'
 import { formatDuration, parseDuration } from '../src/durations.ts'
+import { checkAttack } from '../src/results/read-attack.ts'
+import { headersOf } from '../src/option-values.ts'
 import { UserError } from '../src/user-error.ts'
 import { type Kill, runCli } from './run-cli.ts'
 import { closedPort, httpServer, rawServer, type TestServer } from './load/servers.ts'
@@ -45,6 +50,8 @@ describe('meltlab attack', () => {
     }
     assert.equal(typeof document.certified, 'boolean')
     assert.ok(Array.isArray(document.why))
+    // Of this version, whole and without a fault: what it says of itself is checked against the schema.
+    assert.equal(checkAttack(document, 'stdout').seconds.length, 1)
   })
 
   it('prints a report for people', async () => {
@@ -76,6 +83,65 @@ describe('meltlab attack', () => {
     }
   })
 
+  it('ends with 3 when an expectation is missed, and shows each with what was measured', async () => {
+    const load = ['attack', server.url, '--rate', '50', '--duration', '200ms', '--quiet']
+    const { code, out, err } = await meltlab([...load, '--expect', 'max>1h', '--expect', 'errors<=0%'])
+    assert.deepEqual([code, err], [3, ''])
+    assert.match(out, /^Expected +✗ max > 60m: \S+m?s/m)
+    assert.match(out, /^ +✓ errors <= 0%: 0%/m)
+    const met = await meltlab([...load, '--expect', 'shed<=0%', '--json'])
+    assert.deepEqual([met.code, met.err], [0, ''])
+    const [judged] = (JSON.parse(met.out) as AttackDocument).expectations
+    assert.deepEqual([judged!.expected, judged!.met, judged!.value, judged!.unit], ['shed <= 0%', true, 0, '%'])
+    const missed = await meltlab([...load, '--expect', 'max>1h', '--like', 'vegeta'])
+    assert.equal(missed.code, 3)
+    assert.match(missed.err, /^meltlab: missed at 50\/s: max > 60m: .*\n$/)
+  })
+
+  it('writes the report as a page, without the credentials it was given', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meltlab-page-'))
+    const page = join(folder, 'page.html')
+    const { code, out, err } = await meltlab([
+      ...['attack', server.url, '--rate', '20', '--duration', '200ms', '--quiet', '--html', page],
+      ...['--header', 'Authorization: Bearer s3cret', '--header', 'Accept: text/html'],
+    ])
+    const html = readFileSync(page, 'utf8')
+    rmSync(folder, { recursive: true })
+    assert.deepEqual([code, err], [0, `${page}\n`])
+    assert.match(out, /^Requests /)
+    assert.match(html, /^<!doctype html>/)
+    assert.match(html, /Accept: text\/html/)
+    assert.doesNotMatch(html, /s3cret/)
+  })
+
+  it('takes steps of rates, each judged, a row each', async () => {
+    const steps = [
+      'attack',
+      server.url,
+      '--steps',
+      '20,40',
+      '--duration',
+      '200ms',
+      '--quiet',
+      '--expect',
+      'goodput>25/s',
+    ]
+    const { code, out } = await meltlab(steps)
+    assert.equal(code, 3)
+    assert.match(out, /^ *20\/s {2}.*\n *40\/s {2}/m)
+    assert.match(out, /✗ at 20\/s, goodput > 25\/s: 20\/s/)
+    const json = await meltlab([...steps, '--json'])
+    assert.equal(json.code, 3)
+    const document = JSON.parse(json.out) as { readonly steps: readonly AttackDocument[] }
+    assert.deepEqual(
+      document.steps.map(step => [step.scheduled, step.expectations.length]),
+      [
+        [4, 1],
+        [8, 1],
+      ],
+    )
+  })
+
   it('sends body and headers, ramps, and takes fresh connections', async () => {
     const seen = new Set<string>()
     const echo = await httpServer((req, res) => {
@@ -91,6 +157,35 @@ describe('meltlab attack', () => {
     const document = JSON.parse(out) as AttackDocument
     assert.ok(document.scheduled > 20 && document.scheduled < 90)
     assert.deepEqual([...seen], ['POST 1 x: y close'])
+  })
+
+  it('sends the targets of stdin in turn, their fields filled in, and tells them apart', async () => {
+    const seen: string[] = []
+    const echo = await httpServer((req, res) => {
+      seen.push(`${req.method} ${req.url} ${req.headers['x-id']}`)
+      res.writeHead(req.url!.startsWith('/bad') ? 500 : 200).end()
+    })
+    const lines = [`GET ${echo.url}a?n={{seq}}`, 'X-Id: {{turn 1}}', '', `PUT ${echo.url}bad`]
+    const { code, stdout } = await runCli(
+      ['attack', '--targets', '-', '--rate', '20', '--duration', '200ms', '--json'],
+      { onStart: (_, stdin) => stdin.end(lines.join('\n')) },
+    )
+    await echo.close()
+    assert.equal(code, 0)
+    assert.deepEqual(seen.sort(), [
+      'GET /a?n=0 000000000',
+      'GET /a?n=2 000000002',
+      'PUT /bad undefined',
+      'PUT /bad undefined',
+    ])
+    const { targets } = JSON.parse(stdout) as AttackDocument
+    assert.deepEqual(
+      targets.map(({ method, answered }) => [method, answered]),
+      [
+        ['GET', { 200: 2 }],
+        ['PUT', { 500: 2 }],
+      ],
+    )
   })
 
   it('ends at once on Ctrl-C, with what was measured, marked incomplete', async () => {
@@ -119,7 +214,11 @@ describe('meltlab attack', () => {
 
   const url = 'http://127.0.0.1:9/'
   const mistakes: readonly [args: readonly string[], sentence: RegExp][] = [
-    [[], /missing required argument 'url'/],
+    [[], /attack needs one of a URL, --targets FILE and --har FILE, got none/],
+    [['--targets', '/none/there'], /--targets \/none\/there can not be read: ENOENT/],
+    [[url, '--method', 'GTE'], /expected an HTTP method such as GET.*got "GTE"/],
+    [[url, '--body', '{{sequence}}'], /\{\{sequence\}\} is none of \{\{seq\}\}/],
+    [[url, '--cacert', '/none/there'], /--cacert \/none\/there can not be read/],
     [['foo'], /expected a URL such as http:\/\/127\.0\.0\.1:3000\/, got "foo"/],
     [['ftp://127.0.0.1/'], /expected a URL/],
     [['http://u:p@127.0.0.1/'], /Authorization header/],
@@ -131,6 +230,14 @@ describe('meltlab attack', () => {
     [[url, '--duration', '100h'], /durationMs must be from 1 to 86400000 ms/],
     [[url, '--rate', '5', '--users', '5'], /--rate and --users exclude each other/],
     [[url, '--users', '5', '--ramp-to', '9'], /--ramp-to needs --rate/],
+    [[url, '--steps', '5,x'], /--steps must be a number from 0\.001 to 1000000, got "x"/],
+    [[url, '--steps', '5,'], /--steps must be a number/],
+    [[url, '--steps', '5,9', '--users', '5'], /--steps and --users exclude each other/],
+    [[url, '--steps', '5,9', '--rate', '5'], /--steps and --rate exclude each other/],
+    [[url, '--steps', '5,9', '--like', 'vegeta'], /--steps and --like exclude each other/],
+    [[url, '--html', '/proc/none/page.html'], /nothing can be written to \/proc\/none.*--html/],
+    [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
+    [[url, '--expect', 'speed>9'], /--expect can not read "speed>9": .*p99\.9.*goodput/],
     [[url, '--fresh', '--connections', '5'], /--fresh and --connections exclude each other/],
     [[url, '--rate', 'NaN'], /--rate must be a number from 0\.001 to 1000000, got "NaN"/],
     [[url, '--rate', '1e99'], /--rate must be a number/],
@@ -141,7 +248,17 @@ describe('meltlab attack', () => {
     [[url, '--spacing', 'odd'], /Allowed choices are even, poisson/],
     [[url, '--header', 'nonsense'], /--header must be "Name: value", got "nonsense"/],
     [[url, '--header', 'content-length: 3'], /header content-length is set by the generator itself/],
-    [[url, '--method', 'GE T'], /method must be an HTTP method/],
+    [[url, '--method', 'GE T'], /expected an HTTP method/],
+    [[url, '--header', 'Host: a', '--header', 'host: b'], /a request has one Host header, got 2/],
+    [[url, '--like', 'k6'], /Allowed choices are ab, siege, vegeta, wrk2/],
+    [[url, '--like', 'ab'], /--like ab needs --users/],
+    [[url, '--like', 'siege'], /--like siege needs --users/],
+    [[url, '--users', '2', '--like', 'wrk2'], /--like wrk2 needs --rate/],
+    [
+      [url, '--rate', '1000000', '--threads', '1'],
+      /1,000,000\/s can not be sent from here: a core sends at most 250,000\/s/,
+    ],
+    [[url, '--like', 'vegeta', '--json'], /'--like <tool>' cannot be used with option '--json'/],
     [[url, '--users', '2', '--threads', '3'], /threads must not exceed users/],
   ]
   it('meets every mistake with one sentence on stderr and exit code 2', async () => {
@@ -150,7 +267,7 @@ describe('meltlab attack', () => {
       assert.equal(code, 2, `${args.join(' ')}: ${err}`)
       assert.equal(out, '')
       assert.match(err, sentence)
-      assert.match(err, /^meltlab: [^\n]+\.\n$/, 'one sentence')
+      assert.match(err, /^meltlab: [^\n]+\n$/, 'one sentence')
     }
   })
 
@@ -174,6 +291,15 @@ describe('meltlab attack', () => {
     const { status, stdout } = spawnSync(process.execPath, [CLI, 'attack', '--help'], { encoding: 'utf8' })
     assert.equal(status, 0)
     assert.match(stdout, /--duration <duration> +how long \(default: 10s\)/)
+  })
+})
+
+describe('headers', () => {
+  it('given twice are a list, whatever the case of their name', () => {
+    assert.deepEqual(headersOf(['Cookie: a', 'X: y: z', 'cookie: b', 'COOKIE: c']), {
+      Cookie: ['a', 'b', 'c'],
+      X: 'y: z',
+    })
   })
 })
 

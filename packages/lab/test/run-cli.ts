@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { allProcesses } from '../src/processes/process-tree.ts'
 
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+export const cli: string = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 
 export interface CliEnd {
   readonly code: number | null

@@ -2,66 +2,42 @@
  * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
  * what a figure means, report/attack-report.ts how the report reads.
  */
-import { connect, isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
-import { connect as connectTls } from 'node:tls'
+import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
+import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
+import { DEFAULTS, type Flags, type Tool, TOOLS } from '../attack/flags.ts'
+import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
+import { knownMethod } from '../attack/methods.ts'
+import { plansOf } from '../attack/plans-of.ts'
+import { preflight, sentence } from '../attack/preflight.ts'
+import { send } from '../attack/send.ts'
+import { targetsOf } from '../attack/targets-of.ts'
 import { parseDuration } from '../durations.ts'
-import { liveLine } from '../experiment/context.ts'
+import { describeMachine } from '../launch/machine.ts'
 import { checkPlan } from '../load/check-plan.ts'
-import { planOf as loadPlan } from '../load/load-request.ts'
-import type { LoadOutcome, LoadPlan, LoadProgress, Spacing } from '../load/plan.ts'
-import { requestBytes } from '../load/request-bytes.ts'
-import { runLoad } from '../load/run.ts'
-import { planMs } from '../load/schedule.ts'
-import { parseTarget, resolveAddress } from '../load/target.ts'
-import { collect, headersOf, numberOf } from '../option-values.ts'
-import { progressOn, repeating } from '../progress.ts'
-import { formatCount } from '../report/format.ts'
+import type { LoadOutcome, LoadPlan, Spacing } from '../load/plan.ts'
+import { prepare, type Prepared } from '../load/prepare.ts'
+import { collect, numberOf } from '../option-values.ts'
+import { abReport } from '../report/ab-report.ts'
+import { attackPage } from '../report/attack-page.ts'
+import { attackReport } from '../report/attack-report.ts'
+import { type AttackRun, judgedText, offered } from '../report/attack-words.ts'
+import { scenarioHtml } from '../report/html.ts'
+import type { ScenarioConditions } from '../report/result.ts'
+import { siegeReport } from '../report/siege-report.ts'
+import { stepsReport } from '../report/steps-report.ts'
+import { vegetaReport } from '../report/vegeta-report.ts'
+import { scenarioCss } from '../report/write.ts'
+import { wrk2Report } from '../report/wrk2-report.ts'
+import { attackDocument, attackJson, type Origin } from '../results/attack-document.ts'
+import { k6Script } from '../results/k6-script.ts'
+import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
-import { attackDocument, attackReport } from '../report/attack-report.ts'
-
-/** Defaults of the flags; durations as a user would write them. */
-const DEFAULTS = {
-  /** Long enough for a p99 of a thousand requests at a modest rate. */
-  duration: '10s',
-  /** Arrivals per second when neither --rate nor --users is given. */
-  rate: 50,
-  /** What people still wait for; a request without an answer until then has failed. */
-  timeout: '10s',
-  slo: '1s',
-  /** Standing connections of an open loop; it opens more, up to `mostConnections`, when all are busy. */
-  connections: 50,
-  mostConnections: 10_000,
-  seed: 1,
-} as const
-
-/** Connecting takes one round trip; a connection that needs longer than this is not going to stand. */
-const CONNECT_TIMEOUT_MS = 5000
-/** Where nothing can be rewritten in place, a line this often. */
-const PLAIN_EVERY_MS = 5000
-/** One thread carries about this many requests a second on one core. */
-const RATE_PER_THREAD = 60_000
-
-interface Flags {
-  readonly rate?: number
-  readonly users?: number
-  readonly rampTo?: number
-  readonly duration: number
-  readonly connections?: number
-  readonly fresh?: true
-  readonly timeout: number
-  readonly slo: number
-  readonly think?: number
-  readonly spacing: Spacing
-  readonly seed: number
-  readonly threads?: number
-  readonly method?: string
-  readonly header?: readonly string[]
-  readonly body?: string
-  readonly json?: true
-  readonly quiet?: true
-}
+import { notMet, provenance } from './carry-out.ts'
+import { labVersion } from './lab-version.ts'
+import { checkWritable } from './writable-folder.ts'
+import { checkWritableFile, writeText } from './written-file.ts'
 
 /** A number between bounds, as a parser for commander. */
 const numberWithin =
@@ -83,12 +59,25 @@ const lasting = (name: string, description: string, fallback: string): Option =>
 export const registerAttack = (program: Command): void => {
   program
     .command('attack')
-    .description('send load to a URL, at a rate that does not wait (--rate) or from users who do (--users)')
-    .argument('<url>', 'such as http://127.0.0.1:3000/')
+    .summary('send load to a URL, and say what came of it')
+    .description(
+      'Sends load to URL, at a rate that does not wait for answers (--rate) or from users who do (--users), and says ' +
+        'what came of it.',
+    )
+    .argument('[url]', 'such as http://127.0.0.1:3000/; or --targets, or --har')
     .option('--rate <n>', `requests per second, whatever the server does (default ${DEFAULTS.rate})`, rate('--rate'))
+    .option(
+      '--steps <rates>',
+      'rates one after the other, such as 100,200,400, each for --duration; a row each in the report',
+      rates,
+    )
     .option('--ramp-to <n>', 'let the rate grow evenly from --rate to this', rate('--ramp-to'))
     .option('--users <n>', 'users who each wait for their answer', numberWithin('--users', 1, 100_000, true))
-    .option('--think <duration>', 'pause of a user between two requests', duration('--think'))
+    .option(
+      '--think <duration>',
+      'pause of a user between two requests, from half to one and a half of this',
+      duration('--think'),
+    )
     .addOption(lasting('--duration', 'how long', DEFAULTS.duration))
     .option(
       '--connections <n>',
@@ -108,123 +97,144 @@ export const registerAttack = (program: Command): void => {
       DEFAULTS.seed,
     )
     .option('--threads <n>', 'worker threads (default: as the rate needs)', numberWithin('--threads', 1, 256, true))
-    .option('--method <name>', 'HTTP method (default GET, POST with --body)')
-    .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
-    .option('--body <text>', 'body of every request')
+    .option(
+      '--targets <file>',
+      "requests that take turns, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
+    )
+    .option('--har <file>', 'requests that take turns, as a browser recorded them; - is stdin')
+    .option('--method <name>', 'HTTP method (default GET, POST with --body)', knownMethod)
+    .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also the same name', collect)
+    .option('--body <text>', 'body of every request; @FILE is what FILE holds, @- stdin')
+    .option('--insecure', 'do not verify the certificate of the server')
+    .option('--cacert <file>', 'trust servers that this authority vouches for (PEM)')
+    .option('--cert <file>', 'certificate to show the server (PEM)')
+    .option('--key <file>', 'its key (PEM), where it is not in the same file')
+    .option(
+      '--expect <what>',
+      'what must hold, or the exit code is 3: "p99<250ms" (p50 p90 p95 p99 p99.9 max mean), "goodput>=95%" or ">=900/s", ' +
+        '"errors<1%", "shed<5%", "failed<10"; repeatable',
+      (text, before: readonly Expectation[] = []) => [...before, parseExpectation(text)],
+    )
     .option('--json', 'print one JSON document and nothing else on stdout')
+    .addOption(
+      new Option('--csv <file>', 'also write the seconds of the run to this file, a row each').conflicts('steps'),
+    )
+    .addOption(
+      new Option('--export <tool>', 'send nothing; print the load as a script of that tool')
+        .choices(['k6'])
+        .conflicts(['json', 'csv', 'html', 'like', 'steps', 'expect']),
+    )
+    .option('--html <file>', 'also write the report as a page')
+    .addOption(new Option('--like <tool>', "print that tool's report instead").choices(TOOLS).conflicts('json'))
     .option('--quiet', 'no live view on stderr')
-    .action(async (url: string, flags: Flags) => {
+    .addHelpText(
+      'after',
+      `
+Examples:
+  meltlab attack http://127.0.0.1:3000/ --rate 500 --duration 10s
+  meltlab attack http://127.0.0.1:3000/ --users 100 --think 1s --duration 1m
+  meltlab attack http://127.0.0.1:3000/ --steps 100,200,400 --expect 'p99<250ms'
+
+  meltlab attack --targets requests.txt --rate 100
+
+URL, headers and bodies may hold fields that differ in each request: {{seq}},
+{{random 1 100}}, {{uuid}}, {{timestamp}}, {{word}}, {{sender 50}} and
+{{turn 50}} (50 senders in turn, nine digits). \\{{ stands for {{ itself.
+
+Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
+    )
+    .action(async (url: string | undefined, flags: Flags) => {
       process.exitCode = await attack(url, flags)
     })
 }
 
+/** More are no steps but a ramp. */
+const MOST_STEPS = 100
+
 const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.001, 1_000_000, false)
 
-const attack = async (url: string, flags: Flags): Promise<number> => {
-  const plan = planOf(url, flags)
+/** `100,200,400` */
+const rates = (text: string): readonly number[] => {
+  const parse = rate('--steps')
+  const found = text.split(',').map(parse)
+  if (found.length > MOST_STEPS) throw new UserError(`--steps takes at most ${MOST_STEPS} rates, got ${found.length}.`)
+  return found
+}
+
+const attack = async (url: string | undefined, flags: Flags): Promise<number> => {
+  const targets = targetsOf(url, flags)
+  const plans = plansOf(targets, flags)
+  if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
+  const [first] = plans
+  const { servers } = checked(plans)
+  for (const plan of plans) refuseImpossible(plan, servers.length, thisMachine())
+  if (flags.export === 'k6') {
+    process.stdout.write(k6Script(first!))
+    return 0
+  }
+  if (flags.html !== undefined) checkWritable(dirname(flags.html), '--html')
+  if (flags.csv !== undefined) checkWritableFile(flags.csv, '--csv')
+  for (const server of servers) await preflight(server, first!.tls, first!.connectTimeoutMs)
+  const startedAt = new Date().toISOString()
+  const { runs, exitCode } = await send(plans, flags.quiet === true)
+  const judged = runs.map(run => ({
+    ...run,
+    judged: (flags.expect ?? []).map(expected => judge(expected, run.plan, run.outcome)),
+  }))
+  process.stdout.write(printed(judged, plans.length, flags, startedAt))
+  if (flags.csv !== undefined) writeText(flags.csv, secondRows(judged[0]!.outcome))
+  const missed = judged.flatMap(run => run.judged.filter(({ met }) => !met).map(each => ({ run, each })))
+  if (flags.json === true || flags.like !== undefined) {
+    for (const { run, each } of missed) {
+      process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
+    }
+  }
+  if (flags.html !== undefined && judged.length > 0) {
+    writePage(flags.html, scenarioHtml(attackPage(judged, { startedAt, conditions: conditions() }), scenarioCss()))
+  }
+  return exitCode || (missed.length > 0 ? notMet : 0)
+}
+
+/** Last, so that a disk that is full costs only the page. */
+const writePage = (file: string, page: string): void => {
   try {
-    requestBytes(plan, parseTarget(url))
-    checkPlan(plan)
+    writeFileSync(file, page)
+  } catch (error) {
+    throw new UserError(`--html ${file} can not be written: ${(error as Error).message}.`)
+  }
+  process.stderr.write(`${file}\n`)
+}
+
+/** The load had no core of its own, and who else was busy is not watched. */
+const conditions = (): ScenarioConditions => ({ ...provenance(), ...describeMachine(), pinning: null, foreign: null })
+
+const checked = (plans: readonly LoadPlan[]): Prepared => {
+  try {
+    for (const plan of plans) checkPlan(plan)
+    return prepare(plans[0]!)
   } catch (error) {
     throw new UserError(sentence((error as Error).message))
   }
-  await preflight(plan)
-  const abort = new AbortController()
-  const interrupted = (): void => abort.abort()
-  process.once('SIGINT', interrupted)
-  process.once('SIGTERM', interrupted)
-  const progress = progressOn(process.stderr)
-  const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
-  const live = liveLine(url, flags.users === undefined ? 'open loop' : `${flags.users} users`, planMs(plan))
-  let outcome: LoadOutcome
-  try {
-    outcome = await runLoad(plan, {
-      signal: abort.signal,
-      ...(flags.quiet === true
-        ? {}
-        : { onProgress: seen => tell(`${live(seen)}  ${answersOf(seen)}`, seen.elapsedMs) }),
-    })
-  } finally {
-    progress.clear()
-    process.off('SIGINT', interrupted)
-    process.off('SIGTERM', interrupted)
-  }
-  process.stdout.write(
-    flags.json === true ? `${JSON.stringify(attackDocument(plan, outcome), null, 2)}\n` : attackReport(plan, outcome),
-  )
-  return outcome.incomplete ? 130 : 0
 }
 
-const answersOf = ({ answered, failed }: LoadProgress): string =>
-  Object.entries({ ...answered, ...failed })
-    .map(([name, times]) => `${name} ${formatCount(times)}`)
-    .join('  ') || 'no answer yet'
-
-const planOf = (url: string, flags: Flags): LoadPlan => {
-  const open = flags.users === undefined
-  if (!open && flags.rate !== undefined) {
-    throw new UserError('--rate and --users exclude each other: a rate does not wait for answers, users do.')
-  }
-  if (!open && flags.rampTo !== undefined) throw new UserError('--ramp-to needs --rate, not --users.')
-  if (open && flags.think !== undefined) throw new UserError('--think needs --users.')
-  if (flags.fresh === true && flags.connections !== undefined) {
-    throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
-  }
-  const fromRate = flags.rate ?? DEFAULTS.rate
-  // A user holds one connection at a time, so a closed loop never needs more connections than users.
-  const count = flags.connections ?? flags.users ?? DEFAULTS.connections
-  const max = flags.connections ?? flags.users ?? DEFAULTS.mostConnections
-  const needed = Math.ceil(Math.max(fromRate, flags.rampTo ?? 0) / RATE_PER_THREAD)
-  const threads =
-    flags.threads ?? (open ? Math.min(Math.max(1, needed), Math.max(1, availableParallelism() - 1), max) : 1)
-  const { users, rampTo, duration: durationMs, timeout: timeoutMs, slo: sloMs, spacing, seed, body } = flags
-  const arrival =
-    users === undefined
-      ? { rate: fromRate, ...(rampTo === undefined ? {} : { rampTo }) }
-      : { users, thinkMs: flags.think ?? 0 }
-  return {
-    ...loadPlan({ url, body, durationMs, timeoutMs, sloMs, spacing, seed, ...arrival }),
-    method: flags.method ?? (body === undefined ? 'GET' : 'POST'),
-    headers: headersOf(flags.header ?? []),
-    connections: flags.fresh === true ? { kind: 'fresh' } : { kind: 'keep-alive', count, max },
-    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
-    threads,
-  }
+const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => string>> = {
+  ab: abReport,
+  siege: (_, outcome) => siegeReport(outcome),
+  vegeta: vegetaReport,
+  wrk2: wrk2Report,
 }
 
-const sentence = (text: string): string => `${text.replace(/\.$/, '')}.`
-
-/** One connection before the load: what is plainly wrong is said in one sentence instead of ten thousand failures. */
-const preflight = async (plan: LoadPlan): Promise<void> => {
-  const target = parseTarget(plan.url)
-  const where = `${target.hostname}:${target.port}`
-  const address = await resolveAddress(target, plan.connectTimeoutMs)
-  if (address === undefined) throw new UserError(`The name ${target.hostname} has no address: is it spelt right?`)
-  await new Promise<void>((resolve, reject) => {
-    let connected = false
-    const end = (problem?: string): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      if (problem === undefined) resolve()
-      else reject(new UserError(problem))
-    }
-    const socket = target.secure
-      ? connectTls({
-          host: address,
-          port: target.port,
-          servername: isIP(target.hostname) === 0 ? target.hostname : '',
-        }).on('secureConnect', () => end())
-      : connect({ host: address, port: target.port }).on('connect', () => end())
-    const timer = setTimeout(
-      () => end(`${where} does not answer: no connection within ${plan.connectTimeoutMs} ms.`),
-      plan.connectTimeoutMs,
-    )
-    // Registered last: over TLS this one is not yet the end.
-    if (target.secure) socket.on('connect', () => (connected = true))
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
-      else if (connected) end(`${where} does not speak TLS as asked: ${sentence(error.message.trim())}`)
-      else end(`${where} can not be reached: ${sentence(error.message)}`)
-    })
-  })
+const printed = (runs: readonly AttackRun[], steps: number, flags: Flags, startedAt: string): string => {
+  const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
+  const origin: Origin = { labVersion: labVersion(), startedAt, machines: [describeMachine()] }
+  const json = ({ plan, outcome, judged }: AttackRun): string =>
+    attackJson(attackDocument(plan, outcome, origin, judged))
+  const [first] = runs
+  if (flags.steps !== undefined || first === undefined) {
+    return flags.json === true ? `{ "steps": [\n${runs.map(json).join(',\n')}] }\n` : stepsReport(runs, steps, colour)
+  }
+  const { plan, outcome, judged } = first
+  if (flags.json === true) return json(first)
+  if (flags.like !== undefined) return REPORTS[flags.like](plan, outcome)
+  return attackReport(plan, outcome, judged, colour)
 }

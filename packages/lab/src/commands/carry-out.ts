@@ -1,12 +1,18 @@
 /** What the commands that run a scenario share: its origin, its output, its exit code. */
-import { readFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type RunOptions, runScenario } from '../experiment/run-scenario.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import type { Progress } from '../progress.ts'
+import { isCredential } from '../report/credential.ts'
 import type { Form, ScenarioResult } from '../report/result.ts'
 import { scenarioText } from '../report/text.ts'
-import { writeScenario } from '../report/write.ts'
+import { folderName, freshFolder, type WriteFile, writeInto } from '../report/write.ts'
+import { linkTo, paintOn, widthOf } from '../terminal.ts'
+import { UserError } from '../user-error.ts'
+import { labVersion } from './lab-version.ts'
+import { REASONS } from './writable-folder.ts'
 
 export interface Output {
   readonly out: string
@@ -32,26 +38,63 @@ export async function carryOut(
   return result
 }
 
-/** The report on disk, and text or JSON on stdout. */
+/** Text or JSON on stdout, and the report on disk. What was measured is shown, whatever becomes of the disk. */
 export function show(result: ScenarioResult, { out, json }: Output): void {
-  const html = writeScenario(result, out)
-  if (json === true) {
+  const { stdout, stderr } = process
+  const paint = { width: widthOf(stdout), paint: paintOn(stdout) }
+  stdout.write(json === true ? `${JSON.stringify(result)}\n` : `\n${scenarioText(result, paint)}\n\n`)
+  const html = writeOrKeep(result, out)
+  if (json === true) stderr.write(`${html}\n`)
+  else stdout.write(`${linkTo(html, stdout, process.env)}\n`)
+}
+
+/**
+ * Returns the path of the page.
+ * @throws UserError that says where the result is now, when the report cannot be written
+ */
+export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFile): string {
+  let folder: string | undefined
+  try {
+    folder = freshFolder(result, out)
+    return writeInto(result, folder, write)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = `the report could not be written to ${path.resolve(out)} (${REASONS[code ?? ''] ?? message})`
+    throw new UserError(`${why}; ${whereItIs(result, folder, write)}`, 1)
+  }
+}
+
+/** The result may be written though its page was not; else it goes to another disk, and else to stdout. */
+function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
+  const then = (file: string): string =>
+    `what was measured is in ${file}: \`meltlab report ${file}\` writes the page when there is room`
+  const own = path.join(folder ?? '', 'result.json')
+  if (folder !== undefined && existsSync(own)) return then(own)
+  const other = path.join(tmpdir(), `${folderName(result)}.json`)
+  try {
+    write(other, JSON.stringify(result))
+    return then(other)
+  } catch {
+    rmSync(other, { force: true })
     process.stdout.write(`${JSON.stringify(result)}\n`)
-    process.stderr.write(`${html}\n`)
-  } else {
-    process.stdout.write(`\n${scenarioText(result)}\n\n${path.relative('', html)}\n`)
+    return 'all that was measured stands on stdout, as JSON'
   }
 }
 
 /** What a reader needs to repeat a run: the command as a shell would need it, and the lab's version. */
 export function provenance(): { readonly commandLine: string; readonly labVersion: string } {
-  const file = new URL('../../package.json', import.meta.url)
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string }
   const words = process.argv
     .slice(2)
+    .map(hidden)
     .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
   // The lab's own command, or a script that calls it.
   const script = path.relative('', process.argv[1] ?? '')
   const command = script.endsWith('.ts') && !script.endsWith('cli.ts') ? `node ${script}` : 'meltlab'
-  return { commandLine: [command, ...words].join(' '), labVersion: version }
+  return { commandLine: [command, ...words].join(' '), labVersion: labVersion() }
 }
+
+/** A header of a command line, without what nobody else may know. */
+const hidden = (word: string): string =>
+  word.replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
+    isCredential(name) ? `${start} …` : whole,
+  )

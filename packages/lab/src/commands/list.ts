@@ -1,11 +1,16 @@
 /** `meltlab list`: the scenarios there are, for people and as JSON. */
 import type { Command } from 'commander'
+import { wrapWords } from '../report/wrap-words.ts'
 import { catalogue } from '../scenarios/catalogue.ts'
+
+/** Of a terminal nobody has made wider. */
+const WIDTH = 80
 
 export function registerList(program: Command): void {
   program
     .command('list')
-    .description('list the scenarios that `meltlab run` can carry out')
+    .summary('list the scenarios that `meltlab run` can carry out')
+    .description('Lists the scenarios that `meltlab run` can carry out.')
     .option('--json', 'as one JSON document')
     .action((options: { readonly json?: true }) => {
       process.stdout.write(options.json === true ? `${JSON.stringify(listed())}\n` : listText())
@@ -24,6 +29,10 @@ function listed(): unknown {
 
 function listText(): string {
   const width = Math.max(...catalogue.map(({ name }) => name.length))
-  const lines = catalogue.map(({ name, story }) => `${name.padEnd(width)}  ${story}`)
+  const lines = catalogue.map(({ name, story }) =>
+    wrapWords(story, WIDTH - width - 2)
+      .map((line, at) => `${(at === 0 ? name : '').padEnd(width)}  ${line}`)
+      .join('\n'),
+  )
   return `${lines.join('\n')}\n\nmeltlab run ${catalogue[0]!.name}          about a minute; --full as published, or longer\n`
 }

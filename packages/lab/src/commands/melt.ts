@@ -11,6 +11,7 @@ import { progressOn } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import { carryOut } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
+import { checkWritable } from './writable-folder.ts'
 
 export function registerMelt(program: Command): void {
   const { full, quick } = presets
@@ -49,7 +50,8 @@ export function registerMelt(program: Command): void {
 Examples:
   meltlab melt -- node server.js
   meltlab melt --quick --path /search?q=tide -- npm start
-  meltlab melt --also "toobusy=node with-toobusy.js" --also "--import ./my-shedder.js" -- node server.js`,
+  meltlab melt --also "toobusy=node with-toobusy.js" -- node server.js
+  meltlab melt --also "--import ./my-shedder.js" -- node server.js`,
     )
     .action((command: string[], options: RawMeltOptions) => melt(command, options))
 }
@@ -62,6 +64,7 @@ async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void
       throw new UserError(`there is no program '${arm.command[0]}' to start (${arm.name})`)
     }
   }
+  checkWritable(raw.out, '--out')
   registerUrl()
   await refuseTakenUrl(options.url)
   const progress = progressOn(process.stderr)

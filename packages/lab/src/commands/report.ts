@@ -4,10 +4,15 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
 import { markdownPage } from '../report/markdown-page.ts'
-import type { ScenarioResult } from '../report/result.ts'
+import { attackReport } from '../report/attack-report.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
+import { outcomeOf, planOfDocument } from '../results/attack-document.ts'
+import { foreignText } from '../results/foreign/text.ts'
+import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
+import { readScenario, scenarioOf } from './read-scenario.ts'
+import { readText } from './written-file.ts'
 
 interface Flags {
   readonly markdown?: true
@@ -20,7 +25,8 @@ export function registerReport(program: Command): void {
     .summary('write the report of results once more, as a page or as Markdown')
     .description(
       'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
-        'about all of them, on stdout, in the order of `meltlab list`.',
+        'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json`, k6, vegeta or ' +
+        'autocannon is printed as text.',
     )
     .argument('<result...>', 'files or folders')
     .option('--markdown', 'one Markdown page about all results, on stdout')
@@ -31,7 +37,12 @@ export function registerReport(program: Command): void {
 function report(places: readonly string[], { markdown, images }: Flags): void {
   if (markdown !== true) {
     for (const file of places.flatMap(filesIn)) {
-      const result = read(file)
+      const content = readText(file)
+      const result = scenarioOf(content, file)
+      if (result === undefined) {
+        process.stdout.write(loadText(content, file))
+        continue
+      }
       const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))
       writeFileSync(html, scenarioHtml(result, scenarioCss()))
       process.stdout.write(`${html}\n`)
@@ -46,7 +57,7 @@ export function markdownReport(places: readonly string[], images: string): strin
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places
     .flatMap(filesIn)
-    .map(read)
+    .map(readScenario)
     .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
   for (const result of results) {
@@ -56,6 +67,14 @@ export function markdownReport(places: readonly string[], images: string): strin
   return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
 }
 
+/** Of the result of a load run, ours or another tool's. */
+function loadText(content: string, file: string): string {
+  const result = readResult(content, file)
+  return result.kind === 'foreign'
+    ? foreignText(result.result)
+    : attackReport(planOfDocument(result.document), outcomeOf(result.document), result.document.expectations)
+}
+
 function filesIn(place: string): string[] {
   const stats = statSync(place, { throwIfNoEntry: false })
   if (stats === undefined) throw new UserError(`there is no ${place}; expected a result.json or a folder with results`)
@@ -63,12 +82,4 @@ function filesIn(place: string): string[] {
   const names = readdirSync(place).filter(name => name.endsWith('.json'))
   if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
   return names.sort().map(name => path.join(place, name))
-}
-
-function read(file: string): ScenarioResult {
-  try {
-    const result = JSON.parse(readFileSync(file, 'utf8')) as ScenarioResult
-    if (result.kind === 'scenario') return result
-  } catch {} // said below
-  throw new UserError(`${file} is not a result of meltlab run, melt or watch`)
 }

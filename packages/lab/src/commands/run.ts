@@ -1,9 +1,9 @@
 /** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../experiment/. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Scenario } from '../experiment/scenario.ts'
-import { progressOn } from '../progress.ts'
+import { type Progress, progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { UserError } from '../user-error.ts'
@@ -11,6 +11,7 @@ import { carryOut, notMet, type Output } from './carry-out.ts'
 import { nearestName } from './nearest-name.ts'
 import { partialRun } from './partial-run.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
+import { checkWritable } from './writable-folder.ts'
 
 interface Flags {
   readonly full?: true
@@ -26,7 +27,7 @@ export function registerRun(program: Command): void {
     .summary('carry out published experiments, bare and protected')
     .description(
       'Carries out each SCENARIO (see `meltlab list`), bare and protected, and writes a report for each. ' +
-        `Ends with exit code ${notMet} when something that was expected did not show.`,
+        `Ends with exit code ${notMet} when something that was expected did not show, and with 1 when one of several failed.`,
     )
     .argument('<scenario...>', "names of scenarios, or 'all'")
     .addOption(new Option('--full', 'as published, or longer (default: about a minute)').conflicts('brief'))
@@ -37,6 +38,7 @@ export function registerRun(program: Command): void {
       'also write each result to DIR as it ends, and leave out the scenarios that are there already',
     )
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
+    .addHelpText('after', '\nExamples:\n  meltlab run burst\n  meltlab run all --full --keep results')
     .action((names: string[], flags: Flags) => run(names, flags))
 }
 
@@ -45,30 +47,57 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
   await runScenarios(chooseScenarios(names), form, flags)
 }
 
-/** One after another; those whose result is kept already are left out. */
+/** One after another, whatever becomes of each; those whose result is kept already are left out. */
 export async function runScenarios(
   scenarios: readonly Scenario<unknown>[],
   form: Form,
   output: Output & { readonly keep?: string | undefined },
 ): Promise<void> {
+  checkWritable(output.out, '--out')
+  if (output.keep !== undefined) checkWritable(output.keep, '--keep')
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
   const kept = ({ name }: Scenario<unknown>): string => path.join(output.keep ?? '', `${name}.json`)
   const left = output.keep === undefined ? scenarios : scenarios.filter(each => !existsSync(kept(each)))
+  const failed: string[] = []
   for (const [at, scenario] of left.entries()) {
     if (left.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${left.length})`)
-    if (output.keep === undefined) {
-      await carryOut(scenario, form, output, progress, signal)
-      continue
+    try {
+      await runOne(scenario, form, output, progress, signal, kept(scenario))
+    } catch (error) {
+      // The only one, or Ctrl-C.
+      if (left.length === 1 || signal.aborted) throw error
+      failed.push(scenario.name)
+      progress.line(`✗ ${scenario.name}: ${error instanceof UserError ? error.message : (error as Error).stack}`, 'bad')
     }
-    mkdirSync(output.keep, { recursive: true })
-    const part = partialRun(`${kept(scenario)}.part`, scenario, form)
-    const result = await carryOut(scenario, form, output, progress, signal, part)
-    // What everything else is made of would be too much for a repository.
-    const measured = scenario.kept?.(result.measured)
-    writeFileSync(kept(scenario), `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
-    part.forget()
   }
+  if (failed.length > 0) {
+    const others = left.length - failed.length
+    throw new UserError(`${failed.length} of ${left.length} failed: ${failed.join(', ')}; the other ${others} ended`, 1)
+  }
+}
+
+async function runOne(
+  scenario: Scenario<unknown>,
+  form: Form,
+  output: Parameters<typeof runScenarios>[2],
+  progress: Progress,
+  signal: AbortSignal,
+  kept: string,
+): Promise<void> {
+  if (output.keep === undefined) {
+    await carryOut(scenario, form, output, progress, signal)
+    return
+  }
+  mkdirSync(output.keep, { recursive: true })
+  const part = partialRun(`${kept}.part`, scenario, form)
+  const result = await carryOut(scenario, form, output, progress, signal, part)
+  // What everything else is made of would be too much for a repository.
+  const measured = scenario.kept?.(result.measured)
+  // A half file on a full disk would count as measured.
+  writeFileSync(`${kept}.new`, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
+  renameSync(`${kept}.new`, kept)
+  part.forget()
 }
 
 /** All names are looked up before anything starts. */

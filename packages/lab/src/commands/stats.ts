@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { BoundedLines } from '../numbers/bounded-lines.ts'
 import { LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
+import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
 interface Flags {
@@ -20,6 +21,7 @@ export function registerStats(program: Command): void {
     )
     .option('--every <duration>', 'how often the line is rewritten on a terminal', '100ms')
     .option('--json', 'print the figures as one JSON document at the end, and nothing else')
+    .addHelpText('after', '\nExample:\n  tail -f latencies.txt | meltlab stats')
     .action((flags: Flags) => stats(flags))
 }
 
@@ -65,8 +67,7 @@ function readAll(lines: BoundedLines): Promise<number | undefined> {
       stdin.destroy()
       resolve(exitCode)
     }
-    process.once('SIGINT', () => end(130))
-    process.once('SIGTERM', () => end(143))
+    onSignal(({ exitCode }) => end(exitCode))
     stdin.setEncoding('utf8')
     stdin.on('data', (text: string) => lines.add(text))
     stdin.once('end', () => end(undefined))

@@ -1,19 +1,15 @@
 /** Ctrl-C and its kin: the first ends a run and keeps its figures, the second ends everything at once. */
 import type { Progress } from '../progress.ts'
+import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
 /** Aborted, with the reason to end with, by the first signal. */
 export function stopOnSignals(progress: Progress): AbortSignal {
   const controller = new AbortController()
-  const on = (signal: NodeJS.Signals, exitCode: number): void => {
-    process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(exitCode) // the exit handler of launch/command.ts ends the processes we started
-      progress.status('stopping')
-      controller.abort(new UserError(`stopped by ${signal === 'SIGINT' ? 'Ctrl-C' : signal}`, exitCode))
-    })
-  }
-  on('SIGINT', 130)
-  on('SIGTERM', 143)
-  on('SIGHUP', 129)
+  onSignal(({ by, exitCode }) => {
+    if (controller.signal.aborted) process.exit(exitCode) // the exit handler of launch/command.ts ends the processes we started
+    progress.status('stopping')
+    controller.abort(new UserError(`stopped by ${by}`, exitCode))
+  })
   return controller.signal
 }

@@ -54,7 +54,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
     signal,
     pick: values => (form === 'full' ? values.full : form === 'brief' ? (values.brief ?? values.quick) : values.quick),
     status: text => progress.status(text),
-    line: text => progress.line(text),
+    line: (text, tone) => progress.line(text, tone),
     doubt,
     checkpoint,
     cleanUp: action => void undo.push(action),
@@ -158,7 +158,7 @@ export function liveLine(label: string, offered: string, durationMs: number): (s
     const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
     before = seen
     const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
-    const share = bar(Math.min(1, seen.elapsedMs / durationMs), 12)
+    const share = bar(Math.min(1, seen.elapsedMs / durationMs), 10)
     return `${label}  ${share} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`
   }
 }

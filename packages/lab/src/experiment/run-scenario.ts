@@ -9,6 +9,8 @@ import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
 import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
+import { UserError } from '../user-error.ts'
+import { missingPackages } from './app-file.ts'
 import { makeContext } from './context.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
@@ -36,6 +38,12 @@ const foreignBelow = 0.1
 
 export async function runScenario(scenario: Scenario<unknown>, options: RunOptions): Promise<ScenarioEnd> {
   const { form, progress, signal } = options
+  const missing = missingPackages(scenario.needs ?? [])
+  if (missing.length > 0) {
+    throw new UserError(
+      `${scenario.name} needs ${missing.join(' and ')}, which meltlab does not bring: npm install ${missing.join(' ')}`,
+    )
+  }
   const startedAt = new Date()
   const startedMs = performance.now()
   const allowed = allowedCores()

@@ -1,12 +1,12 @@
 /**
- * What a scenario is: a published experiment, made repeatable. Types only; how to add one is in docs/scenarios.md.
+ * What a scenario is: a published experiment, made repeatable. Types only; how to add one is in docs/add-a-scenario.md.
  *
  * A scenario fills its own `Measured` as it goes, so that a run that is cut short keeps what it has; everything that is
  * shown or judged is a pure function of that.
  */
 import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
-import type { Form, PublishedFigure, ScenarioArm, View } from '../report/result.ts'
+import type { Form, PublishedFigure, ScenarioArm, Standing, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import type { LoadRequest } from '../load/load-request.ts'
@@ -39,6 +39,8 @@ export interface Scenario<Measured> {
   readonly published: readonly PublishedFigure[]
   readonly arms: readonly ScenarioArm[]
   readonly expects: readonly Expectation<Measured>[]
+  /** Packages of npm that its apps import and that the lab does not bring. */
+  readonly needs?: readonly string[]
   /** An empty `Measured`. */
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
@@ -103,8 +105,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** What happens right now, for a terminal. */
   status(text: string): void
-  /** Something worth keeping on stderr. */
-  line(text: string): void
+  /** Something worth keeping on stderr; `tone` colours its signs and bars on a terminal. */
+  line(text: string, tone?: Standing['tone']): void
   /** A sentence that makes the figures doubtful: the run is then not certified. */
   doubt(sentence: string): void
   /** Starts an app and waits until it can be reached. Whatever is left running is ended after the run. */

@@ -6,9 +6,13 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../user-error.ts'
+import type { RequestHeaders } from '../load/plan.ts'
 import { accepts, parseTarget } from '../load/target.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
+
+/** What is asked, whoever started it. */
+export type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
   /** Where the user says it listens; then no port is looked for. */
@@ -86,7 +90,7 @@ function originOf({ host, port }: Listener): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function endedEarly(app: App): UserError {
+function endedEarly(app: Reachable): UserError {
   const how = `${app.name} ${app.ended()}`
   const words = app.lastWords()
   if (words.includes('EADDRINUSE')) {
@@ -123,8 +127,8 @@ export function quote(words: string): string {
 
 export interface Ask {
   readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly headers: RequestHeaders
+  readonly body: string | Uint8Array | undefined
 }
 
 /** One request on a connection of its own: the status of the answer, or a word for why there was none. */
@@ -152,7 +156,7 @@ export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number |
 }
 
 /** Makes sure that the request the user wants measured is answered at all, before minutes are spent on it. */
-export async function checkAnswers(app: App, url: URL, request: Ask, timeoutMs: number): Promise<void> {
+export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<void> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready; three tries over half a second forgive that.
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -163,7 +167,7 @@ export async function checkAnswers(app: App, url: URL, request: Ask, timeoutMs: 
   }
   const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
   throw new UserError(
-    `${app.name} ${what} to ${request.method} ${url.href}, so there is no goodput to measure; ` +
+    `${app.name} ${what} to ${request.method} ${url.href}, so there is nothing to measure; ` +
       `--path, --method, --header and --body choose another request${quote(app.lastWords())}`,
   )
 }

@@ -1,6 +1,7 @@
 /** What is due next, for one worker: from a schedule (open loop) or from users who wait for their answers. Pure. */
-import { Fifo } from './fifo.ts'
-import type { Arrival } from './plan.ts'
+import { DueTimes } from './due-times.ts'
+import type { Arrival, FailureCode } from './plan.ts'
+import { seededRandom } from './random.ts'
 import { arrivalsOf, durationMs } from './schedule.ts'
 
 export interface ArrivalSource {
@@ -8,9 +9,15 @@ export interface ArrivalSource {
   /** Due time of the next request, milliseconds from the start; Infinity when none is due at present. */
   peek(): number
   advance(): void
-  /** A request ended at `atMs`; `connected` is false when it did not even get a connection. */
-  ended(atMs: number, connected: boolean): void
+  /**
+   * A request that was `due` then ended at `atMs`; `connected` is false when it did not even get a connection. `ownMs` of
+   * its time were the generator's own doing, at most.
+   */
+  ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number): void
 }
+
+/** The status of the answer, or why there is none. */
+export type RequestEnd = number | FailureCode | 'unsent'
 
 /**
  * A user whose connection failed pauses this long before wanting again: without it a closed port would be asked tens of
@@ -18,25 +25,20 @@ export interface ArrivalSource {
  */
 const PAUSE_AFTER_FAILED_CONNECTION_MS = 100
 
-const closedLoop = (users: number, lengthMs: number, thinkMs: number): ArrivalSource => {
-  // Each queue is in order of time because what is added to it lies a constant ahead.
-  const thinking = new Fifo<number>()
-  const pausing = new Fifo<number>()
-  for (let user = 0; user < users; user++) thinking.push(0)
-  const next = (): Fifo<number> =>
-    (pausing.peek() ?? Number.POSITIVE_INFINITY) < (thinking.peek() ?? Number.POSITIVE_INFINITY) ? pausing : thinking
+/**
+ * Users who think begin spread over one pause, and each pause is drawn from half to one and a half of `thinkMs`: with
+ * pauses all alike, whoever was once answered together would ask together for ever.
+ */
+const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: () => number): ArrivalSource => {
+  const wanting = new DueTimes()
+  for (let user = 0; user < users; user++) wanting.add(random() * thinkMs)
   return {
     durationMs: lengthMs,
-    peek: () => {
-      const due = next().peek() ?? Number.POSITIVE_INFINITY
-      return due < lengthMs ? due : Number.POSITIVE_INFINITY
-    },
-    advance: () => {
-      next().shift()
-    },
+    peek: () => (wanting.first < lengthMs ? wanting.first : Number.POSITIVE_INFINITY),
+    advance: () => wanting.removeFirst(),
     ended: (atMs, connected) => {
-      if (connected) thinking.push(atMs + thinkMs)
-      else pausing.push(atMs + Math.max(thinkMs, PAUSE_AFTER_FAILED_CONNECTION_MS))
+      const pauseMs = thinkMs * (0.5 + random())
+      wanting.add(atMs + (connected ? pauseMs : Math.max(pauseMs, PAUSE_AFTER_FAILED_CONNECTION_MS)))
     },
   }
 }
@@ -44,7 +46,9 @@ const closedLoop = (users: number, lengthMs: number, thinkMs: number): ArrivalSo
 /** The share of `worker` (0-based) out of `workers`. */
 export const sourceOf = (arrival: Arrival, worker: number, workers: number): ArrivalSource => {
   if (arrival.kind === 'closed') {
-    return closedLoop(shareOf(arrival.users, worker, workers), arrival.durationMs, arrival.thinkMs)
+    const users = shareOf(arrival.users, worker, workers)
+    // The same for every arm.
+    return closedLoop(users, arrival.durationMs, arrival.thinkMs, seededRandom(worker))
   }
   const arrivals = arrivalsOf(arrival.schedule, worker, workers)
   return {

@@ -1,34 +1,43 @@
 /**
- * Decides whether a run's figures are the server's, and says in plain sentences why not. Pure.
+ * Decides whether a run's figures are the server's, and says by how much they may not be. Pure.
  *
  * What counts is not how late the generator was, but whether its lateness shows: every latency was recorded twice, as
  * measured and without the generator's own delay (late sending, waiting for a free connection under a cap, reading
- * late). Where the two disagree on a figure that gets reported, the figure is not the server's. A generator 5 ms late
- * does not touch a p50 of 3 s, and ruins one of 2 ms.
+ * late). The server's own figure lies between the two. Where they are too far apart on a figure that gets reported, it
+ * is not certified. A generator 5 ms late does not touch a p50 of 3 s, and ruins one of 2 ms.
  */
-import type { EngineReport } from './engine.ts'
+import type { EngineReport } from './engine-job.ts'
 import type { Histogram } from './histogram.ts'
-import type { Freeze } from './pacer.ts'
-import type { LoadPlan } from './plan.ts'
+import type { Freeze } from './lateness.ts'
+import type { Certificate, DoubtCode, FigureName, Interval, LoadPlan } from './plan.ts'
 import type { Pair } from './tally.ts'
 
-/** A figure up to p99 may owe this much to the generator: milliseconds, or a share of itself, whichever is more. */
-const FIGURE_MS = 1
-const FIGURE_SHARE = 0.05
-/** The extremes rest on a handful of samples and one slice of a scheduler moves them: wider. */
-const EXTREME_MS = 20
-const EXTREME_SHARE = 0.1
+/** What a figure may owe to the generator: a share of itself, */
+const SHARE = 0.1
+/** or milliseconds where that is more: what the generator itself is accurate to, of the middle and further out. */
+const MIDDLE_MS = 0.1
+const TAIL_MS = 0.3
+/** The extremes rest on a handful of samples, and one slice of Linux's scheduler (3 ms on two cores) moves them. */
+const EXTREME_MS = 3
 /** Share of goodput that may be lost to the generator's lateness. */
 const GOOD_SHARE = 0.01
 /** A closed loop is as fast as its two ends; beyond this share of a core the slow end was ours. */
 const SATURATED = 0.9
+/** With fewer samples beyond it, a percentile of the tail is an extreme under another name. */
+const ENOUGH_BEYOND = 10
+
+export interface Doubt {
+  readonly code: DoubtCode
+  readonly sentence: string
+}
+
+/** What came of requests, by kind: answers 2xx and 3xx, 503, all others, and none. */
+export type Outcomes<T> = Readonly<Record<'ok' | 'shed' | 'other' | 'failed', T>>
 
 export interface Evidence {
   readonly plan: LoadPlan
   readonly workers: readonly EngineReport[]
-  readonly ok: Pair<Histogram>
-  readonly shed: Pair<Histogram>
-  readonly other: Pair<Histogram>
+  readonly latencies: Outcomes<Pair<Histogram>>
   readonly sendLag: Histogram
   readonly connectionWait: Histogram
   readonly good: number
@@ -41,26 +50,66 @@ const ms = (value: number): string => `${value >= 100 ? Math.round(value) : Numb
 const number = (value: number): string => value.toLocaleString('en-US')
 const plural = (count: number, noun: string): string => `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 
-const FIGURES: readonly [name: string, read: (histogram: Histogram) => number, extreme: boolean][] = [
-  ['mean', histogram => histogram.mean, false],
-  ['p50', histogram => histogram.percentile(50), false],
-  ['p90', histogram => histogram.percentile(90), false],
-  ['p95', histogram => histogram.percentile(95), false],
-  ['p99', histogram => histogram.percentile(99), false],
-  ['p99.9', histogram => histogram.percentile(99.9), true],
-  ['max', histogram => histogram.max, true],
+export interface Figure {
+  readonly name: FigureName
+  readonly title: string
+  readonly read: (histogram: Histogram) => number
+  readonly floorMs: number
+  /** Share of the samples that lie beyond it, of a percentile in the tail. */
+  readonly beyond: number
+}
+
+export const FIGURES: readonly Figure[] = [
+  {
+    name: 'mean',
+    title: 'mean',
+    read: histogram => histogram.mean,
+    floorMs: MIDDLE_MS,
+    beyond: Number.POSITIVE_INFINITY,
+  },
+  {
+    name: 'p50',
+    title: 'p50',
+    read: histogram => histogram.percentile(50),
+    floorMs: MIDDLE_MS,
+    beyond: Number.POSITIVE_INFINITY,
+  },
+  { name: 'p90', title: 'p90', read: histogram => histogram.percentile(90), floorMs: TAIL_MS, beyond: 0.1 },
+  { name: 'p95', title: 'p95', read: histogram => histogram.percentile(95), floorMs: TAIL_MS, beyond: 0.05 },
+  { name: 'p99', title: 'p99', read: histogram => histogram.percentile(99), floorMs: TAIL_MS, beyond: 0.01 },
+  { name: 'p999', title: 'p99.9', read: histogram => histogram.percentile(99.9), floorMs: EXTREME_MS, beyond: 0.001 },
+  { name: 'max', title: 'max', read: histogram => histogram.max, floorMs: EXTREME_MS, beyond: 0 },
 ]
 
-/** The figures of one kind of answer that owe too much to the generator, worded. */
-const distorted = (kind: string, { measured, clean }: Pair<Histogram>): string[] => {
-  if (measured.count === 0) return []
-  // With few samples p99 is the maximum under another name.
-  return FIGURES.flatMap(([name, read, extreme]) => {
-    const wide = extreme || (name === 'p99' && measured.count < 1000)
-    const was = read(measured)
-    const own = was - read(clean)
-    const allowed = Math.max(wide ? EXTREME_MS : FIGURE_MS, (wide ? EXTREME_SHARE : FIGURE_SHARE) * was)
-    return own > allowed ? [`${kind}${name} of ${ms(was)} by up to ${ms(own)}`] : []
+const TITLES: Outcomes<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
+const KINDS = ['ok', 'shed', 'other', 'failed'] as const
+
+/** Each figure without and with the generator's own delay. */
+export const intervalsOf = (latencies: Outcomes<Pair<Histogram>>): Certificate['intervals'] =>
+  Object.fromEntries(
+    KINDS.filter(kind => latencies[kind].measured.count > 0).map(kind => {
+      const { clean, measured } = latencies[kind]
+      return [kind, Object.fromEntries(FIGURES.map(({ name, read }) => [name, [read(clean), read(measured)]]))]
+    }),
+  )
+
+/** What a figure of `measured` ms that rests on `count` requests may owe to the generator, milliseconds. */
+export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
+  Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
+
+/** The figures that owe too much to the generator, worded. */
+const distorted = (latencies: Outcomes<Pair<Histogram>>): string[] => {
+  const intervals = intervalsOf(latencies)
+  return KINDS.flatMap(kind => {
+    const found: Readonly<Record<FigureName, Interval>> | undefined = intervals[kind]
+    if (found === undefined) return []
+    const { count } = latencies[kind].measured
+    return FIGURES.flatMap(figure => {
+      const [clean, measured] = found[figure.name]
+      const own = measured - clean
+      if (own <= allowedMs(figure, measured, count)) return []
+      return [`${TITLES[kind]}${figure.title} of ${ms(measured)} by up to ${ms(own)}`]
+    })
   })
 }
 
@@ -74,22 +123,27 @@ const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   return found
 }
 
-/** Sentences; none when the figures are the server's. */
-export const doubts = (evidence: Evidence): string[] => {
-  const { plan, workers } = evidence
-  const why: string[] = []
+/** The gravest first; none when the figures are the server's. */
+export const doubts = (evidence: Evidence): Doubt[] => {
+  const { plan, workers, latencies } = evidence
+  const found: Doubt[] = []
+  const doubt = (code: DoubtCode, sentence: string): void => void found.push({ code, sentence })
   const total = (read: (report: EngineReport) => number): number =>
     workers.reduce((sum, report) => sum + read(report), 0)
 
   if (workers.some(report => report.aborted)) {
     const ran = Math.max(...workers.map(report => report.elapsedMs))
-    why.push(`The run was stopped after ${(ran / 1000).toFixed(1)} s of ${(evidence.planMs / 1000).toFixed(1)} s.`)
+    doubt(
+      'stopped',
+      `The run was stopped after ${(ran / 1000).toFixed(1)} s of ${(evidence.planMs / 1000).toFixed(1)} s.`,
+    )
   }
 
   const freezes = distinct(workers.flatMap(report => report.freezes))
   if (freezes.length > 0) {
     const longest = freezes.reduce((a, b) => (b.lengthMs > a.lengthMs ? b : a))
-    why.push(
+    doubt(
+      'frozen',
       `The generator was frozen ${freezes.length === 1 ? 'once' : `${freezes.length} times`}, ` +
         `${freezes.length === 1 ? '' : 'the longest time '}for ${ms(longest.lengthMs)} at ` +
         `${(Math.max(0, longest.atMs) / 1000).toFixed(1)} s: nothing was sent and nothing was read meanwhile.`,
@@ -98,53 +152,58 @@ export const doubts = (evidence: Evidence): string[] => {
 
   const busiest = Math.max(...workers.map(report => (report.cpuMs - report.idleMs) / Math.max(1, report.elapsedMs)))
   const saturated = busiest >= SATURATED
-  const figures = [
-    ...distorted('', evidence.ok),
-    ...distorted('shed ', evidence.shed),
-    ...distorted('other ', evidence.other),
-  ]
+  const figures = distorted(latencies)
   if (figures.length > 0) {
-    const capped = evidence.connectionWait.count
-    const cause =
-      capped > evidence.sendLag.count / 100 || evidence.connectionWait.max > 0.5 * evidence.sendLag.max
-        ? `${plural(capped, 'request')} waited for one of ${mostConnections(plan)} connections; allow more connections`
-        : saturated
-          ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
-          : freezes.length > 0
-            ? 'it was frozen'
-            : 'it did not get to run in time, as happens when something else uses its core'
-    why.push(`The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
+    const waited = evidence.connectionWait.count
+    const capped = waited > evidence.sendLag.count / 100 || evidence.connectionWait.max > 0.5 * evidence.sendLag.max
+    const cause = capped
+      ? `${plural(waited, 'request')} waited for one of ${mostConnections(plan)} connections; allow more connections`
+      : saturated
+        ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
+        : freezes.length > 0
+          ? 'it was frozen'
+          : 'it did not get to run in time, as happens when something else uses its core'
+    doubt(capped ? 'connections' : 'late', `The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
   } else if (saturated && plan.arrival.kind === 'closed') {
-    why.push(
+    doubt(
+      'saturated',
       `The generator used ${Math.round(busiest * 100)} % of its core, so the rate is its own limit and not the server's: use more threads.`,
     )
   }
   if (evidence.goodLost > GOOD_SHARE * (evidence.good + evidence.goodLost)) {
-    why.push(`${plural(evidence.goodLost, 'answer')} missed the SLO only because the generator was late.`)
+    doubt('late', `${plural(evidence.goodLost, 'answer')} missed the SLO only because the generator was late.`)
   }
 
   const forConnection = total(report => report.unsentForConnection)
   if (forConnection > 0) {
-    why.push(
+    doubt(
+      'connections',
       `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} connections free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
     )
   }
   const forGenerator = total(report => report.unsentForGenerator)
   if (forGenerator > 0) {
-    why.push(
+    doubt(
+      'late',
       `${plural(forGenerator, 'request')} never left because the generator was more than ${ms(plan.timeoutMs)} late.`,
     )
   }
   const wanted = total(report => report.standingWanted)
   const opened = total(report => report.standingOpened)
   if (opened < wanted) {
-    why.push(`Only ${number(opened)} of ${plural(wanted, 'standing connection')} could be opened before the start.`)
+    doubt(
+      'standing',
+      `Only ${number(opened)} of ${plural(wanted, 'standing connection')} could be opened before the start.`,
+    )
   }
   for (const [reason, times] of Object.entries(evidence.reasons)) {
-    if (reason.startsWith('other: ')) why.push(`${plural(times, 'request')} failed: ${reason.slice('other: '.length)}.`)
-    else why.push(`${plural(times, 'answer')} broke HTTP: ${reason.slice('malformed: '.length)}.`)
+    if (reason.startsWith('other: ')) {
+      doubt('failures', `${plural(times, 'request')} failed: ${reason.slice('other: '.length)}.`)
+    } else {
+      doubt('malformed', `${plural(times, 'answer')} broke HTTP: ${reason.slice('malformed: '.length)}.`)
+    }
   }
-  return why
+  return found
 }
 
 const mostConnections = (plan: LoadPlan): string =>

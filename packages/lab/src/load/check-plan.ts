@@ -15,7 +15,6 @@ export const checkPlan = (plan: LoadPlan): void => {
   checkRange('connectTimeoutMs', plan.connectTimeoutMs, 1, LONGEST_MS)
   checkRange('sloMs', plan.sloMs, 1, LONGEST_MS)
   checkWhole('threads', plan.threads, 1, MOST_THREADS)
-  if (plan.numbered !== undefined) checkWhole('numbered.senders', plan.numbered.senders, 1, 999_999_999)
   const { arrival, connections } = plan
   if (arrival.kind === 'open') {
     validateSchedule(arrival.schedule)

@@ -2,11 +2,19 @@
  * The connections of one worker: opens the standing set, hands out those that are free, replaces what the server closed,
  * and ends what nobody needs any more. Knows no schedule and counts no requests. Times are milliseconds of the run.
  */
+import { nowMs } from './clock.ts'
 import type { Connection } from './connection.ts'
 import { Fifo } from './fifo.ts'
 
-/** A connection we no longer need is given this long to be closed by the server. */
-const LINGER_MS = 1000
+/** A connection we no longer need is given this long to be closed by the server: longer than the margin below. */
+const LINGER_MS = 1500
+/**
+ * A server that says for how long it keeps an idle connection (Keep-Alive: timeout=5) may close it just as a request is on
+ * its way. So it gets none in the last second, or the last half where it keeps it for less than two.
+ */
+const LEAVE_BEFORE_MS = 1000
+/** While the standing set opens, what takes too long is looked for this often. */
+const LOOK_EVERY_MS = 20
 /** Standing connections that the server closed while idle are replaced one at a time, this far apart, per worker. */
 const REPLACE_EVERY_MS = 10
 
@@ -31,6 +39,7 @@ export class ConnectionPool {
   #toReplace = 0
   #lastReplace = 0
   #standingReady: (() => void) | undefined
+  #looking: NodeJS.Timeout | undefined
   #standingFailed = false
 
   constructor(size: PoolSize, make: () => Connection) {
@@ -38,30 +47,43 @@ export class ConnectionPool {
     this.#make = make
   }
 
-  /** Opens the standing set, gently. Ends early when one of them fails: the run itself will say what is wrong. */
-  openStanding(withinMs: number): Promise<void> {
+  /**
+   * Opens the standing set, gently. Ends early when one of them fails, or does not stand within `timeoutMs`: the run itself
+   * will say what is wrong.
+   */
+  openStanding(timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
-      const timer = setTimeout(() => this.standingDone(), withinMs)
-      this.#standingReady = () => {
-        clearTimeout(timer)
-        resolve()
-      }
+      this.#standingReady = resolve
+      // The run has not begun: these times are of the clock.
+      this.#looking = setInterval(() => {
+        for (const connection of this.overdue(nowMs(), timeoutMs)) this.#drop(connection)
+      }, LOOK_EVERY_MS)
       this.#openMoreStanding()
     })
   }
 
   #openMoreStanding(): void {
     const { standing, connectingAtOnce } = this.#size
-    while (!this.#standingFailed && this.#open < standing && this.#connecting.size < connectingAtOnce) this.connect(0)
+    while (!this.#standingFailed && this.#open < standing && this.#connecting.size < connectingAtOnce) {
+      this.connect(nowMs())
+    }
     if (this.#connecting.size === 0) this.standingDone()
   }
 
-  /** What has been opened by now is the standing set. */
+  /** What has been opened by now is the standing set. What is still connecting ends here, so that the run has its place. */
   standingDone(): void {
-    if (this.#standingReady === undefined) return
-    this.standingOpened = this.#free.length
-    this.#standingReady()
+    const ready = this.#standingReady
+    if (ready === undefined) return
     this.#standingReady = undefined
+    clearInterval(this.#looking)
+    for (const connection of this.#connecting) this.#drop(connection)
+    this.standingOpened = this.#free.length
+    ready()
+  }
+
+  #drop(connection: Connection): void {
+    connection.destroy()
+    this.lost(connection)
   }
 
   get hasFree(): boolean {
@@ -77,11 +99,22 @@ export class ConnectionPool {
   }
 
   /** The one that has been free the longest, so that all of them are used in turn. */
-  takeFree(): Connection | undefined {
+  takeFree(now: number): Connection | undefined {
     for (;;) {
       const free = this.#free.shift()
-      if (free === undefined || free.state === 'open') return free
+      if (free === undefined) return undefined
+      if (free.state !== 'open') continue
+      if (free.usableUntil > now) return free
+      this.#toReplace++
+      this.#retire(free, now)
     }
+  }
+
+  /** No request goes on it any more; the server closes it. */
+  #retire(connection: Connection, now: number): void {
+    this.#open--
+    connection.since = now
+    this.#closing.add(connection)
   }
 
   connect(now: number): Connection {
@@ -104,13 +137,13 @@ export class ConnectionPool {
 
   /** Its request is answered. */
   answered(connection: Connection, reusable: boolean, now: number): void {
-    if (reusable) {
-      this.#free.push(connection)
+    if (!reusable) {
+      this.#retire(connection, now)
       return
     }
-    this.#open--
-    connection.since = now
-    this.#closing.add(connection)
+    const { keptMs } = connection
+    connection.usableUntil = now + keptMs - Math.min(LEAVE_BEFORE_MS, keptMs / 2)
+    this.#free.push(connection)
   }
 
   /** It failed, or is ended by us; true when it stood. */

@@ -3,13 +3,14 @@
  * of schedules, pools or counts. After `onGone` or `onFailed` nothing more comes from it.
  */
 import { connect as connectTcp, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { explain, failureOf } from './failure.ts'
 import type { FailureCode } from './plan.ts'
 import { ResponseParser } from './response-parser.ts'
+import { serverName } from './tls.ts'
 
 export interface ConnectionOwner {
-  /** Bytes came in, of whatever kind. */
+  /** Bytes came in, of whatever kind, or their end: what follows from them is told next. */
   onBytes(count: number): void
   /** The connection stands. A request given to it meanwhile has just been written. */
   onConnected(connection: Connection): void
@@ -22,12 +23,12 @@ export interface ConnectionOwner {
 }
 
 export interface Peer {
+  /** Its place among the servers of the run. */
+  readonly index: number
   readonly address: string
   readonly port: number
   /** Name for TLS to verify; undefined for plain HTTP. */
   readonly tlsName: string | undefined
-  readonly request: Uint8Array
-  readonly headRequest: boolean
 }
 
 type State = 'connecting' | 'open' | 'closing' | 'gone'
@@ -45,20 +46,27 @@ export class Connection {
   /** Of the request on it, set by the owner: when it was due and when it was sent, milliseconds from the start. */
   due = 0
   sentAt = 0
-  /** When connecting, then closing, began: set by the owner. */
+  /** How much of its latency the generator caused by the time it was sent, milliseconds, at most. */
+  ownMs = 0
+  /** When connecting, then closing, began, and until when it may get another request: set by the owner. */
   since = 0
-  /** What it sends instead of the peer's request, and its number, where requests differ: set by the owner. */
-  request: Uint8Array | undefined
+  usableUntil: number = Number.POSITIVE_INFINITY
+  /** Its number, its target, and the bytes of its body: set by the owner. */
   number = -1
+  target = 0
+  bodySent = 0
 
+  readonly peer: Peer
   readonly #owner: ConnectionOwner
-  readonly #peer: Peer
+  #request: Uint8Array | undefined
+  #headRequest = false
   readonly #parser = new ResponseParser()
   readonly #socket: Socket
 
-  constructor(owner: ConnectionOwner, peer: Peer) {
+  /** `tls` is what its connection is made with where the peer speaks TLS. */
+  constructor(owner: ConnectionOwner, peer: Peer, tls: ConnectionOptions) {
     this.#owner = owner
-    this.#peer = peer
+    this.peer = peer
     const options = {
       host: peer.address,
       port: peer.port,
@@ -69,9 +77,8 @@ export class Connection {
     this.#socket =
       peer.tlsName === undefined
         ? connectTcp(options).on('connect', () => this.#connected())
-        : connectTls({ ...options, servername: serverName(peer.tlsName), ALPNProtocols: ['http/1.1'] }).on(
-            'secureConnect',
-            () => this.#connected(),
+        : connectTls({ ...options, ...tls, servername: serverName(peer.tlsName) }).on('secureConnect', () =>
+            this.#connected(),
           )
     this.#socket
       .on('error', (error: NodeJS.ErrnoException) => this.#broke(error))
@@ -79,9 +86,21 @@ export class Connection {
       .on('close', () => this.#ended())
   }
 
+  /** Bytes of the body of its last answer. */
+  get bodyBytes(): number {
+    return this.#parser.bodyBytes
+  }
+
+  /** How long the server keeps it when idle, as its last answer said; Infinity when it said nothing. */
+  get keptMs(): number {
+    return this.#parser.keptMs
+  }
+
   /** Puts a request on the connection; written now, or as soon as the connection stands. */
-  send(): void {
+  send(request: Uint8Array, headRequest: boolean): void {
     this.busy = true
+    this.#request = request
+    this.#headRequest = headRequest
     if (this.state === 'open') this.#write()
   }
 
@@ -93,8 +112,8 @@ export class Connection {
   }
 
   #write(): void {
-    this.#parser.start(this.#peer.headRequest)
-    this.#socket.write(this.request ?? this.#peer.request)
+    this.#parser.start(this.#headRequest)
+    this.#socket.write(this.#request!)
   }
 
   #connected(): void {
@@ -129,6 +148,7 @@ export class Connection {
   #ended(): void {
     if (this.state === 'gone') return
     if (this.busy && this.state !== 'connecting') {
+      this.#owner.onBytes(0)
       this.#parser.end()
       if (this.#parser.complete) this.#answered(false)
     }
@@ -158,6 +178,3 @@ export class Connection {
     this.#owner.onFailed(this, code, reason)
   }
 }
-
-/** TLS takes names only, not addresses, as the server's name. */
-const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)

@@ -5,14 +5,18 @@
  * The flow: arrival due -> connection (free, new, or waited for) -> sent -> answer | failure -> tally.
  */
 import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
+import { BusyPeriod } from './busy-period.ts'
 import { nowMs } from './clock.ts'
-import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
 import { ConnectionPool } from './connection-pool.ts'
-import { Fifo } from './fifo.ts'
-import { NumberedRequest } from './numbered-request.ts'
-import { type Freeze, Pacer } from './pacer.ts'
-import type { Counts, FailureCode, LoadPlan, LoadProgress } from './plan.ts'
-import { Tally, type TallyData } from './tally.ts'
+import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
+import { type DueRequest, Origin } from './origin.ts'
+import { OutgoingRequest } from './outgoing-request.ts'
+import { Pacer } from './pacer.ts'
+import type { FailureCode } from './plan.ts'
+import { seededRandom } from './random.ts'
+import { Tally } from './tally.ts'
+import { tlsOptions } from './tls.ts'
 
 /**
  * Connections of the standing set that may be connecting at once, over all workers: a Node server accepts one
@@ -23,36 +27,6 @@ const CONNECTING_AT_ONCE = 100
 const SENDS_AT_ONCE = 64
 /** Deadlines are looked at this often; a timeout is late by at most this much. */
 const SWEEP_MS = 4
-
-export interface EngineJob {
-  readonly plan: LoadPlan
-  /** Undefined when the name in the URL has no address: every request fails as `unresolved`. */
-  readonly peer: Peer | undefined
-  readonly worker: number
-  readonly workers: number
-  /** One 32-bit word: 0 while running, 1 to stop at once. */
-  readonly control: Int32Array
-}
-
-export type EngineProgress = Pick<LoadProgress, keyof Counts | 'inflight'>
-
-export interface EngineReport {
-  readonly tally: TallyData
-  readonly elapsedMs: number
-  readonly aborted: boolean
-  /** CPU of this thread during the run, and of that the share spent spinning while there was nothing to do. */
-  readonly cpuMs: number
-  readonly idleMs: number
-  readonly freezes: readonly Freeze[]
-  /** Requests given up without being sent, by what they waited for. */
-  readonly unsentForConnection: number
-  readonly unsentForGenerator: number
-  /** Standing connections wanted and opened before the start. */
-  readonly standingWanted: number
-  readonly standingOpened: number
-  /** Numbers of the requests answered 2xx; empty unless the plan is numbered. */
-  readonly acknowledged: Uint32Array
-}
 
 /** CPU of this thread in milliseconds; of the process where Node can not tell (before 23.9). */
 const cpuMs = (): number => {
@@ -65,20 +39,23 @@ export class Engine implements ConnectionOwner {
   readonly #source: ArrivalSource
   readonly #tally: Tally
   readonly #pacer: Pacer
-  readonly #pool: ConnectionPool
+  readonly #origins: readonly Origin[]
+  readonly #busyPeriod = new BusyPeriod()
   readonly #fresh: boolean
   readonly #newestFirst: boolean
   readonly #standing: number
-  readonly #numbered: NumberedRequest | undefined
-  #number: number
+  /** Of each target, and where it goes. */
+  readonly #requests: readonly {
+    readonly outgoing: OutgoingRequest
+    readonly origin: Origin
+    readonly reachable: boolean
+  }[]
   readonly #acknowledged: number[] = []
 
-  /** Due times of requests that wait for a connection. */
-  readonly #waiting = new Fifo<number>()
+  /** Of the next request. */
+  #number: number
   /** In order of due time, so that the first is the first to time out. */
   readonly #inflight = new Set<Connection>()
-  /** Some request waits because the cap on connections is reached. */
-  #capped = false
   #lastSweep = 0
 
   #originMs = 0
@@ -92,32 +69,48 @@ export class Engine implements ConnectionOwner {
   #cpuAtStart = 0
   #resolve: ((report: EngineReport) => void) | undefined
 
-  constructor(job: EngineJob) {
+  /** `source`: what takes the place of the plan's arrivals. */
+  constructor(job: EngineJob, source?: ArrivalSource) {
     const { plan, worker, workers } = job
     this.#job = job
-    this.#source = sourceOf(plan.arrival, worker, workers)
-    this.#tally = new Tally(plan.sloMs)
+    this.#source = source ?? sourceOf(plan.arrival, worker, workers)
+    this.#tally = new Tally(plan.sloMs, plan.timeoutMs, job.requests.length)
     const { connections } = plan
     this.#fresh = connections.kind === 'fresh'
     this.#standing = connections.kind === 'fresh' ? 0 : shareOf(connections.count, worker, workers)
-    const most =
-      connections.kind === 'fresh' ? Number.POSITIVE_INFINITY : Math.max(1, shareOf(connections.max, worker, workers))
-    const connectingAtOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / workers))
-    this.#pool = new ConnectionPool(
-      { standing: this.#standing, most, connectingAtOnce },
-      () => new Connection(this, job.peer!),
-    )
+    this.#origins = this.#makeOrigins()
     this.#newestFirst = connections.kind === 'keep-alive' && connections.newestFirst === true
     this.#pacer = new Pacer(job.control, () => this.#turn())
-    this.#numbered =
-      plan.numbered && job.peer ? new NumberedRequest(job.peer.request, plan.numbered.senders) : undefined
+    const random = plan.templated ? seededRandom(worker) : undefined
+    this.#requests = job.requests.map(({ text, peer }) => ({
+      outgoing: new OutgoingRequest(text, random),
+      origin: this.#origins[peer]!,
+      reachable: job.peers[peer] !== undefined,
+    }))
     this.#number = worker
+  }
+
+  /** Each server has its share of this worker's connections. */
+  #makeOrigins(): Origin[] {
+    const { plan, peers, worker, workers } = this.#job
+    const { connections } = plan
+    const connectingAtOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / workers / peers.length))
+    const tls = peers.some(peer => peer?.tlsName !== undefined) ? tlsOptions(plan.tls) : {}
+    return peers.map((peer, index) => {
+      const standing = peer === undefined ? 0 : shareOf(this.#standing, index, peers.length)
+      const most =
+        connections.kind === 'fresh'
+          ? Number.POSITIVE_INFINITY
+          : Math.max(1, shareOf(shareOf(connections.max, worker, workers), index, peers.length))
+      const size = { standing: Math.min(standing, most), most, connectingAtOnce }
+      return new Origin(new ConnectionPool(size, () => new Connection(this, peer!, tls)))
+    })
   }
 
   /** Opens the standing set. */
   async open(): Promise<void> {
-    if (this.#standing === 0 || this.#job.peer === undefined) return
-    await this.#pool.openStanding(this.#job.plan.connectTimeoutMs + this.#standing * 5)
+    const { connectTimeoutMs } = this.#job.plan
+    await Promise.all(this.#origins.map(({ pool }) => pool.openStanding(connectTimeoutMs)))
   }
 
   /** Runs the schedule. `startAt` is a time of `nowMs()`. */
@@ -139,7 +132,7 @@ export class Engine implements ConnectionOwner {
   /** Checks the control word now, in case the engine is asleep. */
   wake(): void {
     if (this.#running) this.#turn()
-    else this.#pool.standingDone()
+    else for (const { pool } of this.#origins) pool.standingDone()
   }
 
   progress(): EngineProgress {
@@ -159,20 +152,22 @@ export class Engine implements ConnectionOwner {
       this.#finish(now, true)
       return
     }
-    this.#serveWaiting(now)
+    if (this.#pacer.readsFirst()) return
+    for (const origin of this.#origins) this.#serveWaiting(origin, now)
     this.#sendDue(now)
     if (now - this.#lastSweep >= SWEEP_MS) this.#sweep(now)
     const due = this.#source.peek()
-    const nothingLeft = due === Number.POSITIVE_INFINITY && this.#inflight.size === 0 && this.#waiting.length === 0
-    if (nothingLeft && this.#pool.closing === 0 && now >= this.#source.durationMs) {
+    const behind = this.#origins.some(({ waiting }) => waiting.length > 0)
+    const nothingLeft = due === Number.POSITIVE_INFINITY && this.#inflight.size === 0 && !behind
+    if (nothingLeft && this.#origins.every(({ pool }) => pool.closing === 0) && now >= this.#source.durationMs) {
       this.#finish(now, false)
       return
     }
     this.#pacer.wait({
       due: nothingLeft && now < this.#source.durationMs ? this.#source.durationMs : due,
-      busy: this.#inflight.size > 0 || this.#waiting.length > 0,
-      urgent: this.#waiting.length > 0 && !this.#capped,
-      behind: this.#waiting.length > 0,
+      busy: this.#inflight.size > 0 || behind,
+      urgent: behind && this.#origins.some(({ waiting, capped }) => waiting.length > 0 && !capped),
+      behind,
       // What an answer may be read late without anyone noticing: it follows how slow the answers are.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
       ratePerMs: this.#ratePerMs,
@@ -185,47 +180,63 @@ export class Engine implements ConnectionOwner {
       const due = this.#source.peek()
       if (due > at) return
       this.#source.advance()
-      this.#tally.scheduled(due)
-      this.#place(due, at)
+      this.#place(this.#schedule(due), at)
       at = this.#now()
     }
   }
 
+  /** Gives a request that is due its number. */
+  #schedule(due: number): DueRequest {
+    const number = this.#number
+    this.#number += this.#job.workers
+    this.#tally.scheduled(due, this.#targetOf(number))
+    return { due, number }
+  }
+
+  #targetOf(number: number): number {
+    return number % this.#requests.length
+  }
+
   /** Finds a connection for a request that is due. */
-  #place(due: number, at: number): void {
+  #place(request: DueRequest, at: number): void {
+    const { due, number } = request
+    const target = this.#targetOf(number)
+    const { origin, reachable } = this.#requests[target]!
     this.#pacer.did()
     if (at - due > this.#job.plan.timeoutMs) {
       this.#unsentForGenerator++
-      this.#giveUp(at)
-    } else if (this.#job.peer === undefined) {
-      this.#tally.sent(due, at, false)
-      this.#tally.fail(due, 'unresolved', '')
-      this.#source.ended(at, false)
+      this.#giveUp(due, at)
+    } else if (!reachable) {
+      this.#tally.sent(due, target, at, false)
+      this.#tally.fail(due, target, 'unresolved', '', at - due, at - due)
+      this.#source.ended(at, false, due, 'unresolved', at - due)
     } else {
       const connection =
-        this.#waiting.length > 0 ? undefined : this.#fresh ? this.#pool.connect(at) : this.#pool.takeFree()
+        origin.waiting.length > 0 ? undefined : this.#fresh ? origin.pool.connect(at) : origin.pool.takeFree(at)
       // Before another connection is opened for it, the answers that lie unread get their chance to free one.
-      if (connection === undefined) this.#waiting.push(due)
-      else this.#send(connection, due, at, false)
+      if (connection === undefined) origin.waiting.push(request)
+      else this.#send(connection, request, at, false)
     }
   }
 
-  #giveUp(at: number): void {
+  #giveUp(due: number, at: number): void {
     this.#tally.unsent()
-    this.#source.ended(at, true)
+    this.#source.ended(at, true, due, 'unsent', at - due)
   }
 
-  #send(connection: Connection, due: number, at: number, waited: boolean): void {
+  #send(connection: Connection, { due, number }: DueRequest, at: number, waited: boolean): void {
+    const target = this.#targetOf(number)
+    const { outgoing } = this.#requests[target]!
+    const bytes = outgoing.bytes(number, Date.now)
+    connection.number = number
+    connection.target = target
+    connection.bodySent = outgoing.bodyBytes
     connection.due = due
     connection.sentAt = at
-    if (this.#numbered !== undefined) {
-      connection.number = this.#number
-      connection.request = this.#numbered.bytes(this.#number, Date.now())
-      this.#number += this.#job.workers
-    }
+    connection.ownMs = this.#busyPeriod.delayOf(at - due, this.#inflight.size, at)
     this.#inflight.add(connection)
-    this.#tally.sent(due, at, waited)
-    connection.send()
+    this.#tally.sent(due, target, at, waited)
+    connection.send(bytes, outgoing.isHead)
   }
 
   /**
@@ -233,65 +244,79 @@ export class Engine implements ConnectionOwner {
    * turn, so that answers are read in between and free what is there: a generator that catches up after a pause would
    * otherwise open hundreds at once, and measure them.
    */
-  #serveWaiting(now: number): void {
-    while (this.#waiting.length > 0) {
-      const free = this.#pool.takeFree()
+  #serveWaiting(origin: Origin, now: number): void {
+    const { pool, waiting, capped } = origin
+    while (waiting.length > 0) {
+      const free = pool.takeFree(now)
       if (free === undefined) break
-      this.#send(free, this.#nextWaiting(), now, this.#capped)
+      this.#send(free, this.#nextWaiting(origin), now, capped)
     }
-    const more = this.#waiting.length > 0 && this.#pool.hasRoom
-    if (more) this.#send(this.#pool.connect(now), this.#nextWaiting(), now, this.#capped)
-    this.#capped = this.#waiting.length > 0 && !more
+    const more = waiting.length > 0 && pool.hasRoom
+    if (more) this.#send(pool.connect(now), this.#nextWaiting(origin), now, capped)
+    origin.capped = waiting.length > 0 && !more
   }
 
-  #nextWaiting(): number {
-    return (this.#newestFirst ? this.#waiting.pop() : this.#waiting.shift())!
+  #nextWaiting({ waiting }: Origin): DueRequest {
+    return (this.#newestFirst ? waiting.pop() : waiting.shift())!
+  }
+
+  #originOf({ peer }: Connection): Origin {
+    return this.#origins[peer.index]!
   }
 
   onBytes(count: number): void {
     this.#tally.bytesRead += count
+    if (this.#running) this.#pacer.cameIn()
   }
 
   onConnected(connection: Connection): void {
-    this.#pool.connected(connection)
+    this.#originOf(connection).pool.connected(connection)
     if (this.#running) this.#pacer.cameIn()
   }
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
-    const readLag = this.#pacer.cameIn()
-    const now = this.#pacer.lastSeen
-    const latency = now - connection.due
+    const { lastSeen: now, unreadMs } = this.#pacer
+    const { due, target } = connection
+    const ownMs = connection.ownMs + unreadMs
+    const origin = this.#originOf(connection)
+    const { pool, waiting } = origin
     this.#inflight.delete(connection)
-    this.#tally.answer(connection.due, status, latency, connection.sentAt - connection.due + readLag)
-    if (this.#numbered !== undefined && status >= 200 && status < 300) this.#acknowledged.push(connection.number)
+    this.#tally.answer(due, target, status, now - due, ownMs)
+    this.#tally.bodyBytes += connection.bodyBytes
+    this.#tally.bodyBytesSent += connection.bodySent
+    if (this.#job.plan.acknowledged && status >= 200 && status < 300) this.#acknowledged.push(connection.number)
     // A slow average with weight 1/16: enough to tell microseconds from milliseconds.
     this.#typicalMs += (now - connection.sentAt - this.#typicalMs) / 16
     this.#lastAnswerAt = now
-    this.#pool.answered(connection, reusable, now)
-    this.#source.ended(now, true)
-    if (this.#waiting.length > 0 && this.#pool.hasFree) {
-      const next = this.#pool.takeFree()
-      if (next !== undefined) this.#send(next, this.#nextWaiting(), now, this.#capped)
+    pool.answered(connection, reusable, now)
+    this.#source.ended(now, true, due, status, ownMs)
+    if (waiting.length > 0 && pool.hasFree) {
+      const next = pool.takeFree(now)
+      if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
     }
-    if (this.#source.peek() <= now) this.#sendDue(now)
+    // What is due after a gap goes when all answers are read: they tell whether the server has waited for it.
+    if (this.#source.peek() <= now && !this.#pacer.catchingUp) this.#sendDue(now)
   }
 
   onFailed(connection: Connection, code: FailureCode, reason: string): void {
-    const connected = this.#pool.lost(connection)
+    const connected = this.#originOf(connection).pool.lost(connection)
     if (!this.#running) return
     this.#pacer.cameIn()
-    if (connection.busy) this.#failRequest(connection, code, reason, connected)
+    if (connection.busy) this.#failRequest(connection, code, reason, connected, this.#pacer.unreadMs)
   }
 
-  #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean): void {
+  #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean, unreadMs: number): void {
+    const now = this.#now()
+    const { due, target } = connection
+    const ownMs = connection.ownMs + unreadMs
     this.#inflight.delete(connection)
-    this.#tally.fail(connection.due, code, reason)
-    this.#source.ended(this.#now(), connected)
+    this.#tally.fail(due, target, code, reason, now - due, ownMs)
+    this.#source.ended(now, connected, due, code, ownMs)
   }
 
   onGone(connection: Connection): void {
-    this.#pacer.cameIn()
-    this.#pool.gone(connection)
+    if (this.#running) this.#pacer.cameIn()
+    this.#originOf(connection).pool.gone(connection)
   }
 
   /** Gives up what has waited too long: for an answer, a connection or a place, or for the server to close. */
@@ -300,26 +325,35 @@ export class Engine implements ConnectionOwner {
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
     this.#sentAtSweep = this.#tally.sentCount
     this.#lastSweep = now
-    for (const connection of this.#pool.overdue(now, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
-    for (const connection of this.#inflight) {
-      if (connection.due + timeoutMs > now) break
-      // Without a connection by then it was the connection that timed out, whatever its own limit.
-      this.#drop(connection, this.#pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout')
+    // What came in time and lies unread is not late: only what was read by then tells.
+    const { readUpTo } = this.#pacer
+    for (const { pool } of this.#origins) {
+      for (const connection of pool.overdue(readUpTo, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
     }
-    for (let due = this.#waiting.peek(); due !== undefined && due + timeoutMs <= now; due = this.#waiting.peek()) {
-      this.#waiting.shift()
-      this.#unsentForConnection++
-      this.#giveUp(now)
+    for (const connection of this.#inflight) {
+      if (connection.due + timeoutMs > readUpTo) break
+      // Without a connection by then it was the connection that timed out, whatever its own limit.
+      this.#drop(
+        connection,
+        this.#originOf(connection).pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout',
+      )
     }
     const ending = this.#source.peek() === Number.POSITIVE_INFINITY && this.#inflight.size === 0
-    this.#pool.tidy(now, ending, now < this.#source.durationMs)
+    for (const { pool, waiting } of this.#origins) {
+      for (let first = waiting.peek(); first !== undefined && first.due + timeoutMs <= now; first = waiting.peek()) {
+        waiting.shift()
+        this.#unsentForConnection++
+        this.#giveUp(first.due, now)
+      }
+      pool.tidy(now, ending, now < this.#source.durationMs)
+    }
   }
 
   #drop(connection: Connection, code: FailureCode): void {
-    const connected = this.#pool.lost(connection)
+    const connected = this.#originOf(connection).pool.lost(connection)
     const { busy } = connection
     connection.destroy()
-    if (busy) this.#failRequest(connection, code, '', connected)
+    if (busy) this.#failRequest(connection, code, '', connected, 0)
   }
 
   #finish(now: number, aborted: boolean): void {
@@ -329,14 +363,16 @@ export class Engine implements ConnectionOwner {
     if (aborted) {
       for (let due = this.#source.peek(); due <= now; due = this.#source.peek()) {
         this.#source.advance()
-        this.#tally.scheduled(due)
+        this.#schedule(due)
         this.#tally.unsent()
       }
-      while (this.#waiting.shift() !== undefined) this.#tally.unsent()
-      for (const connection of this.#inflight) this.#tally.fail(connection.due, 'aborted', '')
+      for (const { waiting } of this.#origins) while (waiting.shift() !== undefined) this.#tally.unsent()
+      for (const { due, target, ownMs } of this.#inflight) {
+        this.#tally.fail(due, target, 'aborted', '', now - due, ownMs)
+      }
     }
     for (const connection of this.#inflight) connection.destroy()
-    this.#pool.destroy()
+    for (const { pool } of this.#origins) pool.destroy()
     this.#inflight.clear()
     this.#resolve?.({
       tally: this.#tally.data(),
@@ -348,7 +384,7 @@ export class Engine implements ConnectionOwner {
       unsentForConnection: this.#unsentForConnection,
       unsentForGenerator: this.#unsentForGenerator,
       standingWanted: this.#standing,
-      standingOpened: this.#pool.standingOpened,
+      standingOpened: this.#origins.reduce((sum, { pool }) => sum + pool.standingOpened, 0),
       acknowledged: Uint32Array.from(this.#acknowledged),
     })
   }

@@ -33,9 +33,10 @@ const bucketOf = (ms: number): number => {
   return index < BUCKETS ? index : BUCKETS - 1
 }
 
-/** Middle of a bucket, milliseconds. */
-const middleOf = (index: number): number =>
-  LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + 0.5) / SUB)
+/** So far into a bucket (0 to 1), milliseconds. */
+const within = (index: number, share: number): number =>
+  LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + share) / SUB)
+const middleOf = (index: number): number => within(index, 0.5)
 
 /** The plain form: survives JSON and structured clone. `buckets` is index, count, index, count... in rising order. */
 export interface HistogramData {
@@ -74,6 +75,16 @@ export class Histogram {
     return this.#count === 0 ? Number.NaN : this.#sum / SUM_UNITS_PER_MS / this.#count
   }
 
+  /** Standard deviation, to the resolution of a bucket. */
+  get deviation(): number {
+    const { mean } = this
+    let sum = 0
+    this.#each((index, count) => {
+      sum += count * (middleOf(index) - mean) ** 2
+    })
+    return Math.sqrt(sum / this.#count)
+  }
+
   get min(): number {
     return this.#count === 0 ? Number.NaN : this.#min
   }
@@ -102,6 +113,26 @@ export class Histogram {
       }
     }
     return this.#max
+  }
+
+  /**
+   * As {@link percentile}, but not in steps of a bucket: the durations in it count as spread evenly. For comparing two
+   * histograms, where a step would be a difference.
+   */
+  smoothPercentile(percent: number): number {
+    const rank = (percent / 100) * this.#count
+    let below = 0
+    let found = Number.NaN
+    this.#each((index, count) => {
+      if (Number.isNaN(found) && below + count >= rank) {
+        const from = Math.max(this.#min, within(index, 0))
+        const to = Math.min(this.#max, within(index, 1))
+        found = from + ((to - from) * (rank - below)) / count
+      }
+      below += count
+    })
+    // What lies below the first bucket or above the last counts in it.
+    return Math.min(this.#max, Math.max(this.#min, found))
   }
 
   /** Share (0..1) of the durations at or below `ms`, to the resolution of a bucket. NaN when empty. */

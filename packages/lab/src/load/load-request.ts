@@ -1,13 +1,13 @@
 /** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
-import type { Connections, LoadPlan, Phase, Spacing } from './plan.ts'
+import type { Connections, RequestHeaders, LoadPlan, Phase, Spacing } from './plan.ts'
 
 interface Common {
   readonly url: string
   readonly durationMs: number
   /** @default 'GET' */
   readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | undefined
+  readonly headers?: RequestHeaders
+  readonly body?: string | Uint8Array | undefined
   /** @default 60 s: a scenario wants to see how long things take, not to cut them off */
   readonly timeoutMs?: number
   /** @default 1 s */
@@ -18,8 +18,10 @@ interface Common {
   readonly seed?: number
   /** A new connection for every request. */
   readonly fresh?: boolean
-  /** Each request differs, and this many senders take turns; see numbered-request.ts. */
-  readonly numbered?: { readonly senders: number }
+  /** Each request differs; see template.ts. */
+  readonly templated?: true
+  /** To know which requests were answered 2xx. */
+  readonly acknowledged?: true
   /** Its figures are not used, so nothing about them is doubtful. */
   readonly warmUp?: boolean
 }
@@ -59,7 +61,8 @@ export function planOf(request: LoadRequest): LoadPlan {
     connectTimeoutMs: timeoutMs,
     sloMs,
     threads: 1, // the lab has one core
-    ...(request.numbered === undefined ? {} : { numbered: request.numbered }),
+    ...(request.templated === undefined ? {} : { templated: request.templated }),
+    ...(request.acknowledged === undefined ? {} : { acknowledged: request.acknowledged }),
   }
 }
 

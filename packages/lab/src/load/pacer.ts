@@ -1,23 +1,16 @@
 /**
- * How one worker waits: long enough to leave the core alone, short enough to be on time, and always aware of its own
- * lateness. Knows nothing of requests; times are milliseconds since the start of the run.
+ * How one worker waits: long enough to leave the core alone, short enough to be on time. Knows nothing of requests; times
+ * are milliseconds since the start of the run. What may have been overlooked meanwhile is the business of lateness.ts.
  *
  * The loop of Node sleeps in whole milliseconds only, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
  *   - answers to expect: turns of the loop, unless a nap is too short to be seen in the figures, because it is within
  *     2 % of how long answers take; or because of a rate (> 20,000/s) at which turning idly would cost more than work.
- *
- * Lateness: everything that came in before the last turn began has been read, so what is read now can not have waited
- * longer than since then. That bound is what certification takes off a latency to see what was the server's.
  */
 import { nowMs } from './clock.ts'
-
-/** A stretch in which the generator did not run at all. */
-export interface Freeze {
-  readonly atMs: number
-  readonly lengthMs: number
-}
+import { type Freeze, Lateness } from './lateness.ts'
+import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
 
 /** A nap ends about this much after what was asked for (timer slack 50 us and waking up). */
 const OVERSHOOT_MS = 0.075
@@ -35,14 +28,6 @@ const LONGEST_NAP_MS = 0.25
 /** From this rate on (requests per millisecond) naps of `HIGH_RATE_NAP_MS` replace idle turns. */
 const HIGH_RATE = 20
 const HIGH_RATE_NAP_MS = 0.2
-/** A timer may be this late before we call it our own lateness. */
-const TIMER_SLACK_MS = 2
-/**
- * Not having run for this long is a freeze: longer than any collection of garbage or slice of the scheduler that is
- * part of life, short enough to matter to every arrival rate worth measuring.
- */
-export const FREEZE_MS = 100
-const MOST_FREEZES = 100
 
 export interface Outlook {
   /** When the next request is due. */
@@ -60,23 +45,18 @@ export interface Outlook {
 }
 
 export class Pacer {
-  /** Time of the latest sign of life, set by `turnBegins` and `cameIn`. */
-  lastSeen = 0
   /** Time spent turning with nothing to do. */
   idleMs = 0
-  readonly freezes: Freeze[] = []
 
   readonly #control: Int32Array
   readonly #turn: () => void
+  readonly #lateness = new Lateness()
+  readonly #scheduling: ReadScheduling = schedulingOfThisThread()
   #originMs = 0
-  /** Whatever was readable before this has been read. */
-  #readUntil = 0
-  /** Asleep on a timer until then; 0 when turning. */
-  #asleepUntil = 0
-  /** When the next sign of life is due at the latest. */
-  #expectedBy = 0
   #turnEnded = 0
   #worked = true
+  /** The last turn did nothing but let the sockets be read. */
+  #readFirst = false
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -87,16 +67,32 @@ export class Pacer {
 
   start(originMs: number): void {
     this.#originMs = originMs
-    const now = nowMs() - originMs
-    this.lastSeen = now
-    this.#readUntil = now
-    this.#expectedBy = now
-    this.#turnEnded = now
+    this.#turnEnded = this.#now()
+    this.#lateness.start(this.#turnEnded)
   }
 
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
+  }
+
+  /** Time of the latest sign of life, set by `turnBegins` and `cameIn`. */
+  get lastSeen(): number {
+    return this.#lateness.lastSeen
+  }
+
+  /** Whatever was readable before this has been read. */
+  get readUpTo(): number {
+    return this.#lateness.readUpTo
+  }
+
+  get freezes(): readonly Freeze[] {
+    return this.#lateness.freezes
+  }
+
+  /** After a gap, what is read may not yet be all that came before it. */
+  get catchingUp(): boolean {
+    return this.#lateness.catchingUp
   }
 
   /** Something was sent or read in this turn. */
@@ -105,64 +101,75 @@ export class Pacer {
   }
 
   turnBegins(): number {
-    const now = this.#alive()
-    if (!this.#worked && this.#asleepUntil === 0) this.idleMs += now - this.#turnEnded
+    const { asleep } = this.#lateness
+    this.#alive()
+    if (!this.#worked && !asleep) this.idleMs += this.lastSeen - this.#turnEnded
     this.#worked = false
-    this.#asleepUntil = 0
-    this.#readUntil = now
-    clearTimeout(this.#timer)
-    return now
+    return this.lastSeen
   }
 
-  /** Something came in: returns at most how long it may have lain unread because of us. A turn follows soon. */
-  cameIn(): number {
-    const late = this.#asleepUntil > 0 ? nowMs() - this.#originMs - this.#asleepUntil : 0
-    const now = this.#alive()
+  /** At most how long what came in last has lain unread because of us. */
+  get unreadMs(): number {
+    return this.#lateness.unreadMs
+  }
+
+  /** Something came in. A turn follows soon. */
+  cameIn(): void {
+    const { asleep } = this.#lateness
+    this.#alive()
     this.#worked = true
-    if (this.#asleepUntil > 0) {
-      // The loop slept and woke for this: not late at all, unless it overslept its own timer.
-      if (late <= TIMER_SLACK_MS) this.#readUntil = now
-      this.#asleepUntil = 0
-      clearTimeout(this.#timer)
-      setImmediate(this.#turn)
-    }
-    return now - this.#readUntil
+    if (asleep) setImmediate(this.#turn)
+  }
+
+  /**
+   * True when the generator did not run for a while: then nothing may be decided in this turn, and another one follows
+   * when the sockets are read. Once; a loop that is never on time must go on all the same.
+   */
+  readsFirst(): boolean {
+    this.#readFirst = !this.#readFirst && this.#lateness.mustRead
+    if (this.#readFirst) this.#poll(this.lastSeen)
+    return this.#readFirst
   }
 
   /** Arranges for the next turn. */
   wait(outlook: Outlook): void {
     if (this.#stopped) return
     // The turn itself may have been frozen, too.
-    let now = this.#alive()
+    const now = this.#alive()
     const gap = outlook.urgent ? 0 : outlook.due - now
     if (gap > TIMER_FROM_MS) {
       const ms = Math.floor(Math.min(gap - TIMER_EARLY_MS, outlook.busy ? TIMER_BUSY_MS : TIMER_IDLE_MS))
-      this.#asleepUntil = now + ms
-      this.#expectedBy = this.#asleepUntil
-      this.#turnEnded = now
       this.#timer = setTimeout(this.#turn, ms)
+      this.#lateness.sleeps(now, now + ms, this.#scheduling())
+      this.#turnEnded = now
       return
     }
     const nap = napMs(gap, outlook)
     if (nap > 0) {
+      this.#lateness.naps(now + nap)
       Atomics.wait(this.#control, 0, 0, nap)
-      this.#expectedBy = now + nap
-      now = this.#alive()
     }
+    this.#poll(nap > 0 ? this.#now() : now)
+  }
+
+  #poll(now: number): void {
     this.#turnEnded = now
-    this.#expectedBy = now
+    this.#lateness.polls(now)
     setImmediate(this.#turn)
   }
 
+  #now(): number {
+    return nowMs() - this.#originMs
+  }
+
   #alive(): number {
-    const now = nowMs() - this.#originMs
-    const late = now - this.#expectedBy
-    if (late >= FREEZE_MS && this.freezes.length < MOST_FREEZES) {
-      this.freezes.push({ atMs: this.#expectedBy, lengthMs: late })
+    if (this.#lateness.asleep) {
+      this.#lateness.woke(this.#now(), this.#scheduling())
+      clearTimeout(this.#timer)
+    } else {
+      this.#lateness.alive(this.#now())
     }
-    this.lastSeen = now
-    this.#expectedBy = now
-    return now
+    return this.lastSeen
   }
 }
 

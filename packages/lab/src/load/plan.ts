@@ -22,7 +22,10 @@ export interface Schedule {
   readonly seed: number
 }
 
-/** Open loop: arrivals come when the schedule says, whatever the server does. Closed loop: `users` wait for each answer. */
+/**
+ * Open loop: arrivals come when the schedule says, whatever the server does. Closed loop: `users` wait for each answer, then
+ * pause for half to one and a half of `thinkMs`.
+ */
 export type Arrival =
   | { readonly kind: 'open'; readonly schedule: Schedule }
   | { readonly kind: 'closed'; readonly users: number; readonly durationMs: number; readonly thinkMs: number }
@@ -39,11 +42,29 @@ export type Connections =
   | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
   | { readonly kind: 'fresh' }
 
-export interface LoadPlan {
+/** By name as it is to be sent; a list is sent as one header line for each value. */
+export type RequestHeaders = Readonly<Record<string, string | string[]>>
+
+/** A request to send. */
+export interface LoadTarget {
   readonly url: string
   readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly headers: RequestHeaders
+  readonly body: string | Uint8Array | undefined
+}
+
+/** PEM texts; what is absent is as Node has it: its own list of authorities, no certificate of ours. */
+export interface Tls {
+  /** The certificate of the server is not verified. */
+  readonly insecure?: true
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+export interface LoadPlan extends LoadTarget {
+  /** Further requests: all of them take turns in this order, the plan's own first. Request n is target n mod their number. */
+  readonly others?: readonly LoadTarget[]
   readonly arrival: Arrival
   readonly connections: Connections
   /** A request without a complete answer this long after its scheduled time fails with `response-timeout`. */
@@ -57,11 +78,11 @@ export interface LoadPlan {
   readonly sloMs: number
   /** Worker threads that share the load. */
   readonly threads: number
-  /**
-   * Makes every request one of its own: the marks of numbered-request.ts in path, headers and body are replaced, and the
-   * outcome says which numbers were answered 2xx. Request n is the one of sender n mod `senders`, all of them in turn.
-   */
-  readonly numbered?: { readonly senders: number }
+  /** The fields of template.ts in path, headers and body are filled in, anew for each request. */
+  readonly templated?: true
+  /** The outcome says which requests were answered 2xx, by number. */
+  readonly acknowledged?: true
+  readonly tls?: Tls
 }
 
 /** Why a request got no complete answer. */
@@ -88,6 +109,12 @@ export interface Counts {
   readonly good: number
 }
 
+/** Of one of several targets. */
+export interface TargetOutcome extends Counts {
+  /** Latency of 2xx/3xx answers. */
+  readonly okLatency: Histogram
+}
+
 /** Of one second of the schedule. A request belongs to the second in which it was *scheduled*. */
 export interface LoadSecond extends Counts {
   /** Seconds since the start of the run. */
@@ -105,17 +132,63 @@ export interface LoadProgress extends Counts {
   readonly inflight: number
 }
 
+/** Why figures are not certified, the gravest first: */
+export type DoubtCode =
+  /** the run was cut short; */
+  | 'stopped'
+  /** the generator did not run at all for 100 ms or longer; */
+  | 'frozen'
+  /** its lateness shows in a figure, lost goodput, or kept requests from being sent; */
+  | 'late'
+  /** requests waited for one of the connections that the plan allows; */
+  | 'connections'
+  /** a closed loop was limited by the generator's core; */
+  | 'saturated'
+  /** not all standing connections could be opened; */
+  | 'standing'
+  /** requests failed for a reason that lies with this machine, or has no code; */
+  | 'failures'
+  /** answers were not HTTP. */
+  | 'malformed'
+
+export type FigureName = 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
+
+/**
+ * A figure without the generator's own delay, at most, and as measured; ms. The server's own lies between. Certified is
+ * what owes the generator at most a tenth of itself, or (where that is more) 0.1 ms of mean and p50, 0.3 ms up to p99, and
+ * 3 ms of p99.9, the maximum and a percentile with fewer than ten requests beyond it.
+ */
+export type Interval = readonly [clean: number, measured: number]
+
+export interface Certificate {
+  readonly code: 'certified' | DoubtCode
+  /**
+   * Of answers 2xx and 3xx, of 503, of all others, and of failures (from due to failed). Without a kind that did not occur.
+   */
+  readonly intervals: Readonly<
+    Partial<Record<'ok' | 'shed' | 'other' | 'failed', Readonly<Record<FigureName, Interval>>>>
+  >
+}
+
 /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
 export interface LoadOutcome extends Counts {
   readonly unsent: number
   readonly elapsedMs: number
+  /** Of everything that was read, heads and broken answers too; and of the bodies of complete answers. */
   readonly bytesRead: number
+  readonly bodyBytes: number
+  /** Of the bodies of requests that got a complete answer. */
+  readonly bodyBytesSent: number
+  /** In the order of the plan; empty when there is but one target, or more than anybody reads (20). */
+  readonly targets: readonly TargetOutcome[]
   /** Latency of 2xx/3xx answers; failures and sheds never enter it. */
   readonly okLatency: Histogram
   /** Latency of 503 answers. */
   readonly shedLatency: Histogram
   /** Latency of every other answer (1xx never counts; 4xx, 5xx but 503). */
   readonly otherLatency: Histogram
+  /** From the scheduled send time of every request that failed until then. */
+  readonly failedAfter: Histogram
   /** Actual send time minus scheduled time, of every request sent: the generator's own lateness. */
   readonly sendLag: Histogram
   readonly seconds: readonly LoadSecond[]
@@ -124,7 +197,11 @@ export interface LoadOutcome extends Counts {
   /** False when the generator itself was late or the bottleneck, or the run was cut short; `why` says so in sentences. */
   readonly certified: boolean
   readonly why: readonly string[]
-  /** Numbers of the requests answered 2xx, in no order; empty unless the plan is `numbered`. */
+  /** By how much the figures may be the generator's. */
+  readonly certificate: Certificate
+  /** The latencies and `failedAfter` without the generator's own delay, at most. */
+  readonly clean: Readonly<Record<'ok' | 'shed' | 'other' | 'failed', Histogram>>
+  /** Numbers of the requests answered 2xx, in no order; empty unless the plan asks for them. */
   readonly acknowledged: readonly number[]
   /** True when the run was aborted before its schedule ended. */
   readonly incomplete: boolean

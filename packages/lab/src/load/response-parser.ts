@@ -1,8 +1,8 @@
 /**
  * A strict, incremental parser of HTTP/1.1 responses. Pure: bytes in, a verdict out; knows no socket and no clock.
  *
- * It keeps only what a load generator asks: the status, whether the answer is complete, whether the connection may be
- * used again. The reader of the socket counts bodies; here they are skipped. Bytes may be split anywhere. It is
+ * It keeps only what a load generator asks: the status, whether the answer is complete, whether and for how long the
+ * connection may be used again, how long the body was. Bodies are skipped. Bytes may be split anywhere. It is
  * strict because a generator that guesses would count answers that never came: bare LF, folded headers, spaces before
  * a colon, differing lengths, a length beside chunks and bytes after the end are all faults.
  */
@@ -23,6 +23,10 @@ import {
 /** Longest line (status line, header, chunk size) and most bytes of headers that are still taken for HTTP. */
 export const LONGEST_LINE = 65_536
 export const MOST_HEAD_BYTES = 262_144
+/** Room for a line in pieces that is kept for the next answer; with many connections, more would add up. */
+const ROOM_KEPT = 4096
+
+const TIMEOUT = 'timeout='
 
 const State = {
   statusLine: 0,
@@ -42,6 +46,10 @@ export class ResponseParser {
   status = 0
   /** After a complete answer: whether the connection may carry another request. */
   reusable = false
+  /** For how long the server keeps an idle connection (Keep-Alive: timeout), milliseconds; Infinity when it does not say. */
+  keptMs: number = Number.POSITIVE_INFINITY
+  /** Bytes of the body so far, without the framing of chunks. */
+  bodyBytes = 0
   /** What was wrong, once `failed`. */
   fault = ''
 
@@ -94,11 +102,13 @@ export class ResponseParser {
         case State.chunkData: {
           const taken = Math.min(this.#left, end - at)
           this.#left -= taken
+          this.bodyBytes += taken
           at += taken
           if (this.#left === 0) this.#state = this.#state === State.body ? State.done : State.chunkEnd
           break
         }
         case State.bodyUntilClose:
+          this.bodyBytes += end - at
           at = end
           break
         default:
@@ -117,6 +127,8 @@ export class ResponseParser {
     this.#state = State.statusLine
     this.status = 0
     this.reusable = false
+    this.keptMs = Number.POSITIVE_INFINITY
+    this.bodyBytes = 0
     this.#old = false
     this.#close = false
     this.#keep = false
@@ -150,7 +162,9 @@ export class ResponseParser {
       this.#keepForLater(bytes, start, at + 1)
       const length = this.#spilled
       this.#spilled = 0
-      this.#judge(this.#line(this.#spill!, 0, length - 1))
+      const line = this.#spill!
+      if (line.length > ROOM_KEPT) this.#spill = undefined
+      this.#judge(this.#line(line, 0, length - 1))
     } else {
       this.#judge(this.#line(bytes, start, at))
     }
@@ -171,8 +185,11 @@ export class ResponseParser {
   /** One line, its LF at `lf`. */
   #line(bytes: Uint8Array, start: number, lf: number): string {
     const end = lf - 1
-    if (end < start || bytes[end] !== CR) return 'a line that does not end in CR LF'
     const state = this.#state
+    if (end < start || bytes[end] !== CR) {
+      const isHttp = state !== State.statusLine || isWord(bytes, start, Math.min(lf, start + 5), 'http/')
+      return isHttp ? 'a line that does not end in CR LF' : notHttp(bytes, start, lf)
+    }
     if (state === State.chunkSize) return this.#chunkSizeLine(bytes, start, end)
     if (state === State.chunkEnd) {
       if (end !== start) return 'a chunk longer than its size'
@@ -205,7 +222,7 @@ export class ResponseParser {
       isDigit(bytes[start + 10]!) &&
       isDigit(bytes[start + 11]!) &&
       (end - start === 12 || bytes[start + 12] === SPACE)
-    if (!wellFormed) return `expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`
+    if (!wellFormed) return notHttp(bytes, start, end)
     const status = (bytes[start + 9]! - 48) * 100 + (bytes[start + 10]! - 48) * 10 + (bytes[start + 11]! - 48)
     if (status < 100) return `status ${status} does not exist`
     this.status = status
@@ -225,7 +242,7 @@ export class ResponseParser {
       if (byte < 32 && byte !== TAB) return 'a control character in a header'
     }
     if (trailer) return ''
-    // Only three headers matter, and their names have three different lengths.
+    // Only four headers matter, and their names have three different lengths.
     const length = colon - start
     if (length !== 14 && length !== 17 && length !== 10) return ''
     let from = colon + 1
@@ -233,9 +250,11 @@ export class ResponseParser {
     while (from < to && (bytes[from] === SPACE || bytes[from] === TAB)) from++
     while (to > from && (bytes[to - 1] === SPACE || bytes[to - 1] === TAB)) to--
     if (length === 14 && isWord(bytes, start, colon, 'content-length')) return this.#contentLength(bytes, from, to)
-    if (length === 17 && isWord(bytes, start, colon, 'transfer-encoding'))
+    if (length === 17 && isWord(bytes, start, colon, 'transfer-encoding')) {
       return this.#transferEncoding(bytes, from, to)
-    if (length === 10 && isWord(bytes, start, colon, 'connection')) this.#connection(bytes, from, to)
+    }
+    if (isWord(bytes, start, colon, 'connection')) this.#connection(bytes, from, to)
+    else if (isWord(bytes, start, colon, 'keep-alive')) this.#keepAlive(bytes, from, to)
     return ''
   }
 
@@ -268,6 +287,20 @@ export class ResponseParser {
     eachToken(bytes, from, to, (start, end) => {
       if (isWord(bytes, start, end, 'close')) this.#close = true
       else if (isWord(bytes, start, end, 'keep-alive')) this.#keep = true
+    })
+  }
+
+  /** `timeout=5, max=1000`: seconds. What is not a number is no promise. */
+  #keepAlive(bytes: Uint8Array, from: number, to: number): void {
+    eachToken(bytes, from, to, (start, end) => {
+      let at = start + TIMEOUT.length
+      if (at >= end || !isWord(bytes, start, at, TIMEOUT)) return
+      let seconds = 0
+      for (; at < end; at++) {
+        if (!isDigit(bytes[at]!)) return
+        seconds = seconds * 10 + bytes[at]! - 48
+      }
+      this.keptMs = seconds * 1000
     })
   }
 
@@ -313,3 +346,6 @@ export class ResponseParser {
     return ''
   }
 }
+
+const notHttp = (bytes: Uint8Array, start: number, end: number): string =>
+  `expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`

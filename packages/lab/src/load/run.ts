@@ -5,16 +5,16 @@
  * a fixed share of the arrivals, so nothing is shared while the load runs but one word that says "stop".
  */
 import { Worker } from 'node:worker_threads'
-import { doubts } from './certify.ts'
+import { doubts, intervalsOf } from './certify.ts'
 import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
-import type { EngineJob, EngineProgress, EngineReport } from './engine.ts'
+import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { Counts, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond } from './plan.ts'
-import { requestBytes } from './request-bytes.ts'
+import type { Counts, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond, TargetOutcome } from './plan.ts'
+import { peersOf } from './peers.ts'
+import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
 import type { Pair, TallyData } from './tally.ts'
-import { parseTarget, resolveAddress } from './target.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
 
 /** Between "all ready" and the first arrival: long enough for the message to reach every worker. Milliseconds. */
@@ -30,23 +30,15 @@ const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './
  */
 export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promise<LoadOutcome> => {
   checkPlan(plan)
-  const target = parseTarget(plan.url)
-  const request = requestBytes(plan, target)
-  const address = await resolveAddress(target, plan.connectTimeoutMs)
+  const { servers, requests } = prepare(plan)
+  const peers = await peersOf(servers, plan.connectTimeoutMs)
   const control = new Int32Array(new SharedArrayBuffer(4))
   const workers = Array.from({ length: plan.threads }, (_, worker) => {
     const job: EngineJob = {
-      plan,
-      peer:
-        address === undefined
-          ? undefined
-          : {
-              address,
-              port: target.port,
-              tlsName: target.secure ? target.hostname : undefined,
-              request,
-              headRequest: plan.method.toUpperCase() === 'HEAD',
-            },
+      // What is sent is in the requests: no need to copy it into every thread twice.
+      plan: { ...plan, headers: {}, body: undefined, others: [] },
+      peers,
+      requests,
       worker,
       workers: plan.threads,
       control,
@@ -143,7 +135,8 @@ const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWor
   return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
 }
 
-const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
+/** What the workers of a run have counted, together. */
+export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
   const tallies = reports.map(report => report.tally)
   const merged = (read: (tally: TallyData) => HistogramData): Histogram =>
     Histogram.merged(tallies.map(tally => Histogram.fromJSON(read(tally))))
@@ -151,17 +144,18 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     measured: merged(tally => read(tally).measured),
     clean: merged(tally => read(tally).clean),
   })
-  const ok = pair(tally => tally.ok)
-  const shed = pair(tally => tally.shed)
-  const other = pair(tally => tally.other)
+  const latencies = {
+    ok: pair(tally => tally.ok),
+    shed: pair(tally => tally.shed),
+    other: pair(tally => tally.other),
+    failed: pair(tally => tally.failedAfter),
+  }
   const sendLag = merged(tally => tally.sendLag)
   const counts = countsOf(tallies)
-  const why = doubts({
+  const found = doubts({
     plan,
     workers: reports,
-    ok,
-    shed,
-    other,
+    latencies,
     sendLag,
     connectionWait: merged(tally => tally.connectionWait),
     good: counts.good,
@@ -174,19 +168,39 @@ const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcom
     unsent: sumOf(tallies, tally => tally.unsent),
     elapsedMs: Math.max(...reports.map(report => report.elapsedMs)),
     bytesRead: sumOf(tallies, tally => tally.bytesRead),
-    okLatency: ok.measured,
-    shedLatency: shed.measured,
-    otherLatency: other.measured,
+    bodyBytes: sumOf(tallies, tally => tally.bodyBytes),
+    bodyBytesSent: sumOf(tallies, tally => tally.bodyBytesSent),
+    targets: targetsOf(tallies),
+    okLatency: latencies.ok.measured,
+    shedLatency: latencies.shed.measured,
+    otherLatency: latencies.other.measured,
+    failedAfter: latencies.failed.measured,
     sendLag,
     seconds: secondsOf(tallies),
     cpuPerRequestUs:
       (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
-    certified: why.length === 0,
-    why,
+    certified: found.length === 0,
+    why: found.map(doubt => doubt.sentence),
+    certificate: { code: found[0]?.code ?? 'certified', intervals: intervalsOf(latencies) },
+    clean: {
+      ok: latencies.ok.clean,
+      shed: latencies.shed.clean,
+      other: latencies.other.clean,
+      failed: latencies.failed.clean,
+    },
     incomplete: reports.some(report => report.aborted),
   }
 }
+
+const targetsOf = (tallies: readonly TallyData[]): TargetOutcome[] =>
+  tallies[0]!.targets.map((_, target) => {
+    const parts = tallies.map(tally => tally.targets[target]!)
+    return {
+      ...countsOf(parts),
+      okLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.okLatency))),
+    }
+  })
 
 const secondsOf = (tallies: readonly TallyData[]): LoadSecond[] => {
   const length = Math.max(...tallies.map(tally => tally.seconds.length))

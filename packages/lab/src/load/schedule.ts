@@ -101,9 +101,17 @@ const invert = (piece: Piece, s: number): number => {
 export const durationMs = (schedule: Schedule): number =>
   schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
 
+/** Arrivals per second at its busiest. */
+export const highestRate = (schedule: Schedule): number =>
+  Math.max(...piecesOf(schedule.phases).map(({ from, to }) => 1000 * Math.max(from, to)))
+
 /** How long a plan asks for requests, milliseconds. */
 export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
+
+/** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer. */
+export const loadSeconds = (plan: Pick<LoadPlan, 'arrival'>, { elapsedMs }: { readonly elapsedMs: number }): number =>
+  Math.max(1, Math.min(planMs(plan), elapsedMs)) / 1000
 
 /** The integral of the rate over the whole schedule. */
 export const expectedArrivals = (schedule: Schedule): number =>

@@ -4,21 +4,7 @@
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { Counts, FailureCode } from './plan.ts'
-
-type Times = Record<string, number>
-
-interface Second {
-  scheduled: number
-  sent: number
-  readonly answered: Times
-  readonly failed: Times
-  good: number
-  readonly okLatency: Histogram
-  readonly shedLatency: Histogram
-}
-
-type Latencies = 'okLatency' | 'shedLatency'
-export type SecondData = Readonly<Omit<Second, Latencies>> & Readonly<Record<Latencies, HistogramData>>
+import { type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
 /** Latencies as measured, and as they would be without the generator's own delay. */
 export interface Pair<H> {
@@ -31,9 +17,14 @@ export interface TallyData extends Counts {
   /** Answers late for the SLO that would have met it without the generator's own delay. */
   readonly goodLost: number
   readonly bytesRead: number
+  readonly bodyBytes: number
+  readonly bodyBytesSent: number
+  readonly targets: readonly TargetData[]
   readonly ok: Pair<HistogramData>
   readonly shed: Pair<HistogramData>
   readonly other: Pair<HistogramData>
+  /** From due to failed. */
+  readonly failedAfter: Pair<HistogramData>
   readonly sendLag: HistogramData
   /** Delay between due and sent of requests that found no free connection. */
   readonly connectionWait: HistogramData
@@ -41,6 +32,13 @@ export interface TallyData extends Counts {
   /** What lay behind failures whose code alone does not say it. */
   readonly reasons: Readonly<Times>
 }
+
+/** Of one of several targets. */
+type TargetTally = Omit<Second, 'shedLatency'>
+export type TargetData = Readonly<Omit<TargetTally, 'okLatency'>> & { readonly okLatency: HistogramData }
+
+/** With more targets than this nobody reads the figures of each. */
+const MOST_TARGETS = 20
 
 /** Most different reasons kept; a server may word every fault differently. */
 const MOST_REASONS = 20
@@ -50,6 +48,10 @@ const count = (counts: Times, key: string | number, by = 1): void => {
 }
 
 const pair = (): Pair<Histogram> => ({ measured: new Histogram(), clean: new Histogram() })
+const record = ({ measured, clean }: Pair<Histogram>, measuredMs: number, cleanMs: number): void => {
+  measured.record(measuredMs)
+  clean.record(cleanMs)
+}
 const pairData = ({ measured, clean }: Pair<Histogram>): Pair<HistogramData> => ({
   measured: measured.toJSON(),
   clean: clean.toJSON(),
@@ -61,6 +63,10 @@ export class Tally {
   unsentCount = 0
   good = 0
   bytesRead = 0
+  /** Of complete answers. */
+  bodyBytes = 0
+  /** Of the requests that they answered. */
+  bodyBytesSent = 0
   readonly answered: Times = {}
   readonly failed: Times = {}
 
@@ -69,18 +75,26 @@ export class Tally {
   readonly #ok = pair()
   readonly #shed = pair()
   readonly #other = pair()
+  readonly #failedAfter = pair()
   readonly #sendLag = new Histogram()
   readonly #connectionWait = new Histogram()
-  readonly #seconds: Second[] = []
+  readonly #seconds: Seconds
   readonly #reasons: Times = {}
+  readonly #targets: readonly TargetTally[]
 
-  constructor(sloMs: number) {
+  /** A request that has neither answer nor failure after `timeoutMs` fails. */
+  constructor(sloMs: number, timeoutMs: number, targets: number) {
     this.#sloMs = sloMs
+    const told = targets > 1 && targets <= MOST_TARGETS ? targets : 0
+    this.#targets = Array.from({ length: told }, emptyTarget)
+    this.#seconds = new Seconds(timeoutMs + 1000)
   }
 
-  scheduled(due: number): void {
+  scheduled(due: number, target: number): void {
     this.scheduledCount++
-    this.#second(due).scheduled++
+    this.#seconds.at(due).scheduled++
+    const of = this.#targets[target]
+    if (of !== undefined) of.scheduled++
   }
 
   unsent(): void {
@@ -88,42 +102,49 @@ export class Tally {
   }
 
   /** `waited`: no connection was free when it was due. */
-  sent(due: number, sentAt: number, waited: boolean): void {
+  sent(due: number, target: number, sentAt: number, waited: boolean): void {
     this.sentCount++
-    this.#second(due).sent++
+    this.#seconds.at(due).sent++
+    const of = this.#targets[target]
+    if (of !== undefined) of.sent++
     this.#sendLag.record(sentAt - due)
     if (waited) this.#connectionWait.record(sentAt - due)
   }
 
   /** `ownMs`: how much of the latency was the generator's own doing, at most. */
-  answer(due: number, status: number, latencyMs: number, ownMs: number): void {
-    const second = this.#second(due)
+  answer(due: number, target: number, status: number, latencyMs: number, ownMs: number): void {
+    const second = this.#seconds.at(due)
+    const of = this.#targets[target]
     count(this.answered, status)
     count(second.answered, status)
+    if (of !== undefined) count(of.answered, status)
     const cleanMs = Math.max(0, latencyMs - ownMs)
     if (status >= 200 && status < 400) {
       if (latencyMs <= this.#sloMs) {
         this.good++
         second.good++
+        if (of !== undefined) of.good++
       } else if (cleanMs <= this.#sloMs) {
         this.#goodLost++
       }
       second.okLatency.record(latencyMs)
-      this.#ok.measured.record(latencyMs)
-      this.#ok.clean.record(cleanMs)
+      of?.okLatency.record(latencyMs)
+      record(this.#ok, latencyMs, cleanMs)
     } else if (status === 503) {
       second.shedLatency.record(latencyMs)
-      this.#shed.measured.record(latencyMs)
-      this.#shed.clean.record(cleanMs)
+      record(this.#shed, latencyMs, cleanMs)
     } else {
-      this.#other.measured.record(latencyMs)
-      this.#other.clean.record(cleanMs)
+      record(this.#other, latencyMs, cleanMs)
     }
   }
 
-  fail(due: number, code: FailureCode, reason: string): void {
+  /** `waitedMs` since it was due; `ownMs` of that was the generator's own doing, at most. */
+  fail(due: number, target: number, code: FailureCode, reason: string, waitedMs: number, ownMs: number): void {
     count(this.failed, code)
-    count(this.#second(due).failed, code)
+    count(this.#seconds.at(due).failed, code)
+    const of = this.#targets[target]
+    if (of !== undefined) count(of.failed, code)
+    if (code !== 'aborted') record(this.#failedAfter, waitedMs, Math.max(0, waitedMs - ownMs))
     if (code !== 'other' && code !== 'malformed') return
     const key = `${code}: ${reason}`
     const known = key in this.#reasons || Object.keys(this.#reasons).length < MOST_REASONS
@@ -140,35 +161,26 @@ export class Tally {
       good: this.good,
       goodLost: this.#goodLost,
       bytesRead: this.bytesRead,
+      bodyBytes: this.bodyBytes,
+      bodyBytesSent: this.bodyBytesSent,
+      targets: this.#targets.map(({ okLatency, ...counts }) => ({ ...counts, okLatency: okLatency.toJSON() })),
       ok: pairData(this.#ok),
       shed: pairData(this.#shed),
       other: pairData(this.#other),
+      failedAfter: pairData(this.#failedAfter),
       sendLag: this.#sendLag.toJSON(),
       connectionWait: this.#connectionWait.toJSON(),
-      seconds: this.#seconds.map(second => ({
-        ...second,
-        okLatency: second.okLatency.toJSON(),
-        shedLatency: second.shedLatency.toJSON(),
-      })),
+      seconds: this.#seconds.data(),
       reasons: this.#reasons,
     }
   }
-
-  #second(due: number): Second {
-    const index = Math.floor(due / 1000)
-    const known = this.#seconds[index]
-    if (known !== undefined) return known
-    while (this.#seconds.length <= index) {
-      this.#seconds.push({
-        scheduled: 0,
-        sent: 0,
-        answered: {},
-        failed: {},
-        good: 0,
-        okLatency: new Histogram(),
-        shedLatency: new Histogram(),
-      })
-    }
-    return this.#seconds[index]!
-  }
 }
+
+const emptyTarget = (): TargetTally => ({
+  scheduled: 0,
+  sent: 0,
+  answered: {},
+  failed: {},
+  good: 0,
+  okLatency: new Histogram(),
+})

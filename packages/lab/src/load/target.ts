@@ -1,6 +1,7 @@
 /** Where the load goes: a URL taken apart, resolved once so that no name server is part of what is measured. */
 import { lookup } from 'node:dns/promises'
 import { connect } from 'node:net'
+import { hideFields } from './template.ts'
 
 export interface Target {
   readonly secure: boolean
@@ -13,22 +14,25 @@ export interface Target {
   readonly path: string
 }
 
-/** Takes an http: or https: URL apart; throws a TypeError in one sentence otherwise. */
-export const parseTarget = (url: string): Target => {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
+/** Takes an http: or https: URL apart, its fields kept where it is `templated`; throws a TypeError in one sentence otherwise. */
+export const parseTarget = (url: string, templated = false): Target => {
+  const { hidden, restore } = templated ? hideFields(url) : { hidden: url, restore: (text: string) => text }
+  const parsed = URL.canParse(hidden) ? new URL(hidden) : undefined
   if (parsed === undefined || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') || parsed.hostname === '') {
     throw new TypeError(`expected a URL such as http://127.0.0.1:3000/, got "${url}"`)
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw new TypeError('a user name or password in the URL is not sent: use an Authorization header')
   }
+  if (restore(parsed.host) !== parsed.host)
+    throw new TypeError(`the host of a URL is the same for all requests, got "${url}"`)
   const secure = parsed.protocol === 'https:'
   return {
     secure,
     hostname: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: parsed.port === '' ? (secure ? 443 : 80) : Number(parsed.port),
     host: parsed.host,
-    path: parsed.pathname + parsed.search,
+    path: restore(parsed.pathname + parsed.search),
   }
 }
 

@@ -7,7 +7,7 @@ import { createServer, type Socket } from 'node:net'
 import { nowMs } from './clock.ts'
 import { Engine } from './engine.ts'
 import { planOf } from './load-request.ts'
-import { requestBytes } from './request-bytes.ts'
+import { requestText } from './request-text.ts'
 import { parseTarget } from './target.ts'
 
 /** Enough for the optimising compiler: measured, 1000 requests still leave visible compiling, 3000 none. */
@@ -38,13 +38,8 @@ export const warmUp = async (kind: 'open' | 'closed'): Promise<void> => {
   const plan = planOf({ url, durationMs: LENGTH_MS, timeoutMs: 1000, ...amount })
   const engine = new Engine({
     plan,
-    peer: {
-      address: '127.0.0.1',
-      port,
-      tlsName: undefined,
-      request: requestBytes(plan, parseTarget(url)),
-      headRequest: false,
-    },
+    peers: [{ index: 0, address: '127.0.0.1', port, tlsName: undefined }],
+    requests: [{ text: requestText(plan, parseTarget(url), false), peer: 0 }],
     worker: 0,
     workers: 1,
     control: new Int32Array(new SharedArrayBuffer(4)),

@@ -1,6 +1,7 @@
 /** Entry of a worker thread: one engine, driven by messages. Starts on `{ startAt }`, stops at once on `stop`. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { Engine, type EngineJob, type EngineProgress, type EngineReport } from './engine.ts'
+import { Engine } from './engine.ts'
+import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { warmUp } from './warm-up.ts'
 
 export type ToWorker = { readonly kind: 'start'; readonly startAt: number } | { readonly kind: 'stop' }

@@ -1,7 +1,7 @@
 /** Turns what melt wants to know into plans for the load engine. Pure. */
 import { planOf } from '../load/load-request.ts'
-import { WORD } from '../load/numbered-request.ts'
 import type { Connections, LoadPlan } from '../load/plan.ts'
+import { hasFields } from '../load/template.ts'
 import type { MeltOptions } from './options.ts'
 
 export type Target = Pick<
@@ -23,17 +23,19 @@ const connectionCeiling = 8_000
 export function offer(target: Target, rate: number, durationMs: number, crowd = false): LoadPlan {
   const { connections: _, ...request } = target
   const connections = connectionsFor(target, rate)
-  const words = target.url.includes(WORD) ? { numbered: { senders: 1 } } : {}
   return {
-    ...planOf({ ...request, ...words, rate, durationMs }),
+    ...planOf({ ...request, ...fieldsOf(target), rate, durationMs }),
     connections: crowd && connections.kind === 'keep-alive' ? { ...connections, newestFirst: true } : connections,
   }
 }
 
 /** `users` who each wait for their answer before they ask again. */
 export function probe({ connections: _, ...target }: Target, users: number, durationMs: number): LoadPlan {
-  return planOf({ ...target, users, durationMs })
+  return planOf({ ...target, ...fieldsOf(target), users, durationMs })
 }
+
+const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =>
+  hasFields(url) ? { templated: true } : {}
 
 /**
  * A standing set of about one connection per request and second. At open loop a melting server holds every request until

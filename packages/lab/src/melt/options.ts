@@ -1,7 +1,7 @@
 /** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
 import { parseDuration } from '../durations.ts'
-import type { Spacing } from '../load/plan.ts'
-import { headersOf, numberOf } from '../option-values.ts'
+import type { RequestHeaders, Spacing } from '../load/plan.ts'
+import { checkMethod, checkPath, headersOf, numberOf, parseUrl } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
 
@@ -36,7 +36,7 @@ export interface MeltOptions {
   readonly url: URL | undefined
   readonly path: string
   readonly method: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: RequestHeaders
   readonly body: string | undefined
   readonly capacityTimes: CapacityTimes
   /** Refuse to start on a busy machine instead of saying so in the result. */
@@ -88,14 +88,8 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   const url = raw.url === undefined ? undefined : parseUrl(raw.url)
   const fromUrl = url === undefined ? '/' : url.pathname + url.search
   const path = raw.path ?? fromUrl
-  if (!path.startsWith('/')) throw new UserError(`--path must start with a slash, got ${path}`)
-  // `//host/` is one as a URL sees it, and the load would go there.
-  if (URL.parse(path, 'http://localhost')?.host !== 'localhost') {
-    throw new UserError(`--path must be a path on the server itself, got ${path}`)
-  }
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(raw.method)) {
-    throw new UserError(`--method must be an HTTP method such as GET, got ${raw.method}`)
-  }
+  checkPath(path)
+  const method = checkMethod(raw.method)
   return {
     command,
     name: slug(raw.name ?? nameOf(command)),
@@ -110,7 +104,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     spacing: raw.spacing,
     url,
     path,
-    method: raw.method.toUpperCase(),
+    method,
     headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
@@ -126,14 +120,6 @@ export function parseMultiples(text: string): number[] {
     )
   }
   return [...new Set(multiples)].sort((a, b) => a - b)
-}
-
-export function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UserError(`--url must be an http or https address such as http://127.0.0.1:3000, got ${text}`)
-  }
-  return url
 }
 
 /** The script's name says more than the program's: `node --flag src/server.js` is "server", `npm start` is "npm-start". */

@@ -13,10 +13,14 @@ import { runLoad } from '../load/run.ts'
 import { busyNow } from '../processes/core-times.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
+import { bar } from '../progress.ts'
+import { toneOf } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import type { Arm } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { foreignBelow, reasonsToDoubt } from './doubts.ts'
+import { listenForProtection } from './heard-from.ts'
+import { idealAt } from './ideal.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
 import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
@@ -34,6 +38,7 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
   readonly view?: Scenario<MeltMeasured>['view']
   readonly kept?: Scenario<MeltMeasured>['kept']
+  readonly needs?: readonly string[]
 }
 
 export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
@@ -124,7 +129,7 @@ class Melt {
     const bare = this.#parts.arms[0]!
     if (this.#measured.capacity === null) {
       this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
-      for (const arm of this.#parts.arms) await this.#withApp(arm, async () => {})
+      for (const arm of this.#parts.arms) await this.#tryOut(arm)
       await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
       this.#context.checkpoint()
     }
@@ -157,7 +162,18 @@ class Melt {
     this.#context.doubt(what)
   }
 
-  #start(arm: Arm): Promise<RunningApp> {
+  /** What is wrong with an arm is said before minutes are spent. */
+  async #tryOut(arm: Arm): Promise<void> {
+    if (!loadsRegister(arm)) return this.#withApp(arm, async () => {})
+    const hearing = await listenForProtection()
+    try {
+      await this.#withApp(arm, app => hearing.protection(app, this.#context.signal), hearing.env)
+    } finally {
+      hearing.close()
+    }
+  }
+
+  #start(arm: Arm, env: Readonly<Record<string, string>> = {}): Promise<RunningApp> {
     const spin = this.#measured.spinPerMs.before
     return this.#context.start({
       name: arm.kind === 'bare' ? 'the command' : arm.name,
@@ -168,16 +184,21 @@ class Melt {
         ...(spin === null ? {} : { [spinVariable]: String(spin) }),
         ...this.#parts.env,
         ...arm.env,
+        ...env,
       },
-      nodeOptions: arm.kind === 'protected' && arm.nodeOptions ? `--import ${registerUrl()}` : arm.nodeOptions,
+      nodeOptions: loadsRegister(arm) ? `--import ${registerUrl()}` : arm.nodeOptions,
       url: this.#parts.options.url,
       startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
   }
 
   /** Starts an arm, checks that it answers, and ends it. */
-  async #withApp(arm: Arm, use: (app: RunningApp, url: URL) => Promise<void>): Promise<void> {
-    const app = await this.#start(arm)
+  async #withApp(
+    arm: Arm,
+    use: (app: RunningApp, url: URL) => Promise<void>,
+    env?: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const app = await this.#start(arm, env)
     const url = new URL(this.#parts.shape.capacityPath ?? this.#parts.options.path, app.origin)
     await checkAnswers(app, url, this.#parts.options, this.#parts.options.timeoutMs)
     await use(app, url)
@@ -246,7 +267,7 @@ class Melt {
     const label = `${arm.name.padEnd(width)} ${formatMultiple(multiple).padStart(4)}`
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
-    const live = liveLine(label, `offered ${formatRate(rate)}/s`, durationMs)
+    const live = liveLine(label, `${formatRate(rate)}/s`, durationMs)
     const { outcome, ...seen } = await underLoad(app, this.#context.cores?.server, () =>
       Promise.all([
         this.#load(offer(target, rate, durationMs, crowd), live),
@@ -259,7 +280,9 @@ class Melt {
     this.#measured.steps.push(step)
     if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
     this.#showRows()
-    this.#context.line(`${label}  ${stepLine(step, this.#measured.capacity!.before)}`)
+    const { rate: capacity } = this.#measured.capacity!
+    const share = step.goodput / idealAt(capacity)(multiple)
+    this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, toneOf(share))
     await app.stop()
     this.#context.signal.throwIfAborted()
     this.#context.checkpoint()
@@ -291,12 +314,14 @@ class Melt {
   }
 }
 
-function stepLine(step: StepResult, capacity: number): string {
-  const parts = [
-    `offered ${formatRate(step.offered)}/s`,
-    `goodput ${formatRate(step.goodput)}/s (${formatPercent(step.goodput / capacity)} of capacity)`,
-    `p99 ${formatMs(step.admittedMs.p99)}`,
-  ]
+/** Protected by meltproof/register; a scenario's app may protect itself. */
+function loadsRegister({ kind, nodeOptions }: Arm): boolean {
+  return kind === 'protected' && nodeOptions !== undefined
+}
+
+function stepLine(step: StepResult): string {
+  const parts = [`good ${formatRate(step.goodput)}/s of ${formatRate(step.offered)}/s`]
+  if (step.admittedMs.p99 !== null) parts.push(`p99 ${formatMs(step.admittedMs.p99)}`)
   if (step.shed > 0) parts.push(`shed ${formatRate(step.shed)}/s`)
   for (const [code, count] of Object.entries(step.failedByCode)) parts.push(`${count} ${code}`)
   if (step.server.died !== null) parts.push(`the process ${step.server.died.how}`)

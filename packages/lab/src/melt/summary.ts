@@ -60,7 +60,7 @@ export function summariseStep(input: StepInput): StepResult {
   }
 }
 
-function secondOf(second: LoadSecond, sloMs: number): SecondResult {
+export function secondOf(second: LoadSecond, sloMs: number): SecondResult {
   return {
     second: second.second,
     ...fatesOf([second], 1, sloMs),
@@ -69,7 +69,7 @@ function secondOf(second: LoadSecond, sloMs: number): SecondResult {
   }
 }
 
-function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number): Fates {
+export function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number): Fates {
   let offered = 0
   let goodput = 0
   let ok = 0
@@ -103,7 +103,7 @@ function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number)
   }
 }
 
-function latencyOf(parts: readonly Histogram[]): Latency {
+export function latencyOf(parts: readonly Histogram[]): Latency {
   const all = Histogram.merged(parts)
   return { p50: finite(all.percentile(50)), p99: finite(all.percentile(99)), max: finite(all.max) }
 }

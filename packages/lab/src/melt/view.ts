@@ -8,9 +8,13 @@ import {
   formatPercent,
   formatRate,
 } from '../report/format.ts'
-import type { LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
+import type { Axis, LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
+import { meltedBelow } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
+import { idealAt, idealLine } from './ideal.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
+import { remarks } from './remarks.ts'
+import { standings } from './standings.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 
@@ -21,15 +25,12 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
   return {
+    standings: standings(rows, arms, idealAt(capacity.rate)),
     finding: finding(rows, arms),
     tables: [figuresTable(measured, more), ...tables],
     plots: [goodputPlot(measured, capacity), ...overLoad(measured), ...overTime(steps)],
   }
 }
-
-/** Below this share of its capacity an app has melted, in words; above the other it has held. */
-const meltedBelow = 0.5
-const heldAbove = 0.9
 
 /** One sentence that states what the run found, with figures. */
 export function finding(rows: readonly Row[], arms: Arms): string {
@@ -48,7 +49,7 @@ export function finding(rows: readonly Row[], arms: Arms): string {
   const left = rows.find(row => row.arm === bare.arm && row.multiple === multiple) ?? bare
   const right = rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded
   const load = `At ${formatMultiple(multiple)} its capacity`
-  if (left.ofCapacity < meltedBelow && right.ofCapacity >= heldAbove) {
+  if (left.ofCapacity < meltedBelow && right.ofCapacity >= meltedBelow) {
     return (
       `${load}, the bare app melts to ${formatRate(left.goodput)} good answers a second; ` +
       `protected, it keeps ${formatRate(right.goodput)}, ${formatPercent(right.ofCapacity)} of what it can do.`
@@ -61,17 +62,18 @@ function kept(row: Row): string {
   return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
 }
 
+/** In the order of their worth: a terminal shows as many as fit. */
 const columns: Columns<Row> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
   ['of capacity', row => formatPercent(row.ofCapacity)],
-  ['admitted p50', row => formatMs(row.admittedMs.p50)],
   ['admitted p99', row => formatMs(row.admittedMs.p99)],
   ['shed /s', row => formatRate(row.shed)],
-  ['shed p99', row => formatMs(row.shedMs.p99)],
-  ['late /s', row => formatRate(row.late + row.shedLate)],
   ['errors', row => formatCount(row.errors)],
+  ['late /s', row => formatRate(row.late + row.shedLate)],
+  ['admitted p50', row => formatMs(row.admittedMs.p50)],
+  ['shed p99', row => formatMs(row.shedMs.p99)],
   ['longest', row => formatMs(row.longestAnswerMs)],
   ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
 ]
@@ -114,7 +116,11 @@ function capacityTable({ rate, before, after, drift, users, latencyP50Ms }: Capa
   }
 }
 
-const loadAxis = { label: 'offered load, multiples of the capacity', unit: 'multiple' } as const
+/** Each step twice as far is as far along; every step that was measured has its label. */
+function loadAxis(rows: readonly Row[]): Axis {
+  const ticks = [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b)
+  return { label: 'offered load, multiples of the capacity (log)', unit: 'multiple', scale: 'log', ticks }
+}
 
 /** One line per arm over the loads. */
 export function linesOver(rows: readonly Row[], of: (row: Row) => number | null): LinesPlot['series'] {
@@ -124,29 +130,23 @@ export function linesOver(rows: readonly Row[], of: (row: Row) => number | null)
   }))
 }
 
-function goodputPlot({ rows, setup }: MeltMeasured, { rate }: Capacity): LinesPlot {
-  const loads = rows.map(row => row.multiple)
-  const [most, knee] = [Math.max(...loads), Math.min(1, Math.max(...loads))]
+function goodputPlot({ rows, setup }: MeltMeasured, capacity: Capacity): LinesPlot {
+  const x = loadAxis(rows)
+  const { rate } = capacity
   return {
     kind: 'lines',
     title: 'Goodput against offered load',
-    note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity beyond.',
-    x: { ...loadAxis, ticks: [...new Set(loads)].sort((a, b) => a - b) },
+    note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity, what the app can do, beyond.',
+    x,
     y: { label: `answers per second within ${formatChosen(setup.sloMs)}`, unit: 'rate' },
     series: linesOver(rows, row => row.goodput),
-    guide: {
-      name: `ideal: what the app can do (${formatRate(rate)}/s)`,
-      points: [
-        [0, 0],
-        [knee, knee * rate],
-        [most, knee * rate],
-      ],
-    },
+    guide: { name: `ideal, ${formatRate(rate)}/s`, points: idealLine(x.ticks!, idealAt(rate)) },
+    remarks: remarks(rows, setup, capacity),
   }
 }
 
 function overLoad({ rows, setup: { sloMs } }: MeltMeasured): LinesPlot[] {
-  const x = { ...loadAxis, ticks: [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b) }
+  const x = loadAxis(rows)
   const unserved = (row: Row): number => row.late + row.shedLate + row.failed + row.unsent + row.otherStatus
   return [
     {

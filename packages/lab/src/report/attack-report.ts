@@ -1,77 +1,59 @@
-/** A load run in figures, as `meltlab attack` prints it, for people and as JSON. Pure. */
+/** A load run in figures, as `meltlab attack` prints it for people. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { Histogram } from '../load/histogram.ts'
-import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
-import { planMs } from '../load/schedule.ts'
+import type { Interval, LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { loadSeconds } from '../load/schedule.ts'
+import { failures, judgedText, sign } from './attack-words.ts'
 import { formatCount, formatMegabytes, formatMs, formatRate } from './format.ts'
-import { type LatencyFigures, latencyFigures } from './load-figures.ts'
-
-const figures = (histogram: Histogram): Omit<LatencyFigures, 'min'> => {
-  const { min: _, ...others } = latencyFigures(histogram)
-  return others
-}
-
-/** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer. */
-const loadSeconds = (plan: LoadPlan, outcome: LoadOutcome): number =>
-  Math.max(1, Math.min(planMs(plan), outcome.elapsedMs)) / 1000
-
-/** What `--json` prints. */
-export type AttackDocument = Omit<LoadOutcome, `${string}Latency` | 'sendLag' | 'seconds' | 'acknowledged'> &
-  Pick<LoadPlan, 'url' | 'sloMs'> & { readonly goodputPerSecond: number } & Readonly<
-    Record<'latencyMs' | 'shedLatencyMs' | 'otherLatencyMs' | 'sendLagMs', Omit<LatencyFigures, 'min'>>
-  >
-
-export const attackDocument = (plan: LoadPlan, outcome: LoadOutcome): AttackDocument => {
-  const { okLatency, shedLatency, otherLatency, sendLag, seconds: _, acknowledged: __, ...counts } = outcome
-  return {
-    url: plan.url,
-    sloMs: plan.sloMs,
-    ...counts,
-    goodputPerSecond: Math.round((outcome.good / loadSeconds(plan, outcome)) * 100) / 100,
-    elapsedMs: Math.round(outcome.elapsedMs),
-    cpuPerRequestUs: Math.round(outcome.cpuPerRequestUs * 100) / 100,
-    latencyMs: figures(okLatency),
-    shedLatencyMs: figures(shedLatency),
-    otherLatencyMs: figures(otherLatency),
-    sendLagMs: figures(sendLag),
-  }
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  refused: 'the connection was refused',
-  reset: 'the connection closed before the answer was complete',
-  'connect-timeout': 'no connection in time',
-  'response-timeout': 'no complete answer in time',
-  malformed: 'the answer was not valid HTTP',
-  unresolved: 'the name has no address',
-  unreachable: 'the network has no way there',
-  aborted: 'still under way when the run was stopped',
-  other: 'see below',
-}
+import type { Judged } from './judged.ts'
+import { type Row, rowsText } from './rows.ts'
+import { targetsTable } from './targets-table.ts'
 
 const perSecond = (value: number): string => `${formatRate(value)}/s`
 const share = (part: number, whole: number): string => (whole === 0 ? '–' : `${((100 * part) / whole).toFixed(2)} %`)
 const ms = (value: number): string => formatMs(Number.isNaN(value) ? null : value)
 
-const latencies = (histogram: Histogram): string =>
-  [
-    `mean ${ms(histogram.mean)}`,
-    ...[50, 90, 95, 99, 99.9].map(percent => `p${percent} ${ms(histogram.percentile(percent))}`),
-    `max ${ms(histogram.max)}`,
-  ].join('  ')
+const latencies = (histogram: Histogram): string[] => [
+  `mean ${ms(histogram.mean)}`,
+  ...[50, 90, 95, 99, 99.9].map(percent => `p${percent} ${ms(histogram.percentile(percent))}`),
+  `max ${ms(histogram.max)}`,
+]
 
-export const attackReport = (plan: LoadPlan, outcome: LoadOutcome): string => {
+/** How much of the figures may be the generator's, of the kind of outcome that came most often. */
+const shares = ({ certificate, ...outcome }: LoadOutcome): string => {
+  const counts = {
+    ok: outcome.okLatency.count,
+    shed: outcome.shedLatency.count,
+    other: outcome.otherLatency.count,
+    failed: outcome.failedAfter.count,
+  } as const
+  const [most] = (['ok', 'shed', 'other', 'failed'] as const).toSorted((a, b) => counts[b] - counts[a])
+  const figures = certificate.intervals[most!]
+  if (figures === undefined) return 'there is none'
+  const own = ([clean, measured]: Interval): string => ms(measured - clean)
+  return `of p50 at most ${own(figures.p50)} are the generator's, of p99 ${own(figures.p99)}, of max ${own(figures.max)}`
+}
+
+export const attackReport = (
+  plan: LoadPlan,
+  outcome: LoadOutcome,
+  judged: readonly Judged[] = [],
+  colour = false,
+): string => {
   const seconds = loadSeconds(plan, outcome)
   const ok = outcome.okLatency
   const answers = Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)
-  const rows: [string, string][] = [
+  const several = plan.others?.length ?? 0
+  const rows: Row[] = [
+    ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),
     [
       'Requests',
       `${formatCount(outcome.scheduled)} scheduled, ${formatCount(outcome.sent)} sent${outcome.unsent > 0 ? `, ${formatCount(outcome.unsent)} never sent` : ''}`,
     ],
+    ['Rate', `${perSecond(outcome.scheduled / seconds)} scheduled, ${perSecond(answers / seconds)} answered`],
     [
-      'Rate',
-      `${perSecond(outcome.scheduled / seconds)} scheduled, ${perSecond(answers / seconds)} answered, goodput ${perSecond(outcome.good / seconds)} (within ${formatDuration(plan.sloMs)})`,
+      'Goodput',
+      `${perSecond(outcome.good / seconds)}, ${share(outcome.good, outcome.scheduled)} (within ${formatDuration(plan.sloMs)})`,
     ],
     ['Duration', `${formatDuration(Math.round(seconds * 1000))}, last answer after ${ms(outcome.elapsedMs)}`],
     ['Latencies', latencies(ok)],
@@ -83,11 +65,9 @@ export const attackReport = (plan: LoadPlan, outcome: LoadOutcome): string => {
   const statuses = Object.entries(outcome.answered)
   rows.push([
     'Status codes',
-    statuses.length === 0 ? 'none' : statuses.map(([status, times]) => `${status}: ${formatCount(times)}`).join('  '),
+    statuses.length === 0 ? 'none' : statuses.map(([status, times]) => `${status}: ${formatCount(times)}`),
   ])
-  for (const [code, times] of Object.entries(outcome.failed)) {
-    rows.push(['Failed', `${code}: ${formatCount(times ?? 0)} (${WORDS[code] ?? code})`])
-  }
+  for (const failure of failures(outcome.failed)) rows.push(['Failed', failure])
   if (plan.arrival.kind === 'closed') {
     const busyMs = ok.count === 0 ? 0 : ok.mean * ok.count
     rows.push(
@@ -103,9 +83,14 @@ export const attackReport = (plan: LoadPlan, outcome: LoadOutcome): string => {
   if (outcome.incomplete) rows.push(['Incomplete', 'the run was stopped; the figures are of what had been measured'])
   rows.push([
     'Certified',
-    outcome.certified ? 'yes: the generator was on time and not the bottleneck' : 'no: do not trust these figures',
+    outcome.certified
+      ? `yes: ${shares(outcome)}`
+      : `no (${outcome.certificate.code}): do not trust these figures; ${shares(outcome)}`,
   ])
   for (const reason of outcome.why) rows.push(['', reason])
-  const width = Math.max(...rows.map(([name]) => name.length))
-  return `${rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n')}\n`
+  for (const [at, each] of judged.entries()) {
+    rows.push([at === 0 ? 'Expected' : '', `${sign(each.met, colour)} ${judgedText(each)}`])
+  }
+  const table = targetsTable(plan, outcome)
+  return table === '' ? rowsText(rows) : `${rowsText(rows)}\n${table}`
 }

@@ -1,9 +1,11 @@
 /** The page of a scenario: one HTML file that needs no script and nothing else, online or off. Pure. */
 import { escapeText } from './escape.ts'
 import { formatMs, formatPercent } from './format.ts'
-import { plotSvg, styled } from './plot-svg.ts'
-import { wordy } from './text.ts'
-import type { Plot, ScenarioResult, Table, Verdict } from './result.ts'
+import { styled } from './plot-parts.ts'
+import { plotSvg, remarksOf } from './plot-svg.ts'
+import type { Plot, ScenarioResult, Standing, Table, Verdict } from './result.ts'
+import { SIGNS } from './standing.ts'
+import { wordy } from './text-table.ts'
 
 export function scenarioHtml(result: ScenarioResult, css: string): string {
   const arms = styled(result.arms)
@@ -28,13 +30,15 @@ ${marks.join('')}
 <body>
 <main>
 <header>
-<p class="eyebrow">meltlab <span>·</span> ${escapeText(result.name)} <span>·</span> ${escapeText(result.title)} <span>·</span> ${result.form} <span>·</span> ${escapeText(result.startedAt.slice(0, 10))} ${badge(result)}</p>
-<h1>${escapeText(result.finding)}</h1>
-<p class="lede">${escapeText(result.story)}</p>
+<p class="eyebrow">meltlab <span>·</span> ${escapeText(result.name)} <span>·</span> ${escapeText(result.title)} <span>·</span> ${result.form} <span>·</span> ${escapeText(result.startedAt.slice(0, 10))}</p>
+${badge(result)}
 </header>
-${doubts(result)}
+${strip(result)}
+<h1>${escapeText(result.finding)}</h1>
+${leadPlot(result)}
+<p class="lede">${escapeText(result.story)}</p>
 ${verdicts(result.verdicts)}
-${plots(result)}
+${otherPlots(result)}
 ${result.tables.map(table => tableSection(table, result)).join('\n')}
 ${printouts(result)}
 ${published(result)}
@@ -45,20 +49,27 @@ ${conditions(result)}
 `
 }
 
-function badge(result: ScenarioResult): string {
-  if (result.incomplete) return '<b class="badge doubt">incomplete</b>'
-  return result.certified ? '<b class="badge sure">certified</b>' : '<b class="badge doubt">not certified</b>'
+/** What speaks against the figures is folded behind one word: whoever doubts opens it. */
+function badge({ certified, incomplete, why }: ScenarioResult): string {
+  if (certified) return '<b class="badge sure">certified</b>'
+  const reasons = why.length === 1 ? '1 reason' : `${why.length} reasons`
+  const items = why.map(reason => `<li>${escapeText(reason)}</li>`).join('')
+  return `<details class="badge doubt"><summary>${incomplete ? 'incomplete' : 'not certified'}: ${reasons}</summary><ul>${items}</ul></details>`
 }
 
-function doubts(result: ScenarioResult): string {
-  if (result.why.length === 0) return ''
-  const items = (reasons: readonly string[]): string =>
-    `<ul>${reasons.map(reason => `<li>${escapeText(reason)}</li>`).join('')}</ul>`
-  const most = 4
-  const rest = result.why.slice(most)
-  const more = rest.length === 0 ? '' : `<details><summary>${rest.length} more</summary>${items(rest)}</details>`
-  const title = result.incomplete ? 'Why this run is incomplete' : 'Why this run is not certified'
-  return `<section class="doubts"><h2>${title}</h2>${items(result.why.slice(0, most))}${more}</section>`
+/** The verdict on each arm, readable from afar. */
+function strip({ standings = [], arms }: ScenarioResult): string {
+  if (standings.length === 0) return ''
+  const card = ({ arm, says, tone, figure, of }: Standing): string => {
+    const at = arms.findIndex(each => each.name === arm)
+    const size = arms[at]?.kind === 'also' ? ' small' : ''
+    return (
+      `<li class="card ${tone}${size}" style="--arm:var(--arm${at})"><span class="who">${escapeText(arm)}</span>` +
+      `<strong class="says"><span aria-hidden="true">${SIGNS[tone]}</span> ${escapeText(says)}</strong>` +
+      `<span class="figure"><b>${escapeText(figure)}</b> ${escapeText(of)}</span></li>`
+    )
+  }
+  return `<ul class="strip" aria-label="The verdict">${standings.map(card).join('\n')}</ul>`
 }
 
 const marks: Readonly<Record<Verdict['verdict'], readonly [className: string, sign: string]>> = {
@@ -76,33 +87,55 @@ function verdicts(all: readonly Verdict[]): string {
   return `<section class="verdicts"><h2>What was expected</h2><ul>${items.join('\n')}</ul></section>`
 }
 
-/** Those to be folded come last, all of one heading together. */
-function plots({ plots: all, arms }: ScenarioResult): string {
-  const section = (plot: Plot): string => {
-    const note = plot.note === undefined ? '' : `<p>${escapeText(plot.note)}</p>`
-    return `<section class="plot"><h2>${escapeText(plot.title)}</h2>${note}${plotSvg(plot, arms)}</section>`
-  }
-  const byHeading = Map.groupBy(all, plot => plot.fold)
+function leadPlot({ plots: [first], arms }: ScenarioResult): string {
+  return first === undefined ? '' : plotSection(first, arms, ['wide', 'narrow'], ' lead')
+}
+
+function plotSection(
+  plot: Plot,
+  arms: ScenarioResult['arms'],
+  places: Parameters<typeof plotSvg>[2],
+  more = '',
+): string {
+  const note = plot.note === undefined ? '' : `<p class="note">${escapeText(plot.note)}</p>`
+  const remarks = remarksOf(plot).map(({ words }) => `<li>${escapeText(words)}</li>`)
+  const said = remarks.length === 0 ? '' : `<ol class="remarks">${remarks.join('')}</ol>`
+  return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${said}${note}</section>`
+}
+
+/** Those to be folded come last, all of one heading together, two side by side: each has the width of a phone then. */
+function otherPlots({ plots: [, ...others], arms }: ScenarioResult): string {
+  const byHeading = Map.groupBy(others, plot => plot.fold)
   return [...byHeading]
     .map(([heading, those]) => {
-      const sections = those.map(section).join('\n')
-      if (heading === undefined) return sections
+      if (heading === undefined) {
+        return those.map(plot => plotSection(plot, arms, ['wide', 'narrow'])).join('\n')
+      }
+      const sections = those.map(plot => plotSection(plot, arms, ['narrow'])).join('\n')
       return `<details class="fold"><summary>${escapeText(heading)}</summary><div class="pair">${sections}</div></details>`
     })
     .join('\n')
 }
 
+/** On a phone the style sheet makes a card of each row; so the cells carry their column's name, and the roles say what is what. */
 function tableSection({ title, note, columns, rows }: Table, result: ScenarioResult): string {
-  const head = columns.map(column => `<th scope="col">${escapeText(column)}</th>`).join('')
+  const head = columns.map(column => `<th scope="col" role="columnheader">${escapeText(column)}</th>`).join('')
   const body = rows.map(({ arm, cells }) => {
     const at = result.arms.findIndex(each => each.name === arm)
     const colour = at < 0 ? '' : ` style="color:var(--arm${at})"`
-    const [first, ...rest] = cells.map(escapeText)
-    return `<tr><th scope="row"${colour}>${first ?? ''}</th>${rest.map(cell => `<td${cell.length > wordy ? ' class="words"' : ''}>${cell}</td>`).join('')}</tr>`
+    const [first = '', ...rest] = cells
+    // An arm is named in its first row; who does not see the rows above must hear it in each.
+    const name =
+      first === '' && arm !== undefined ? `<span class="unseen">${escapeText(arm)}</span>` : escapeText(first)
+    const tds = rest.map((cell, n) => {
+      const label = escapeText(columns[n + 1] ?? '')
+      return `<td role="cell" data-label="${label}"${cell.length > wordy ? ' class="words"' : ''}>${escapeText(cell)}</td>`
+    })
+    return `<tr role="row"><th scope="row" role="rowheader"${colour}>${name}</th>${tds.join('')}</tr>`
   })
-  return `<section class="table"><h2>${escapeText(title)}</h2>${note === undefined ? '' : `<p>${escapeText(note)}</p>`}<div class="scroll"><table>
-<thead><tr>${head}</tr></thead>
-<tbody>${body.join('\n')}</tbody>
+  return `<section class="table"><h2>${escapeText(title)}</h2>${note === undefined ? '' : `<p>${escapeText(note)}</p>`}<div class="scroll"><table role="table">
+<thead role="rowgroup"><tr role="row">${head}</tr></thead>
+<tbody role="rowgroup">${body.join('\n')}</tbody>
 </table></div></section>`
 }
 

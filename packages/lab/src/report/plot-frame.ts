@@ -9,16 +9,20 @@ export interface Scale {
 
 const roomAbove = 1.08
 
+/** A run of hours has more values than a call may have arguments. */
+const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+
 /** Upwards: from pixel `from` (zero, or a whole decade) to `until`, with some room above the highest value. */
 export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   if (axis.scale === 'log') {
     const positive = values.filter(value => value > 0)
-    const low = Math.floor(Math.log10(positive.length === 0 ? 1 : Math.min(...positive)))
-    const high = Math.max(low + 1, Math.ceil(Math.log10(positive.length === 0 ? 10 : Math.max(...positive) * 1.02)))
+    const low = Math.floor(Math.log10(positive.length === 0 ? 1 : least(positive)))
+    const high = Math.max(low + 1, Math.ceil(Math.log10(positive.length === 0 ? 10 : most(positive) * 1.02)))
     return logarithmic(low, high, from, until)
   }
   // A share is seen against the whole.
-  const top = Math.max(0, ...values, axis.unit === 'percent' ? 100 : 0) * roomAbove || 1
+  const top = Math.max(most(values), axis.unit === 'percent' ? 100 : 0) * roomAbove || 1
   return { to: value => from + ((until - from) * value) / top, ticks: ticksUpTo(top) }
 }
 
@@ -26,11 +30,11 @@ export function scaleOf(axis: Axis, values: readonly number[], from: number, unt
 export function bottomScale(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   const positive = values.filter(value => value > 0)
   if (axis.scale === 'log' && positive.length > 0) {
-    const scale = logarithmic(Math.log10(Math.min(...positive)), Math.log10(Math.max(...positive)), from, until)
+    const scale = logarithmic(Math.log10(least(positive)), Math.log10(most(positive)), from, until)
     return { ...scale, ticks: axis.ticks ?? scale.ticks }
   }
-  const low = Math.min(0, ...values)
-  const high = values.length === 0 ? 1 : Math.max(...values)
+  const low = Math.min(0, least(values))
+  const high = values.length === 0 ? 1 : most(values)
   const to = (value: number): number => from + ((until - from) * (value - low)) / (high - low || 1)
   return { to, ticks: axis.ticks ?? ticksUpTo(high || 1) }
 }
@@ -38,8 +42,9 @@ export function bottomScale(axis: Axis, values: readonly number[], from: number,
 /** Between two powers of ten; its ticks are the whole ones. */
 function logarithmic(low: number, high: number, from: number, until: number): Scale {
   const to = (value: number): number => {
+    if (high === low) return (from + until) / 2
     const log = Math.max(low, Math.log10(Math.max(value, Number.MIN_VALUE)))
-    return from + ((until - from) * (log - low)) / (high - low || 1)
+    return from + ((until - from) * (log - low)) / (high - low)
   }
   const first = Math.ceil(low)
   return { to, ticks: Array.from({ length: Math.floor(high) - first + 1 }, (_, at) => 10 ** (first + at)) }
@@ -59,6 +64,36 @@ export function withoutTouching(ticks: readonly number[], to: (value: number) =>
   const kept: number[] = []
   for (const tick of ticks.toReversed()) if (kept.length === 0 || to(kept[0]!) - to(tick) >= gap) kept.unshift(tick)
   return kept
+}
+
+/** Puts labels that would touch into further rows, so that each is there. */
+export function rowsWithoutTouching<T extends { readonly at: number }>(
+  labels: readonly T[],
+  room: (label: T) => number,
+): (T & { readonly row: number })[] {
+  const ends: number[] = []
+  return labels
+    .toSorted((a, b) => a.at - b.at)
+    .map(label => {
+      const half = room(label) / 2
+      const free = ends.findIndex(end => end <= label.at - half)
+      const row = free === -1 ? ends.length : free
+      ends[row] = label.at + half
+      return { ...label, row }
+    })
+}
+
+/**
+ * Leaves out what cannot be seen, so that a course of hours is no larger than its drawing: of all points of one column of
+ * pixels, the first, the lowest, the highest and the last stay, in their order.
+ */
+export function thinned(points: readonly (readonly [x: number, y: number])[]): (readonly [x: number, y: number])[] {
+  return [...Map.groupBy(points, ([x]) => Math.round(x)).values()].flatMap(column => {
+    const [first, last] = [column[0]!, column.at(-1)!]
+    const lowest = column.reduce((a, b) => (b[1] < a[1] ? b : a))
+    const highest = column.reduce((a, b) => (b[1] > a[1] ? b : a))
+    return column.filter(point => [first, lowest, highest, last].includes(point))
+  })
 }
 
 /** Moves labels at least `gap` apart between `top` and `bottom`, keeping their order. */

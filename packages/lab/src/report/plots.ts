@@ -26,7 +26,7 @@ export function overTime<Run extends { readonly arm: string }>(
   }
 }
 
-/** How long answers took, one group for each figure, on a log scale. */
+/** How long answers took, one group for each figure. */
 export function latencyBars<Run extends { readonly arm: string }>(
   words: Words,
   figures: readonly (keyof LatencyFigures)[],
@@ -37,7 +37,7 @@ export function latencyBars<Run extends { readonly arm: string }>(
   return {
     kind: 'bars',
     ...words,
-    y: { label: 'latency, log scale', unit: 'ms', scale: 'log' },
+    y: { label: 'latency', unit: 'ms' },
     groups: figures.map(figure => ({
       label: figure === 'max' ? 'longest' : figure,
       bars: runs.flatMap(run => {

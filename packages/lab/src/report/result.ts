@@ -52,6 +52,12 @@ export interface Guide {
   readonly points: readonly (readonly [number, number])[]
 }
 
+/** A point that needs a word: it is ringed and numbered, and the words stand below the plot. */
+export interface Remark {
+  readonly at: readonly [x: number, y: number]
+  readonly words: string
+}
+
 /** One line per series; a null is a gap. */
 export interface LinesPlot {
   readonly kind: 'lines'
@@ -64,9 +70,10 @@ export interface LinesPlot {
   readonly series: readonly { readonly arm: string; readonly points: readonly (readonly [number, number | null])[] }[]
   readonly levels?: readonly Level[]
   readonly guide?: Guide
+  readonly remarks?: readonly Remark[]
 }
 
-/** Groups of bars, one bar per arm that has a value there. */
+/** Groups of bars, one bar per arm that has a value there. A single group lies on its side and needs no label. */
 export interface BarsPlot {
   readonly kind: 'bars'
   readonly title: string
@@ -88,8 +95,22 @@ export interface Printout {
   readonly text: string
 }
 
+/** What a reader takes away of an arm in a second. */
+export interface Standing {
+  readonly arm: string
+  /** Such as `melts at 2x`. */
+  readonly says: string
+  /** Good and bad have a colour and a sign. */
+  readonly tone: 'good' | 'fair' | 'bad'
+  /** The one figure that shows it, such as `177/s`, and what it is of. */
+  readonly figure: string
+  readonly of: string
+}
+
 /** What a scenario has to show of its figures. */
 export interface View {
+  /** The verdict strip: one entry per arm, in their order. Results of older versions have none. */
+  readonly standings?: readonly Standing[]
   /** The result in one sentence, with figures. */
   readonly finding: string
   readonly tables: readonly Table[]

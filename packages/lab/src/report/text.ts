@@ -1,55 +1,80 @@
-/** What the terminal shows at the end of a scenario. Pure. */
-import type { ScenarioResult, Table, Verdict } from './result.ts'
+/** What the terminal shows at the end of a scenario: the figures first, the verdict last. Pure. */
+import type { ScenarioResult, Standing, Verdict } from './result.ts'
+import { SIGNS } from './standing.ts'
+import { tableText } from './text-table.ts'
+import { wrapWords } from './wrap-words.ts'
 
-const signs: Readonly<Record<Verdict['verdict'], string>> = { pass: 'pass', fail: 'FAIL', 'not judged': '  - ' }
+/** Colours text for a terminal; elsewhere it hands it back as it is. */
+export type Paint = (style: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string) => string
 
-export function scenarioText(result: ScenarioResult): string {
-  const parts = [result.finding, ...result.tables.map(tableText)]
+export interface TextOptions {
+  /** Columns. @default 80 */
+  readonly width?: number
+  /** @default no colours */
+  readonly paint?: Paint
+}
+
+const TONES = { good: 'green', fair: 'yellow', bad: 'red' } as const
+/** A terminal has room for the gist; the report has every word. */
+const MOST_REASONS = 6
+const MOST_LINES = 3
+
+export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {
+  const { width = 80, paint = (_, text) => text } = options
+  const parts = result.tables.map(table => tableText(table, width))
   for (const { title, text } of result.printouts ?? []) parts.push(`${title}\n${indented(text)}`)
-  if (result.verdicts.length > 0) parts.push(['Expected:', ...result.verdicts.map(verdictLine)].join('\n'))
-  if (result.incomplete) parts.push('INCOMPLETE: the run was cut short.')
-  if (!result.certified) {
-    parts.push(['Not certified:', ...shortened(result.why).map(reason => `  - ${reason}`)].join('\n'))
+  if (result.verdicts.length > 0) {
+    parts.push(['Expected:', ...result.verdicts.flatMap(verdict => expected(verdict, width, paint))].join('\n'))
   }
+  if (!result.certified) parts.push(doubts(result, width, paint))
+  parts.push(wrapWords(result.finding, width).join('\n'))
+  const { standings = [] } = result
+  if (standings.length > 0) parts.push(strip(standings, width, paint))
   return parts.join('\n\n')
 }
 
-function verdictLine({ name, verdict, measured }: Verdict): string {
-  return `  ${signs[verdict]}  ${name}\n          ${verdict === 'not judged' ? 'not judged: ' : ''}${measured}`
+const VERDICTS = {
+  pass: ['green', 'pass'],
+  fail: ['red', 'FAIL'],
+  'not judged': ['dim', '  - '],
+} as const
+
+function expected({ name, verdict, measured }: Verdict, width: number, paint: Paint): string[] {
+  const [style, sign] = VERDICTS[verdict]
+  const [first, ...rest] = wrapWords(name, width - 8)
+  const words = wrapWords(`${verdict === 'not judged' ? 'not judged: ' : ''}${measured}`, width - 10)
+  return [
+    `  ${paint(style, sign)}  ${first}`,
+    ...rest.map(line => `        ${line}`),
+    ...words.map(line => paint('dim', `          ${line}`)),
+  ]
 }
 
-export function tableText({ title, note, columns, rows }: Table): string {
-  const all = [columns, ...rows.map(row => row.cells)]
-  const widths = columns.map((_, at) => Math.max(...all.map(cells => (cells[at] ?? '').length)))
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, at) => (at === 0 || widths[at]! > wordy ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
-      .join('  ')
-      .trimEnd()
-  const rule = '─'.repeat(
-    Math.min(
-      longestRule,
-      widths.reduce((sum, width) => sum + width + 2, -2),
-    ),
-  )
-  return [title, ...(note === undefined ? [] : [note]), line(columns), rule, ...rows.map(row => line(row.cells))].join(
-    '\n',
-  )
+function doubts({ incomplete, why }: ScenarioResult, width: number, paint: Paint): string {
+  const title = incomplete ? 'INCOMPLETE: the run was cut short.\nNot certified:' : 'Not certified:'
+  const reasons = why.slice(0, MOST_REASONS).map(reason => {
+    const lines = wrapWords(reason, width - 5)
+    return lines.length > MOST_LINES ? `${lines.slice(0, MOST_LINES).join('\n    ')}…` : lines.join('\n    ')
+  })
+  const more = why.length > MOST_REASONS ? [`and ${why.length - MOST_REASONS} more, in the report`] : []
+  return [paint('yellow', title), ...[...reasons, ...more].map(reason => `  - ${reason}`)].join('\n')
 }
 
-const longestRule = 160
-
-/** Cells longer than this hold sentences, not figures, and begin on the left. */
-export const wordy = 40
+/** A line for each arm, or two where the terminal is narrower than that. */
+function strip(standings: readonly Standing[], width: number, paint: Paint): string {
+  const widest = (of: (standing: Standing) => string): number => Math.max(...standings.map(each => of(each).length))
+  const [arm, says, figure, of] = (['arm', 'says', 'figure', 'of'] as const).map(field => widest(each => each[field]))
+  const inOneLine = arm! + says! + figure! + of! + 8 <= width
+  return standings
+    .map(each => {
+      const verdict = paint(TONES[each.tone], `${SIGNS[each.tone]} ${each.says.padEnd(says!)}`)
+      const line = `${paint('bold', each.arm.padEnd(arm!))}  ${verdict}`
+      const figures = `${paint('bold', each.figure.padStart(inOneLine ? figure! : 0))} ${each.of}`
+      return inOneLine ? `${line}  ${figures}` : `${line.trimEnd()}\n${' '.repeat(arm! + 4)}${figures}`
+    })
+    .join('\n')
+}
 
 function indented(text: string): string {
   return text.trimEnd().replace(/^/gm, '  ')
-}
-
-/** A terminal has room for the gist; the report has every word. */
-function shortened(why: readonly string[]): string[] {
-  const most = 6
-  const widest = 180
-  const gist = why.slice(0, most).map(reason => (reason.length > widest ? `${reason.slice(0, widest - 1)}…` : reason))
-  return why.length > most ? [...gist, `and ${why.length - most} more, in the report`] : gist
 }

@@ -1,19 +1,36 @@
 /** Writes a scenario's result where people find it: a folder of the run's own. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { scenarioHtml } from './html.ts'
 import { emptySvg, pictureSvg } from './plot-svg.ts'
 import type { ScenarioResult } from './result.ts'
 
+/** What writes a whole file; another one stands in for a full disk. */
+export type WriteFile = (file: string, text: string) => void
+
 /** Returns the path of the page. */
 export function writeScenario(result: ScenarioResult, out: string): string {
-  const directory = freshDirectory(path.join(out, folderName(result)))
-  const html = path.join(directory, 'report.html')
-  writeFileSync(path.join(directory, 'result.json'), `${JSON.stringify(result, null, 2)}\n`)
-  writeFileSync(path.join(directory, 'picture.svg'), pictureOf(result))
-  writeFileSync(html, scenarioHtml(result, scenarioCss()))
+  return writeInto(result, freshFolder(result, out))
+}
+
+/** What was measured is written first; each file is there whole or not at all. Returns the path of the page. */
+export function writeInto(result: ScenarioResult, folder: string, write: WriteFile = writeFileSync): string {
+  const html = path.join(folder, 'report.html')
+  wholeFile(path.join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`, write)
+  wholeFile(path.join(folder, 'picture.svg'), pictureOf(result), write)
+  wholeFile(html, scenarioHtml(result, scenarioCss()), write)
   return html
+}
+
+/** No half file stays where the disk is full. */
+function wholeFile(file: string, text: string, write: WriteFile): void {
+  try {
+    write(file, text)
+  } catch (error) {
+    rmSync(file, { force: true })
+    throw error
+  }
 }
 
 /** The first plot, with the finding above it. */
@@ -31,13 +48,14 @@ export function folderName(result: Pick<ScenarioResult, 'startedAt' | 'name'>): 
 }
 
 /** Two runs within a second get two folders. */
-function freshDirectory(wanted: string): string {
-  mkdirSync(path.dirname(wanted), { recursive: true })
+export function freshFolder(result: Pick<ScenarioResult, 'startedAt' | 'name'>, out: string): string {
+  const wanted = path.join(out, folderName(result))
+  mkdirSync(out, { recursive: true })
   for (let n = 1; ; n++) {
-    const directory = n === 1 ? wanted : `${wanted}-${n}`
+    const folder = n === 1 ? wanted : `${wanted}-${n}`
     try {
-      mkdirSync(directory)
-      return directory
+      mkdirSync(folder)
+      return folder
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }

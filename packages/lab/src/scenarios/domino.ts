@@ -119,6 +119,7 @@ export const domino: Scenario<unknown> = scenario<SickMeasured>({
 
   view: measured =>
     sickView(measured, arms, {
+      claim: 'good answers',
       finding: sayOfThree(
         measured,
         (bare, naive, ours) =>

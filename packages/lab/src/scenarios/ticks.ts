@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { pinned } from '../launch/core-pinning.ts'
 import { formatMs } from '../report/format.ts'
-import type { ScenarioArm, View } from '../report/result.ts'
+import type { ScenarioArm, Standing, View } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
 import { appFile } from '../experiment/app-file.ts'
 import { expectation } from '../experiment/expectation.ts'
@@ -126,6 +126,9 @@ function runOf({ runs }: Measured, arm: string, condition: string, rate: number)
   return runs.find(run => run.arm === arm && run.condition === condition && run.rate === rate)
 }
 
+/** An operation this near to where it was due is on time. */
+const onTimeMs = 1
+
 function expectations(): readonly Expectation<Measured>[] {
   const at1000 = (arm: string) => (measured: Measured) => runOf(measured, arm, 'free', 1000)
   return [
@@ -138,7 +141,7 @@ function expectations(): readonly Expectation<Measured>[] {
       'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
       at1000('meltlab'),
       ({ achieved, lateP99Ms }) => [
-        achieved >= 995 && lateP99Ms <= 1,
+        achieved >= 995 && lateP99Ms <= onTimeMs,
         `${achieved.toFixed(1)}/s, p99 ${formatMs(lateP99Ms)}`,
       ],
     ),
@@ -163,6 +166,13 @@ function view(measured: Measured): View {
       ? []
       : [`${who} ${run.achieved.toFixed(0)}/s, ${formatMs(run.lateP99Ms)} from where they were due (p99)`]
   return {
+    standings: there.flatMap(({ name }): Standing[] => {
+      const run = at1000(name)
+      if (run === undefined) return []
+      const tone = run.lateP99Ms <= onTimeMs ? 'good' : 'bad'
+      const says = tone === 'good' ? 'keeps its times' : 'drifts'
+      return [{ arm: name, says, tone, figure: formatMs(run.lateP99Ms), of: 'off at 1000/s, p99' }]
+    }),
     finding:
       node === undefined
         ? `${runs.length} runs were measured before the end.`

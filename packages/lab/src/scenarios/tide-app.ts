@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NOW, SENDER, TURN } from '../load/numbered-request.ts'
 import { UserError } from '../user-error.ts'
 import type { LoadRequest } from '../load/load-request.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
@@ -87,17 +86,20 @@ export interface PhoneLoad {
 
 /** Phones that send once a second, each on a connection of its own, each position one of its own. */
 export function phoneRequest(origin: string, { prefix, phones, durationMs }: PhoneLoad): LoadRequest {
-  const position = `{"seq":1${TURN},"at":${NOW},"lat":54.0${SENDER},"lon":8.0${TURN},"accuracy":5}`
+  const sender = `{{sender ${phones}}}`
+  const turn = `{{turn ${phones}}}`
+  const position = `{"seq":1${turn},"at":{{timestamp}},"lat":54.0${sender},"lon":8.0${turn},"accuracy":5}`
   return {
     url: new URL('/api/positions', origin).href,
     method: 'POST',
-    headers: { authorization: `Bearer ${prefix}-1${SENDER}`, 'content-type': 'application/json' },
-    body: `{"name":"Walker ${SENDER}","sentAt":${NOW},"positions":[${position}]}`,
+    headers: { authorization: `Bearer ${prefix}-1${sender}`, 'content-type': 'application/json' },
+    body: `{"name":"Walker ${sender}","sentAt":{{timestamp}},"positions":[${position}]}`,
     rate: phones,
     connections: phones,
     durationMs,
     // Longer than any phone would wait, so that slow answers are measured and missing ones end the step.
     timeoutMs: 8000,
-    numbered: { senders: phones },
+    templated: true,
+    acknowledged: true,
   }
 }

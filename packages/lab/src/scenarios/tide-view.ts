@@ -1,6 +1,7 @@
 /** The figures of the tide experiment, as they are shown. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { Table, View } from '../report/result.ts'
+import type { Standing, Table, View } from '../report/result.ts'
+import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
 
@@ -10,12 +11,9 @@ export function tideView({ steps, crash }: TideMeasured): View {
   const missing = steps.reduce((sum, step) => sum + step.missing, crash?.missing ?? 0)
   const series = (read: (step: TideStep) => number | null) =>
     arms.map(arm => ({ arm, points: of(arm).map(step => [step.phones, read(step)] as const) }))
-  const carrying = arms.map(arm => `${formatCount(mostCarried(of(arm)))} (${arm})`).join(', ')
   return {
-    finding:
-      steps.length === 0
-        ? 'Nothing was measured.'
-        : `One process carries this many phones, each sending once a second: ${carrying}. ${formatCount(missing)} acknowledged positions are missing.`,
+    standings: standings(arms.map(of)),
+    finding: steps.length === 0 ? 'Nothing was measured.' : `${finding(arms.map(of))} ${kept(missing)}`,
     tables: [stepTable(steps), ...(crash === undefined ? [] : [crashTable(crash)])],
     plots: [
       {
@@ -42,6 +40,45 @@ export function tideView({ steps, crash }: TideMeasured): View {
       },
     ],
   }
+}
+
+/** What all carry, and what is left of it with the most phones that all were given. */
+function finding(byArm: readonly (readonly TideStep[])[]): string {
+  const most = byArm.map(mostCarried)
+  const carrying =
+    new Set(most).size === 1
+      ? `${formatCount(most[0]!)} phones, each sending once a second, in every arm`
+      : `${byArm.map((steps, at) => `${formatCount(most[at]!)} (${steps[0]!.arm})`).join(', ')} phones, each sending once a second`
+  const beyond = Math.min(...byArm.map(steps => steps.at(-1)!.phones))
+  const then = byArm.map(steps => {
+    const step = steps.find(({ phones }) => phones === beyond)!
+    return `${step.arm} ${formatRate(rateOf(step))}`
+  })
+  return `One process carries ${carrying}. With ${formatCount(beyond)} it stores this many positions a second in time: ${then.join(', ')}.`
+}
+
+const kept = (missing: number): string =>
+  missing === 0 ? 'No acknowledged position is missing.' : `${formatCount(missing)} acknowledged positions are missing.`
+
+/** By what is left of an arm's own best rate with more phones than that. */
+function standings(byArm: readonly (readonly TideStep[])[]): readonly Standing[] {
+  return byArm.map(steps => {
+    const best = steps.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))
+    const beyond = steps.slice(steps.indexOf(best))
+    const toneAt = (step: TideStep): Standing['tone'] => toneOf(rateOf(best) === 0 ? 0 : rateOf(step) / rateOf(best))
+    const last = beyond.at(-1)!
+    const melted = beyond.find(step => toneAt(step) === 'bad')
+    const sagged = beyond.find(step => toneAt(step) === 'fair')
+    const [says, { phones }] =
+      melted !== undefined ? ['melts at', melted] : sagged !== undefined ? ['sags at', sagged] : ['holds to', last]
+    return {
+      arm: last.arm,
+      says: `${says} ${formatCount(phones)}`,
+      tone: melted !== undefined ? 'bad' : sagged !== undefined ? 'fair' : 'good',
+      figure: `${formatRate(rateOf(last))}/s`,
+      of: `in time at ${formatCount(last.phones)}`,
+    }
+  })
 }
 
 function stepTable(steps: readonly TideStep[]): Table {

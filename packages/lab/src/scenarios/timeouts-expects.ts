@@ -3,14 +3,12 @@ import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '
 import { allOf, expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { sumOf } from './sick-part.ts'
-import { faultyRun, healthyRun, openRun, type TimeoutsMeasured } from './timeouts-measured.ts'
+import { faultyRun, healthyRun, lateMs, openRun, type TimeoutsMeasured } from './timeouts-measured.ts'
 
 /** Of its healthy throughput (published, with a usual timeout: 88 %). */
 const keptThroughput = 0.95
 /** Nine of ten calls are good; what a limit can save of the others is nothing. */
 const availability = { least: 0.88, most: 0.92 }
-/** How late a limit may be noticed. */
-const lateMs = 100
 const pendingShare = 1 / 3
 
 /** Calls that the backend is about to answer as it always does, by Little's law: no limit spares it these. */

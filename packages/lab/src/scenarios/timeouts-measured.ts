@@ -59,6 +59,9 @@ export interface TimeoutsMeasured {
   readonly open: OpenRun[]
 }
 
+/** How late a limit may be noticed. */
+export const lateMs = 100
+
 export const healthyRun = ({ closed, users }: TimeoutsMeasured): ClosedRun | undefined =>
   closed.find(run => !run.faulty && run.users === users)
 export const faultyRun = ({ closed }: TimeoutsMeasured, arm: string): ClosedRun | undefined =>

@@ -11,6 +11,8 @@ const LONGEST_LINE = 4096
 
 export interface Listener {
   readonly path: string
+  /** A process has come: one loaded meltproof/register, so it is Node. */
+  readonly heard: boolean
   close(): void
 }
 
@@ -19,7 +21,9 @@ export function listenForReadings(onTold: (told: Told, source: Source) => void):
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
   const socketPath = path.join(folder, 'told.sock')
   const connections = new Set<net.Socket>()
+  let heard = false
   const server = net.createServer(connection => {
+    heard = true
     connections.add(connection)
     const lines = new BoundedLines(LONGEST_LINE, line => {
       const told = readTold(line)
@@ -34,6 +38,9 @@ export function listenForReadings(onTold: (told: Told, source: Source) => void):
     server.listen(socketPath, () => {
       resolve({
         path: socketPath,
+        get heard() {
+          return heard
+        },
         close() {
           server.close()
           for (const connection of connections) connection.destroy()

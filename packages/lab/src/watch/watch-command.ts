@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers/promises'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { ask } from '../launch/wait-until-listening.ts'
 import { UserError } from '../user-error.ts'
@@ -24,11 +25,13 @@ export interface WatchRequest {
   /** The command's stdout goes to our stderr, because ours is for one document. */
   readonly stdoutToStderr: boolean
   readonly signal: AbortSignal
-  readonly onSample: (sample: Sample, samples: readonly Sample[]) => void
+  /** `heard`: a process of the command has told something from inside. */
+  readonly onSample: (sample: Sample, samples: readonly Sample[], heard: boolean) => void
 }
 
 export interface WatchEnd {
   readonly samples: readonly Sample[]
+  readonly heard: boolean
   /** How the command ended; code null when it was ended by a signal. */
   readonly code: number | null
   readonly endedBy: NodeJS.Signals | null
@@ -94,7 +97,7 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
     before = { atMs, cpuMs }
     samples.push(taken)
     if (samples.length > MOST_SAMPLES) samples.splice(0, MOST_SAMPLES / 2)
-    request.onSample(taken, samples)
+    request.onSample(taken, samples, listener.heard)
   }
   let fault: { readonly error: unknown } | undefined
   let sampling = Promise.resolve()
@@ -117,7 +120,9 @@ export async function watchCommand(request: WatchRequest): Promise<WatchEnd> {
     clearInterval(timer)
     await sampling
     if (fault !== undefined) throw fault.error
-    return { samples, code, endedBy }
+    // What it told before it ended may still be in the socket.
+    await setImmediate()
+    return { samples, heard: listener.heard, code, endedBy }
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', end)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { doubts, type Evidence } from '../../src/load/certify.ts'
-import type { EngineReport } from '../../src/load/engine.ts'
+import { doubts, type Evidence, intervalsOf } from '../../src/load/certify.ts'
+import type { EngineReport } from '../../src/load/engine-job.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { Pair } from '../../src/load/tally.ts'
 import { Tally } from '../../src/load/tally.ts'
@@ -19,8 +19,16 @@ const pair = (count: number, measured: (k: number) => number, own: (k: number) =
 
 const none = (): Pair<Histogram> => pair(0, Number, Number)
 
+const of = (some: Partial<Evidence['latencies']>): Evidence['latencies'] => ({
+  ok: none(),
+  shed: none(),
+  other: none(),
+  failed: none(),
+  ...some,
+})
+
 const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
-  tally: new Tally(1000).data(),
+  tally: new Tally(1000, 1000, 1).data(),
   elapsedMs: 10_000,
   aborted: false,
   cpuMs: 2000,
@@ -37,9 +45,7 @@ const worker = (report: Partial<EngineReport> = {}): EngineReport => ({
 const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   plan: planFor('http://127.0.0.1/'),
   workers: [worker()],
-  ok: none(),
-  shed: none(),
-  other: none(),
+  latencies: of({}),
   sendLag: new Histogram(),
   connectionWait: new Histogram(),
   good: 1000,
@@ -49,18 +55,35 @@ const evidence = (more: Partial<Evidence> = {}): Evidence => ({
   ...more,
 })
 
-const text = (more: Partial<Evidence>): string => doubts(evidence(more)).join(' ')
+const text = (more: Partial<Evidence>): string =>
+  doubts(evidence(more))
+    .map(doubt => doubt.sentence)
+    .join(' ')
+
+/** Of answers 2xx, all alike. */
+const ok = (measured: number, own: number): string =>
+  text({
+    latencies: of({
+      ok: pair(
+        5000,
+        () => measured,
+        () => own,
+      ),
+    }),
+  })
 
 describe('certification', () => {
   it('has no doubt about a generator that was on time', () => {
     assert.deepEqual(
       doubts(
         evidence({
-          ok: pair(
-            5000,
-            k => 1 + k / 1000,
-            () => 0.1,
-          ),
+          latencies: of({
+            ok: pair(
+              5000,
+              k => 1 + k / 1000,
+              () => 0.1,
+            ),
+          }),
         }),
       ),
       [],
@@ -70,11 +93,13 @@ describe('certification', () => {
   it('ignores lateness that does not show: 20 ms under 3 s', () => {
     assert.equal(
       text({
-        ok: pair(
-          5000,
-          () => 3000,
-          () => 20,
-        ),
+        latencies: of({
+          ok: pair(
+            5000,
+            () => 3000,
+            () => 20,
+          ),
+        }),
       }),
       '',
     )
@@ -83,11 +108,13 @@ describe('certification', () => {
   it('tells the same lateness where it does show: 20 ms of 25 ms', () => {
     assert.match(
       text({
-        ok: pair(
-          5000,
-          () => 25,
-          () => 20,
-        ),
+        latencies: of({
+          ok: pair(
+            5000,
+            () => 25,
+            () => 20,
+          ),
+        }),
       }),
       /lateness changed mean of 25 ms by up to 20 ms, p50 of 25/,
     )
@@ -96,34 +123,104 @@ describe('certification', () => {
   it('ignores one hiccup in the maximum, not one that makes it', () => {
     assert.equal(
       text({
-        ok: pair(
-          5000,
-          k => (k === 0 ? 18 : 1),
-          k => (k === 0 ? 17 : 0),
-        ),
+        latencies: of({
+          ok: pair(
+            5000,
+            k => (k === 0 ? 3.5 : 1),
+            k => (k === 0 ? 2.5 : 0),
+          ),
+        }),
       }),
       '',
     )
     assert.match(
       text({
-        ok: pair(
-          5000,
-          k => (k === 0 ? 90 : 1),
-          k => (k === 0 ? 89 : 0),
-        ),
+        latencies: of({
+          ok: pair(
+            5000,
+            k => (k === 0 ? 90 : 1),
+            k => (k === 0 ? 89 : 0),
+          ),
+        }),
       }),
       /changed max of 90/,
     )
   })
 
+  it('allows lateness in proportion, not by a fixed time', () => {
+    assert.equal(ok(29, 1.5), '')
+    assert.match(ok(29, 4), /p50 of 29 ms by up to 4 ms/)
+    assert.match(ok(0.2, 0.15), /p50 of 0\.2 ms by up to 0\.15 ms/)
+    // What the generator is accurate to.
+    assert.equal(ok(0.2, 0.08), '')
+  })
+
+  it('takes a percentile that rests on few requests for an extreme, but not the middle', () => {
+    const late = (count: number, from: number) =>
+      text({
+        latencies: of({
+          ok: pair(
+            count,
+            k => (k >= from ? 5 : 3),
+            k => (k >= from ? 2 : 0),
+          ),
+        }),
+      })
+    assert.equal(late(100, 94), '')
+    assert.match(late(1000, 940), /changed p95 of 5 ms by up to 2 ms/)
+    assert.match(late(5, 2), /changed mean of 4\.2 ms by up to 1\.2 ms, p50 of 5/)
+  })
+
+  it('doubts a late generator whose requests all failed', () => {
+    const failed = (own: number) =>
+      doubts(
+        evidence({
+          good: 0,
+          latencies: of({
+            failed: pair(
+              500,
+              () => 2000,
+              () => own,
+            ),
+          }),
+        }),
+      )
+    assert.deepEqual(failed(20), [])
+    assert.equal(failed(900)[0]?.code, 'late')
+    assert.match(failed(900)[0]!.sentence, /lateness changed failed mean of 2000 ms by up to 900 ms/)
+  })
+
+  it("says by how much each figure may be the generator's", () => {
+    const { ok, shed, failed } = intervalsOf(
+      of({
+        ok: pair(
+          100,
+          () => 10,
+          k => (k < 50 ? 0 : 4),
+        ),
+        failed: pair(
+          1,
+          () => 300,
+          () => 100,
+        ),
+      }),
+    )
+    assert.deepEqual(ok?.max, [10, 10])
+    assert.deepEqual(ok?.mean.map(Math.round), [8, 10])
+    assert.deepEqual(failed?.p50, [200, 300])
+    assert.equal(shed, undefined)
+  })
+
   it('looks at sheds as well', () => {
     assert.match(
       text({
-        shed: pair(
-          5000,
-          () => 25,
-          () => 20,
-        ),
+        latencies: of({
+          shed: pair(
+            5000,
+            () => 25,
+            () => 20,
+          ),
+        }),
       }),
       /changed shed mean/,
     )
@@ -133,11 +230,13 @@ describe('certification', () => {
     const wait = new Histogram()
     for (let k = 0; k < 5000; k++) wait.record(20)
     const said = text({
-      ok: pair(
-        5000,
-        () => 25,
-        () => 20,
-      ),
+      latencies: of({
+        ok: pair(
+          5000,
+          () => 25,
+          () => 20,
+        ),
+      }),
       sendLag: wait,
       connectionWait: wait,
     })
@@ -150,11 +249,13 @@ describe('certification', () => {
     assert.match(
       text({
         workers,
-        ok: pair(
-          5000,
-          () => 25,
-          () => 20,
-        ),
+        latencies: of({
+          ok: pair(
+            5000,
+            () => 25,
+            () => 20,
+          ),
+        }),
       }),
       /it used 98 % of its core/,
     )

@@ -166,3 +166,42 @@ describe('response parser', () => {
     )
   })
 })
+
+describe('what an answer says besides', () => {
+  const read = (text: string, pieces = 1): ResponseParser => {
+    const parser = new ResponseParser()
+    parser.start(false)
+    const all = bytes(text)
+    const size = Math.ceil(all.length / pieces)
+    for (let at = 0; at < all.length; at += size)
+      parser.read(all.subarray(at, at + size), 0, Math.min(size, all.length - at))
+    return parser
+  }
+
+  it('for how long the server keeps the connection', () => {
+    const kept = (value: string): number =>
+      read(`HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`).keptMs
+    assert.equal(kept('timeout=5'), 5000)
+    assert.equal(kept('max=100, Timeout=15'), 15_000)
+    assert.equal(kept('timeout=0'), 0)
+    for (const nothing of ['', 'timeout', 'timeout=', 'timeout=-1', 'timeout=5s', 'timeouts=5']) {
+      assert.equal(kept(nothing), Number.POSITIVE_INFINITY, nothing)
+    }
+  })
+
+  it('forgets it with the next answer', () => {
+    const parser = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nok')
+    parser.start(false)
+    assert.equal(parser.keptMs, Number.POSITIVE_INFINITY)
+    assert.equal(parser.bodyBytes, 0)
+  })
+
+  it('how long its body is, whatever its framing and its pieces', () => {
+    for (const pieces of [1, 3, 1000]) {
+      assert.equal(read('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', pieces).bodyBytes, 5)
+      assert.equal(read('HTTP/1.1 200 OK\r\n\r\nhello', pieces).bodyBytes, 5)
+      const chunks = '5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\nX: y\r\n\r\n'
+      assert.equal(read(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`, pieces).bodyBytes, 15)
+    }
+  })
+})

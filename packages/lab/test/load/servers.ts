@@ -1,7 +1,9 @@
 /** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { LoadOutcome, LoadPlan, Phase } from '../../src/load/plan.ts'
+import type { LoadOutcome } from '../../src/load/plan.ts'
+
+export { constant, planFor } from './plan-for.ts'
 
 export interface TestServer {
   readonly url: string
@@ -41,25 +43,6 @@ export const closedPort = async (): Promise<number> => {
   await server.close()
   return server.port
 }
-
-export const constant = (rate: number, durationMs: number): LoadPlan['arrival'] => {
-  const phases: Phase[] = [{ kind: 'constant', rate, durationMs }]
-  return { kind: 'open', schedule: { phases, spacing: 'even', seed: 1 } }
-}
-
-export const planFor = (url: string, plan: Partial<LoadPlan> = {}): LoadPlan => ({
-  url,
-  method: 'GET',
-  headers: {},
-  body: undefined,
-  arrival: constant(200, 500),
-  connections: { kind: 'keep-alive', count: 10, max: 500 },
-  timeoutMs: 2000,
-  connectTimeoutMs: 1000,
-  sloMs: 1000,
-  threads: 1,
-  ...plan,
-})
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
   Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)

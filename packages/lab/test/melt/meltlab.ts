@@ -13,7 +13,6 @@ export const app = (name: string): string => fileURLToPath(new URL(`./apps/${nam
 type MeltResult = ScenarioResult & { readonly measured: MeltMeasured }
 
 export interface Ended extends CliEnd {
-  readonly tookMs: number
   /** Of the run's folder, when it has written one. */
   readonly result: MeltResult | undefined
   readonly files: readonly string[]
@@ -24,16 +23,13 @@ export interface Ended extends CliEnd {
 export async function meltlab(args: readonly string[], onStderr?: CliOptions['onStderr']): Promise<Ended> {
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
   const mark = path.basename(out)
-  const startedMs = Date.now()
   const { code, stdout, stderr } = await runCli(['melt', '--out', out, ...args], { onStderr, mark })
-  const tookMs = Date.now() - startedMs
   const [run] = readdirSync(out)
   const file = run === undefined ? '' : path.join(out, run, 'result.json')
   const ended: Ended = {
     code,
     stdout,
     stderr,
-    tookMs,
     result: existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as MeltResult) : undefined,
     files: run === undefined ? [] : readdirSync(path.join(out, run)).sort(),
     strays: await carrying(mark),

@@ -26,6 +26,15 @@ test('on a terminal the status is one line, rewritten, cut to fit, and gone in t
   assert.equal(out.read(), 'a long st\r\u001b[2Kb\r\u001b[2Kdone\n')
 })
 
+test('a line that is longer than the terminal goes on below, indented', () => {
+  const out = sink(false)
+  progressOn(out).line('one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen')
+  assert.equal(
+    out.read(),
+    'one two three four five six seven eight nine ten eleven twelve thirteen\n    fourteen fifteen\n',
+  )
+})
+
 test('bar', () => {
   assert.equal(bar(0, 4), '░░░░')
   assert.equal(bar(0.5, 4), '██░░')

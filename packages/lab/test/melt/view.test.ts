@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figuresTable, finding, meltView } from '../../src/melt/view.ts'
+import { idealAt } from '../../src/melt/ideal.ts'
+import { standings } from '../../src/melt/standings.ts'
 import { pictureSvg } from '../../src/report/plot-svg.ts'
-import { tableText } from '../../src/report/text.ts'
+import { tableText } from '../../src/report/text-table.ts'
 import { arms, madeMeasured } from './fixture.ts'
 
 test('the finding, in words', () => {
@@ -17,14 +19,19 @@ test('the finding, in words', () => {
     finding(held, arms),
     'At 10x its capacity, the bare app keeps 180 good answers a second (92 % of what it can do) and the protected one 191 good answers a second (98 % of what it can do).',
   )
+  const sagging = rows.map(row => (row.arm === 'protected' ? { ...row, goodput: 160, ofCapacity: 160 / 195 } : row))
+  assert.match(
+    finding(sagging, arms),
+    /the bare app melts to 0 good answers a second; protected, it keeps 160, 82 % of/,
+  )
   assert.equal(finding([], arms), 'Nothing was measured before the run ended.')
   const onlyBare = rows.filter(row => row.arm === 'bare' && row.multiple < 2)
   assert.match(finding(onlyBare, arms), /^At 1x its capacity, bare keeps 195/)
 })
 
 test('the table names each arm once', () => {
-  const lines = tableText(figuresTable(madeMeasured())).split('\n')
-  const rows = lines.slice(4).map(line => line.split(/ {2,}/))
+  const lines = tableText(figuresTable(madeMeasured()), 200).split('\n')
+  const rows = lines.slice(lines.findIndex(line => line.startsWith('─')) + 1).map(line => line.split(/ {2,}/))
   assert.deepEqual(rows[4], [
     '',
     '10x',
@@ -32,11 +39,11 @@ test('the table names each arm once', () => {
     '0',
     '0 %',
     '2.40 s',
-    '2.40 s',
     '0',
-    '–',
-    '20',
     '9,650',
+    '20',
+    '2.40 s',
+    '–',
     '2.40 s',
     '79 MB',
   ])
@@ -65,4 +72,65 @@ test('without a capacity there is nothing to show, and with it the capacity', ()
   const nothing = meltView(madeMeasured({ capacity: null, rows: [], steps: [] }), arms)
   assert.deepEqual(nothing, { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] })
   assert.equal(meltView(madeMeasured({ rows: [], steps: [] }), arms).tables.length, 1)
+})
+
+test('each arm has its verdict, by the share of what is possible, and its goodput where all were measured', () => {
+  const { standings } = meltView(madeMeasured(), arms)
+  assert.deepEqual(
+    standings?.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),
+    [
+      ['bare', 'melts at 2x', 'bad', '0/s', 'good at 10x'],
+      ['protected', 'holds to 10x', 'good', '191/s', 'good at 10x'],
+      ['toobusy-js', 'melts at 2x', 'bad', '6/s', 'good at 10x'],
+    ],
+  )
+})
+
+test('verdicts between holding and melting, and of a process that dies', () => {
+  const row = (multiple: number, goodput: number, died = false) => ({ arm: 'bare', multiple, goodput, died })
+  const verdict = (...rows: ReturnType<typeof row>[]): string =>
+    standings(rows, [{ name: 'bare' }], idealAt(100)).map(({ says, tone }) => `${says}, ${tone}`)[0]!
+  assert.equal(verdict(row(0.5, 50), row(1, 99), row(10, 70)), 'sags to 70 % at 10x, fair')
+  assert.equal(verdict(row(0.5, 50), row(10, 89.6)), 'holds to 10x, good')
+  assert.equal(verdict(row(0.5, 20), row(10, 95)), 'melts at 0.5x, bad')
+  assert.equal(verdict(row(1, 99), row(2, 60, true), row(3, 0)), 'dies at 2x, bad')
+  assert.equal(verdict(row(1, 99), row(2, 10), row(3, 0, true)), 'melts at 2x, bad')
+})
+
+test('no point above the ideal goes without a word', () => {
+  const made = madeMeasured()
+  const raised = (by: number) =>
+    made.rows.map(row => (row.arm === 'protected' && row.multiple === 2 ? { ...row, goodput: 195 * by } : row))
+  const remarksOf = (rows: typeof made.rows) => {
+    const [plot] = meltView(
+      { ...made, rows: rows.map(row => ({ ...row, offered: Math.min(row.offered, row.multiple * 195) })) },
+      arms,
+    ).plots
+    return plot?.kind === 'lines' ? (plot.remarks ?? []) : []
+  }
+  const at2 = remarksOf(raised(1.02)).filter(({ at: [load] }) => load === 2)
+  assert.match(
+    at2[0]!.words,
+    /^protected at 2x, 2\.0 % above the ideal: the ideal goes by measurements too \(the capacity, 195\/s before and 194\/s after the run in a closed loop of 4 users\); this step shows that the app can do more\.$/,
+  )
+  assert.deepEqual(
+    remarksOf(raised(0.99)).filter(({ at: [load] }) => load === 2),
+    [],
+  )
+  // More requests than was meant: arrivals by chance.
+  const poisson = made.rows.map(row => (row.multiple === 0.5 ? { ...row, offered: 101, goodput: 101 } : row))
+  const [plot] = meltView({ ...made, rows: poisson }, arms).plots
+  assert.match(
+    plot?.kind === 'lines' ? plot.remarks![0]!.words : '',
+    /^bare, protected, toobusy-js at 0\.5x, .* by chance more requests were due/,
+  )
+})
+
+test('the loads are an even distance apart, and each has its label', () => {
+  const { plots } = meltView(madeMeasured(), arms)
+  for (const plot of plots.slice(0, 3)) {
+    assert.ok(plot.kind === 'lines')
+    assert.equal(plot.x.scale, 'log')
+    assert.deepEqual(plot.x.ticks, [0.5, 1, 2, 6, 10])
+  }
 })

@@ -76,6 +76,10 @@ export const madeResult = (more: Partial<ScenarioResult> = {}): ScenarioResult =
     { name: 'it is cheap', verdict: 'fail', measured: '9 %' },
     { name: 'it is fast', verdict: 'not judged', measured: 'the machine was busy' },
   ],
+  standings: [
+    { arm: 'bare', says: 'waits', tone: 'bad', figure: '10.1 s', of: 'p99' },
+    { arm: 'meltproof', says: 'ends it', tone: 'good', figure: '3.00 s', of: 'p99' },
+  ],
   finding: 'With a limit, p99 is 3 s <instead of> 10 s.',
   tables: [{ title: 'Figures', columns: ['arm', 'p99'], rows: [{ arm: 'bare', cells: ['bare', '10.1 s'] }] }],
   plots: [lines, bars],

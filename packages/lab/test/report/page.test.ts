@@ -35,10 +35,13 @@ after(async () => {
 /** The page does not scroll sideways. */
 const fits = 'document.documentElement.scrollWidth <= innerWidth'
 
-async function open(measured: ReturnType<typeof madeMeasured>, colorScheme: 'light' | 'dark') {
+const DESK = { width: 1280, height: 800 }
+const PHONE = { width: 390, height: 844 }
+
+async function open(measured: ReturnType<typeof madeMeasured>, colorScheme: 'light' | 'dark', viewport = DESK) {
   const file = path.join(folder, `${colorScheme}.html`)
   writeFileSync(file, scenarioHtml(madeResult({ arms, ...meltView(measured, arms) }), scenarioCss()))
-  const page = await browser!.newPage({ viewport: { width: 1280, height: 800 }, colorScheme })
+  const page = await browser!.newPage({ viewport, colorScheme })
   const complaints: string[] = []
   page.on('console', message => complaints.push(message.text()))
   page.on('pageerror', error => complaints.push(error.message))
@@ -52,11 +55,37 @@ async function open(measured: ReturnType<typeof madeMeasured>, colorScheme: 'lig
 for (const scheme of ['light', 'dark'] as const) {
   test(`in ${scheme}, every plot is drawn, nothing complains and nothing is fetched`, { skip }, async () => {
     const { page, complaints } = await open(madeMeasured(), scheme)
-    assert.equal(await page.locator('svg.drawn').count(), 23)
+    // Three for a wide page and for a phone, and for each of five loads four that are narrow anyway.
+    assert.equal(await page.locator('svg.drawn').count(), 2 * 3 + 5 * 4)
     assert.equal(await page.locator('svg.drawn:visible').count(), 3)
     await page.getByText('At 2x, second by second').click()
     assert.equal(await page.locator('svg.drawn:visible').count(), 7)
     await page.waitForFunction(fits, undefined, { timeout: 5000 })
+    assert.deepEqual(complaints, [])
+  })
+}
+
+for (const [where, viewport] of [
+  ['a desk', DESK],
+  ['a phone', PHONE],
+] as const) {
+  test(`on ${where}, verdicts, figures and the curve are seen without scrolling`, { skip }, async () => {
+    const { page, complaints } = await open(madeMeasured(), 'light', viewport)
+    assert.equal(await page.locator('.strip li').count(), 3)
+    for (const what of ['.strip .says', '.strip .figure b', '.lead svg.drawn']) {
+      for (const each of await page.locator(what).all()) {
+        const box = await each.boundingBox()
+        if (box === null) continue // the drawing for the other place
+        assert.ok(box.y >= 0 && box.y + box.height <= viewport.height, `${what} ends at ${box.y + box.height}`)
+        assert.ok(box.x >= 0 && box.x + box.width <= viewport.width, `${what} is cut`)
+      }
+    }
+    assert.equal(await page.locator('.lead svg.drawn:visible').count(), 1)
+    await page.waitForFunction(fits, undefined, { timeout: 5000 })
+    // Nor does a table of thirteen columns, which on a phone is a card a row.
+    const tables = '[...document.querySelectorAll(".scroll")].every(each => each.scrollWidth <= each.clientWidth)'
+    if (viewport === PHONE) await page.waitForFunction(tables, undefined, { timeout: 5000 })
+    await page.locator('.badge').first().waitFor()
     assert.deepEqual(complaints, [])
   })
 }

@@ -4,11 +4,24 @@ import { test } from 'node:test'
 import { scenarioHtml } from '../../src/report/html.ts'
 import { markdownPage } from '../../src/report/markdown-page.ts'
 import { stylesOf } from '../../src/report/palette.ts'
-import { bottomScale, keepApart, scaleOf, ticksUpTo, withoutTouching } from '../../src/report/plot-frame.ts'
+import {
+  bottomScale,
+  keepApart,
+  rowsWithoutTouching,
+  scaleOf,
+  thinned,
+  ticksUpTo,
+  withoutTouching,
+} from '../../src/report/plot-frame.ts'
 import { pictureSvg, plotSvg } from '../../src/report/plot-svg.ts'
-import { scenarioText, tableText } from '../../src/report/text.ts'
+import type { LinesPlot } from '../../src/report/result.ts'
+import { scenarioText } from '../../src/report/text.ts'
+import { tableText } from '../../src/report/text-table.ts'
 import { scenarioCss } from '../../src/report/write.ts'
 import { arms, bars, lines, madeResult } from './made-result.ts'
+import { millionRequests, SHAPES } from './million.ts'
+
+const BOTH = ['wide', 'narrow'] as const
 
 const wellFormed = (svg: string): void => {
   assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
@@ -17,7 +30,7 @@ const wellFormed = (svg: string): void => {
 }
 
 test('a line per arm with a gap where nothing was measured, names at the ends, levels', () => {
-  const svg = plotSvg(lines, arms)
+  const svg = plotSvg(lines, arms, ['wide'])
   wellFormed(svg)
   assert.equal(svg.match(/<polyline class="line"/g)?.length, 2) // of bare's stretches only one has two points
   for (const name of ['bare', 'meltproof', 'half']) assert.match(svg, new RegExp(`>${name}</text>`))
@@ -31,9 +44,62 @@ test('bars carry their values and a legend; the picture brings its colours', () 
   assert.match(svg, /prefers-color-scheme:dark/)
 })
 
+test('drawings have names, for whoever does not see them', () => {
+  for (const svg of [plotSvg(lines, arms, BOTH), pictureSvg(bars, arms, 'A headline')]) {
+    const all = svg.match(/<svg /g)?.length
+    assert.equal(svg.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)?.length, all)
+  }
+})
+
+test('a phone has drawings of its own, with a legend and bars that lie', () => {
+  const [wide, narrow] = plotSvg(bars, arms, BOTH).split('</svg>\n')
+  assert.match(wide!, /only-wide" viewBox="0 0 960 /)
+  assert.match(narrow!, /only-narrow" viewBox="0 0 420 /)
+  for (const drawn of [wide!, narrow!])
+    for (const words of ['10.1 s', 'bare', 'faulty']) assert.ok(drawn.includes(words))
+  const widths = [...narrow!.matchAll(/<rect[^>]* width="([\d.]+)"/g)].map(([, width]) => Number(width))
+  assert.ok(widths[0]! > widths[1]!, 'the longer time has the longer bar')
+})
+
+const steps: LinesPlot = {
+  kind: 'lines',
+  title: 'Goodput',
+  x: { label: 'load', unit: 'multiple', scale: 'log', ticks: [0.5, 1, 1.1, 1.2, 2, 10] },
+  y: { label: 'answers', unit: 'rate' },
+  series: [{ arm: 'bare', points: [0.5, 1, 1.1, 1.2, 2, 10].map(load => [load, 100 * load] as const) }],
+  remarks: [{ at: [1.1, 110], words: 'a little above, because <so>' }],
+}
+
+test('every step has its label and its mark, however near the next', () => {
+  for (const svg of [plotSvg(steps, arms, ['wide']), plotSvg(steps, arms, ['narrow'])]) {
+    for (const label of ['0.5x', '1x', '1.1x', '1.2x', '2x', '10x']) assert.match(svg, new RegExp(`>${label}</text>`))
+    assert.equal(svg.match(/: [\d.,]+\/s at /g)?.length, 6)
+  }
+})
+
+test('a point that needs a word is ringed, and the words stand below plot and picture', () => {
+  const html = scenarioHtml(madeResult({ plots: [steps] }), '')
+  assert.equal(html.match(/<g class="remark">/g)?.length, 2)
+  assert.match(html, /<ol class="remarks"><li>a little above, because &lt;so&gt;<\/li><\/ol>/)
+  assert.match(
+    pictureSvg(steps, arms, 'A headline'),
+    /<text class="tick"[^>]*>a little above, because &lt;so&gt;<\/text>/,
+  )
+})
+
+test('labels go into as many rows as they need, and no further', () => {
+  const rows = (...places: number[]): number[] =>
+    rowsWithoutTouching(
+      places.map(at => ({ at })),
+      () => 10,
+    ).map(({ row }) => row)
+  assert.deepEqual(rows(0, 10, 20), [0, 0, 0])
+  assert.deepEqual(rows(0, 5, 10, 12, 14), [0, 1, 0, 2, 3])
+})
+
 test('plots of nothing are empty, not broken', () => {
-  wellFormed(plotSvg({ ...lines, series: [] }, arms))
-  wellFormed(plotSvg({ ...bars, groups: [] }, arms))
+  wellFormed(plotSvg({ ...lines, series: [] }, arms, BOTH))
+  wellFormed(plotSvg({ ...bars, groups: [] }, arms, BOTH))
 })
 
 test('a log axis has whole decades around the values', () => {
@@ -48,13 +114,39 @@ test('the page says finding, verdicts, figures and conditions, escapes, and asks
   for (const words of ['the limit holds', 'not judged', 'Transactions: 5 hits', '1.173 s', 'meltlab run made-up']) {
     assert.ok(html.includes(words), words)
   }
-  assert.match(html, /badge sure">certified/)
+  assert.match(html, /<b class="badge sure">certified/)
   assert.doesNotMatch(html, /<script|<(img|iframe)[^>]+src=|<link[^>]+href="(?!data:)|@import|url\(/)
+})
+
+test('the verdict on each arm comes before everything else, and the doubts are folded', () => {
+  const html = scenarioHtml(madeResult({ certified: false, why: ['one', 'two'] }), '')
+  const order = ['class="strip"', '<h1>', 'class="plot lead"', '<p class="lede">', 'What was expected', '<table']
+  const places = order.map(words => html.indexOf(words))
+  assert.ok(!places.includes(-1), `${places}`)
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  )
+  assert.match(html, /<strong class="says"><span aria-hidden="true">✗<\/span> waits<\/strong>.*<b>10\.1 s<\/b> p99/)
+  assert.match(html, /<details class="badge doubt"><summary>not certified: 2 reasons/)
+  const older = madeResult()
+  delete (older as { standings?: unknown }).standings
+  assert.doesNotMatch(scenarioHtml(older, ''), /class="strip"/)
+})
+
+test('tables name their cells for a phone, and an arm in every row for whoever hears it', () => {
+  const rows = [
+    { arm: 'bare', cells: ['bare', '10.1 s'] },
+    { arm: 'bare', cells: ['', '9.9 s'] },
+  ]
+  const html = scenarioHtml(madeResult({ tables: [{ title: 'Figures', columns: ['arm', 'p99'], rows }] }), '')
+  assert.equal(html.match(/<td role="cell" data-label="p99">/g)?.length, 2)
+  assert.match(html, /<span class="unseen">bare<\/span>/)
 })
 
 test('an incomplete run says so', () => {
   const cut = madeResult({ incomplete: true, certified: false, why: ['the run was cut short: stopped by Ctrl-C'] })
-  assert.match(scenarioHtml(cut, ''), /badge doubt">incomplete/)
+  assert.match(scenarioHtml(cut, ''), /<summary>incomplete: 1 reason<\/summary><ul><li>the run was cut short/)
   assert.match(scenarioText(cut), /INCOMPLETE[\s\S]*stopped by Ctrl-C/)
 })
 
@@ -69,8 +161,46 @@ test('the terminal shows finding, table, printout and verdicts', () => {
   ]) {
     assert.ok(text.includes(words), `${words} in\n${text}`)
   }
-  const [head, rule] = tableText(madeResult().tables[0]!).split('\n').slice(1)
+  const [head, rule] = tableText(madeResult().tables[0]!, 80).split('\n').slice(1)
   assert.equal(head!.length, rule!.length)
+})
+
+test('the verdict comes last, coloured where somebody paints', () => {
+  const text = scenarioText(madeResult(), { paint: (style, words) => `<${style}>${words}</>` })
+  const last = text.split('\n').slice(-2)
+  assert.deepEqual(last, [
+    '<bold>bare     </>  <red>✗ waits  </>  <bold>10.1 s</> p99',
+    '<bold>meltproof</>  <green>✓ ends it</>  <bold>3.00 s</> p99',
+  ])
+  assert.match(text, /<green>pass<\/> {2}the limit holds/)
+})
+
+test('whatever a result holds, its text fits the terminal', () => {
+  const long = 'A sentence about figures that goes on, as sentences of people who measure do. '.repeat(3).trim()
+  const columns = ['arm', ...Array.from({ length: 12 }, (_, at) => `a figure ${at}`), 'what was said']
+  const cells = ['meltproof', ...Array.from({ length: 12 }, () => '1,234,567/s'), long]
+  const wide = madeResult({
+    finding: long,
+    why: [long, long],
+    certified: false,
+    verdicts: [{ name: long, verdict: 'fail', measured: long }],
+    tables: [
+      { title: 'Figures', note: long, columns, rows: [{ arm: 'meltproof', cells }] },
+      { title: 'Words', columns: ['arm', 'told'], rows: [{ arm: 'bare', cells: ['bare', long] }] },
+    ],
+  })
+  for (const width of [60, 80, 120]) {
+    const lines = scenarioText(wide, { width }).split('\n')
+    assert.deepEqual(
+      lines.filter(line => line.length > width),
+      [],
+    )
+    assert.ok(
+      lines.some(line => line.length > width - 12),
+      'the room is used',
+    )
+  }
+  assert.match(scenarioText(wide), /\(in the report: [^)]*what was said\)/)
 })
 
 test('names at the line ends keep their distance and stay inside', () => {
@@ -107,6 +237,31 @@ test('a logarithmic axis along the bottom is as long as its values', () => {
   assert.deepEqual(ticks, [100, 1000])
 })
 
+test('of a column of pixels the outline stays', () => {
+  const few = [
+    [0, 1],
+    [1, 5],
+    [1.2, 3],
+    [2, 2],
+  ] as const
+  assert.deepEqual(thinned(few), few)
+  const many = [
+    [4, 3],
+    [4.1, 9],
+    [4.2, 5],
+    [4.3, -2],
+    [4.4, 4],
+    [5, 0],
+  ] as const
+  assert.deepEqual(thinned(many), [
+    [4, 3],
+    [4.1, 9],
+    [4.3, -2],
+    [4.4, 4],
+    [5, 0],
+  ])
+})
+
 test('arms differ in more than colour', () => {
   const also = { kind: 'also' } as const
   const styles = stylesOf([{ kind: 'bare' }, { kind: 'protected' }, also, also, also])
@@ -120,3 +275,10 @@ test('Markdown: a line for each result, its figures, and long tables folded away
   assert.match(page, /!\[Made up\]\(images\/experiment-made-up\.svg\)/)
   assert.match(page, /\| it is cheap \| \*\*not as expected\*\* \| 9 % \|/)
 })
+
+for (const [shape, of] of Object.entries(SHAPES)) {
+  test(`the page of 1,000,000 requests is below 2 MB: ${shape}`, () => {
+    const bytes = Buffer.byteLength(scenarioHtml(millionRequests(of), scenarioCss()))
+    assert.ok(bytes < 2e6, `${bytes} bytes`)
+  })
+}

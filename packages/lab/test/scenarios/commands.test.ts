@@ -15,7 +15,8 @@ const meltlab = (...args: string[]) => spawnSync(process.execPath, [cli, ...args
 test('list names every scenario with its story, and as JSON what it expects', () => {
   const { stdout, status } = meltlab('list')
   assert.equal(status, 0)
-  for (const { name, story } of catalogue) assert.ok(stdout.includes(name) && stdout.includes(story), name)
+  const unwrapped = stdout.replace(/\s+/g, ' ')
+  for (const { name, story } of catalogue) assert.ok(unwrapped.includes(`${name} ${story}`), name)
   const listed = JSON.parse(meltlab('list', '--json').stdout) as { name: string; expects: string[] }[]
   assert.deepEqual(
     listed.map(each => each.name),
@@ -76,9 +77,16 @@ test('what is no result is refused', t => {
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(path.join(folder, 'x.json'), '{"kind":"other"}')
+  writeFileSync(path.join(folder, 'v2.json'), JSON.stringify({ ...madeResult(), version: 2 }))
+  writeFileSync(path.join(folder, 'half.json'), JSON.stringify({ ...madeResult(), plots: undefined }))
   for (const [place, words] of [
-    [path.join(folder, 'x.json'), /x\.json is not a result of meltlab/],
+    [path.join(folder, 'x.json'), /x\.json is no result that meltlab knows/],
     [path.join(folder, 'nothing'), /there is no .*nothing/],
+    [
+      path.join(folder, 'v2.json'),
+      /v2\.json is a result of another version \(2; this meltlab reads 1\); write its page with/,
+    ],
+    [path.join(folder, 'half.json'), /half\.json is a result without plots; measure it again/],
   ] as const) {
     const { status, stderr } = meltlab('report', place)
     assert.equal(status, 2)

@@ -1,14 +1,19 @@
 /** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import { planOf } from '../../src/load/load-request.ts'
 import { coresOf } from '../../src/launch/core-pinning.ts'
 import { judge } from '../../src/experiment/judge.ts'
+import { runScenarios } from '../../src/commands/run.ts'
 import { nearestName } from '../../src/commands/nearest-name.ts'
 import { runScenario } from '../../src/experiment/run-scenario.ts'
 import { type Context, scenario } from '../../src/experiment/scenario.ts'
 import { allProcesses } from '../../src/processes/process-tree.ts'
 import { foreignOf } from '../../src/processes/foreign-cpu.ts'
+import { UserError } from '../../src/user-error.ts'
 
 const progress = { status() {}, line() {}, clear() {} }
 
@@ -156,4 +161,30 @@ test('an app that does not start is named', async () => {
     options(),
   )
   assert.match(String(failure), /the backend exited with code 1 before it listened/)
+})
+
+test('what an app needs and the lab does not bring is asked for before anything starts', async () => {
+  const started: string[] = []
+  const needy = { ...made(async () => void started.push('it')), needs: ['commander', 'no-such-package'] }
+  await assert.rejects(
+    runScenario(needy, options()),
+    new UserError('made-up needs no-such-package, which meltlab does not bring: npm install no-such-package'),
+  )
+  assert.deepEqual(started, [])
+})
+
+test('one scenario that fails does not keep the others from running, and is told of at the end', async t => {
+  const out = mkdtempSync(path.join(tmpdir(), 'meltlab-all-'))
+  t.after(() => rmSync(out, { recursive: true, force: true }))
+  t.mock.method(process.stdout, 'write', () => true)
+  t.mock.method(process.stderr, 'write', () => true)
+  const named = (name: string, run: () => Promise<void>) => ({ ...made(run), name, expects: [] })
+  const broken = named('broken', () => Promise.reject(new UserError('the app did not start')))
+  const whole = named('whole', async () => {})
+  await assert.rejects(
+    runScenarios([broken, whole], 'brief', { out }),
+    new UserError('1 of 2 failed: broken; the other 1 ended', 1),
+  )
+  assert.match(readdirSync(out).join(), /-whole$/)
+  await assert.rejects(runScenarios([broken], 'brief', { out }), new UserError('the app did not start'))
 })

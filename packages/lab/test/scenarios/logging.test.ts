@@ -7,6 +7,7 @@ import {
   type CellResult,
   type LoggingMeasured,
   reference,
+  shareInTurns,
   shareKept,
 } from '../../src/scenarios/logging-measured.ts'
 import { runCommand } from './run-command.ts'
@@ -101,16 +102,34 @@ test('the reference is the median of its runs; a cell is compared with those aro
   assert.equal(around(of(77, 'cluster'), cell({})), undefined)
 })
 
-test('a cell that logged in turns is compared with itself, whole turns with their neighbours', () => {
+test('every arm has one yardstick: the runs without logging around it, whatever it did in turns', () => {
+  const of = (rate: number): CellResult => cell({ logger: 'none', stage: 'null' }, { rate })
+  const turns = [5, 100, 100, 100, 5].map((requests, i) => ({ turn: i, logging: i % 2 === 0, requests }))
+  for (const made of [cell({}, { rate: 930 }), cell({ protect: true }, { rate: 930, turns })]) {
+    assert.equal(shareKept({ ...measured(), cells: [of(1000), made, of(1000)] }, made), 0.93)
+  }
+})
+
+test('the table has the share of each row by the runs around that row', () => {
+  const of = (rate: number): CellResult => cell({ logger: 'none', stage: 'null' }, { rate })
+  const cells = [of(1000), cell({}, { rate: 500 }), of(1000), of(2000), cell({}, { rate: 500 }), of(2000)]
+  const [table] = logging.view({ ...measured(), cells }).tables
+  const at = table!.columns.indexOf('of no logging')
+  assert.deepEqual(
+    table!.rows.map(row => row.cells[at]),
+    ['100 %', '50 %', '100 %', '100 %', '25 %', '100 %'],
+  )
+})
+
+test('what logging costs in turns: whole turns with their neighbours', () => {
   const turns = (...requests: number[]): CellResult['turns'] =>
     requests.map((each, i) => ({ turn: i + 7, logging: i % 2 === 0, requests: each }))
   const kept = (those: CellResult['turns']): number | undefined =>
-    shareKept(measured(), cell({ protect: true }, { rate: 123, turns: those }))
+    shareInTurns(cell({ protect: true }, { turns: those }))
   // 90 of 100, 98 of 100, 150 of 200; the first and the last are not whole.
   assert.equal(kept(turns(5, 100, 90, 100, 98, 100, 225, 300, 1)), 0.98)
   assert.equal(kept(turns(5, 100, 50, 100, 5)), 0.5)
-  // Nothing whole to compare with: other runs.
-  assert.equal(kept(turns(5, 100, 50)), 0.123)
+  assert.equal(kept(turns(5, 100, 50)), undefined)
   const gap = turns(5, 100, 50, 100, 80, 100, 5).filter(({ turn }) => turn !== 8)
   assert.equal(kept(gap), 0.8)
 })
@@ -123,7 +142,7 @@ test('the view copes with nothing, with half, and names the worst', () => {
       cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
     ),
   )
-  assert.match(finding, /a pipe set to block read at a tenth of the needed speed, costs 10\.0x: 1,000 .* become 100/)
+  assert.match(finding, /a pipe set to block read at a tenth of the needed speed, leaves 10 % of .*: 100 requests/)
   assert.equal(tables[0]?.rows.length, 3)
   assert.match(plots[0]?.note ?? '', /our inference/)
 })

@@ -52,10 +52,14 @@ test('what counts as carried, cheap, and standing under overload', () => {
 
 test('the view copes with nothing, with half, and with all of it', () => {
   assert.equal(tide.view(tide.blank()).finding, 'Nothing was measured.')
-  const { finding, tables, plots } = tide.view({
+  const { finding, standings, tables, plots } = tide.view({
     steps: [step(100), step(200, { inTime: 0, acknowledged: 0, p50Ms: null, p99Ms: null })],
   })
-  assert.match(finding, /100 \(meltproof\)\. 0 acknowledged positions are missing/)
+  assert.match(finding, /carries 100 phones, .* With 200 .*: meltproof 0\. No acknowledged position is missing/)
+  assert.deepEqual(
+    standings?.map(({ says, tone }) => [says, tone]),
+    [['melts at 200', 'bad']],
+  )
   assert.equal(tables[0]?.rows.length, 2)
   assert.equal(plots.length, 3)
 })

@@ -137,7 +137,21 @@ describe('meltlab watch', () => {
     [['--url', 'here', '--', 'node'], /--url must be an http/],
     [['--', ''], /command is empty/],
     [['--', 'no-such-program'], /there is no such program/],
-    [['--', process.execPath, '-e', '0'], /exit code 0 before the first sample/],
+    [['--', process.execPath, '-e', '0'], /exit code 0 before the first sample; a shorter --interval/],
+    [['--interval', '250ms', '--', 'sleep', '1'], /sleep is no Node program, so only its memory and CPU/],
+    [
+      [
+        '--interval',
+        '250ms',
+        '--url',
+        'http://127.0.0.1:1/',
+        '--',
+        process.execPath,
+        '-e',
+        'setTimeout(() => {}, 1500)',
+      ],
+      /nothing answered at http:\/\/127\.0\.0\.1:1\/; --url must be/,
+    ],
     [[], /missing required argument/],
   ] as const) {
     it(`refuses ${args.join(' ')}`, async () => {

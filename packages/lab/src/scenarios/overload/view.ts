@@ -1,5 +1,8 @@
 /** What a workload of the scoreboard found: melt's figures, the ideal beside them, and what a second route kept. Pure. */
+import { idealLine } from '../../melt/ideal.ts'
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
+import { remarks } from '../../melt/remarks.ts'
+import { standings } from '../../melt/standings.ts'
 import { rowsOf } from '../../melt/summary.ts'
 import { armColumn, linesOver, meltView } from '../../melt/view.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../report/format.ts'
@@ -52,6 +55,11 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
   const said = arms.map(({ name }) => `${name} ${keptAt(shown[0]!, name)}`).join(', ')
   return {
     ...view,
+    standings: standings(
+      counted.map(row => ({ ...row, goodput: kept(row) * capacity.rate })),
+      arms,
+      load => best(load) * capacity.rate,
+    ).map(each => ({ ...each, figure: keptAt(shown[0]!, each.arm), of: `kept at ${formatMultiple(shown[0]!)}` })),
     finding: `Kept at ${formatMultiple(shown[0]!)} the capacity: ${said}; ${formatPercent(best(shown[0]!))} is possible.`,
     overview: {
       columns: ['workload', 'load', ...ARMS, 'ideal'],
@@ -60,7 +68,20 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
       })),
     },
     tables: [figures!, ...(beside.length > 0 ? [besideTable(beside)] : []), ...others],
-    plots: loads.length > 1 ? [keptPlot(counted, loads, kept, best), ...view.plots.slice(1, 3)] : [],
+    plots:
+      loads.length > 1
+        ? [
+            {
+              ...keptPlot(counted, loads, kept, best),
+              remarks: remarks(counted, measured.setup, capacity, {
+                value: row => 100 * kept(row),
+                ideal: load => 100 * best(load),
+                goesBy: 'the cost of a shed, measured apart',
+              }),
+            },
+            ...view.plots.slice(1, 3),
+          ]
+        : [],
   }
 }
 
@@ -94,15 +115,13 @@ function keptPlot(
   kept: (row: Row) => number,
   best: (load: number) => number,
 ): LinesPlot {
-  const [least, most] = [loads[0]!, loads.at(-1)!]
-  const along = Array.from({ length: 81 }, (_, i) => least * (most / least) ** (i / 80))
   return {
     kind: 'lines',
     title: 'Answers within 1 s, share of what can be had',
     x: { label: 'offered load, multiples of the capacity', unit: 'multiple', scale: 'log', ticks: loads },
     y: { label: 'kept', unit: 'percent' },
     series: linesOver(rows, row => 100 * kept(row)),
-    guide: { name: 'ideal for the measured cost of a shed', points: along.map(load => [load, 100 * best(load)]) },
+    guide: { name: 'ideal for the measured cost of a shed', points: idealLine(loads, load => 100 * best(load)) },
   }
 }
 

@@ -1,12 +1,11 @@
 /** The workloads of the scoreboard: what a request costs, and what is offered. The work itself is in apps/overload/work.js. */
-import { WORD } from '../../load/numbered-request.ts'
 import type { LoadShape } from '../../melt/load-shape.ts'
 
 export interface Workload extends LoadShape {
   readonly title: string
   /** One sentence: what a request costs and where. */
   readonly story: string
-  /** May hold a `WORD`: then every request has another one. */
+  /** May hold `{{word}}`: then every request has another one. */
   readonly path: string
   /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
   readonly bound: 'cpu' | 'waiting'
@@ -84,7 +83,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story:
       'As 5 ms of CPU in five steps, whatever the path. The load asks for a path of its own in every request; beside it ' +
       '`/orders` is asked 80 times a second, which is less than half of the core.',
-    path: `/${WORD}`,
+    path: '/{{word}}',
     capacityPath: '/orders',
     bound: 'cpu',
     beside: { path: '/orders', rate: 80 },

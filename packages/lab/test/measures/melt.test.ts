@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { burstCommand } from '../../src/scenarios/burst.ts'
-import { meltlab } from './meltlab.ts'
+import { meltlab } from '../melt/meltlab.ts'
 
 test('at 6x, bare keeps less than 30 % of the capacity and protected more than 80 %', async () => {
   const ended = await meltlab(['--quick', '--at', '0.5,6', '--name', 'burst', '--', ...burstCommand])

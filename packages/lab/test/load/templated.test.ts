@@ -1,23 +1,8 @@
 /** Requests that differ: what arrives at a server, and which of them the outcome says were acknowledged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NOW, NumberedRequest, SENDER, TURN, WORD } from '../../src/load/numbered-request.ts'
 import { runLoad } from '../../src/load/run.ts'
 import { constant, httpServer, planFor } from './servers.ts'
-
-test('every mark is replaced, in place', () => {
-  const request = new NumberedRequest(Buffer.from(`<${SENDER}|${TURN}|${NOW}|${SENDER}>`), 7)
-  const text = (number: number) => Buffer.from(request.bytes(number, 1_795_272_424_612)).toString()
-  assert.equal(text(0), '<000000000|000000000|1795272424612|000000000>')
-  assert.equal(text(7 * 12 + 3), '<000000003|000000012|1795272424612|000000003>')
-})
-
-test('each request has a word of its own', () => {
-  const request = new NumberedRequest(Buffer.from(`/${WORD}`), 1)
-  const words = Array.from({ length: 10_000 }, (_, number) => Buffer.from(request.bytes(number, 0)).toString())
-  assert.equal(new Set(words).size, words.length)
-  for (const word of words) assert.match(word, /^\/[a-z]{9}$/)
-})
 
 for (const threads of [1, 2]) {
   test(`a server sees each number once, ${threads} thread(s); the outcome holds those it answered 2xx`, async () => {
@@ -42,11 +27,12 @@ for (const threads of [1, 2]) {
     const outcome = await runLoad(
       planFor(server.url, {
         method: 'POST',
-        headers: { 'x-sender': `1${SENDER}` },
-        body: `{"sender":1${SENDER},"turn":1${TURN},"at":${NOW}}`,
+        headers: { 'x-sender': '1{{sender 10}}' },
+        body: '{"sender":1{{sender 10}},"turn":1{{turn 10}},"at":{{timestamp}}}',
         arrival: constant(500, 400),
         threads,
-        numbered: { senders: 10 },
+        templated: true,
+        acknowledged: true,
       }),
     )
     await server.close()
@@ -66,7 +52,7 @@ test('plain runs acknowledge nothing; no senders is refused', async () => {
   await server.close()
   assert.deepEqual(outcome.acknowledged, [])
   await assert.rejects(
-    runLoad(planFor(server.url, { numbered: { senders: 0 } })),
-    /numbered\.senders must be a whole number/,
+    runLoad(planFor(server.url, { body: '{{sender 0}}', templated: true })),
+    /senders must be at least 1/,
   )
 })

@@ -1,0 +1,137 @@
+/**
+ * Expectations of a load run, as CI states them: `p99<250ms`, `goodput>=95%`. Read before anything is sent, judged at the
+ * end. Pure.
+ *
+ * Every request is one of three: answered 2xx or 3xx, shed (503), or an error (any other answer, none, or never sent). So
+ * the shares of a run add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
+ */
+import { formatDuration, parseDuration } from '../durations.ts'
+import { allowedMs, FIGURES } from '../load/certify.ts'
+import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { loadSeconds } from '../load/schedule.ts'
+import type { Judged } from '../report/judged.ts'
+import { UserError } from '../user-error.ts'
+
+const OPERATORS = {
+  '<': (value: number, limit: number): boolean => value < limit,
+  '<=': (value: number, limit: number): boolean => value <= limit,
+  '>': (value: number, limit: number): boolean => value > limit,
+  '>=': (value: number, limit: number): boolean => value >= limit,
+} as const
+
+type Operator = keyof typeof OPERATORS
+
+const LATENCIES: Readonly<Record<string, FigureName>> = Object.fromEntries(
+  FIGURES.map(({ title, name }) => [title, name]),
+)
+const SHARES = ['goodput', 'errors', 'shed', 'failed'] as const
+type Share = (typeof SHARES)[number]
+
+export interface Expectation {
+  readonly metric: string
+  readonly operator: Operator
+  readonly limit: number
+  readonly unit: Judged['unit']
+}
+
+const USAGE =
+  `an expectation is a metric, < <= > or >=, and a value with its unit: ${Object.keys(LATENCIES).join(', ')} (p99<250ms), ` +
+  'goodput (>=95% or >=900/s), errors (<1%), shed (<5%), failed (<1% or <10)'
+
+/** @throws UserError that names the metrics when the text can not be read */
+export function parseExpectation(text: string): Expectation {
+  const match = /^\s*([a-z][\w.]*)\s*(<=|>=|<|>)\s*(\S.*?)\s*$/i.exec(text)
+  const metric = match?.[1]?.toLowerCase() ?? ''
+  const operator = match?.[2] as Operator
+  const isLatency = Object.hasOwn(LATENCIES, metric)
+  if (match === null || !(isLatency || SHARES.includes(metric as Share))) {
+    throw new UserError(`--expect can not read "${text}": ${USAGE}.`)
+  }
+  const value = match[3]!
+  if (isLatency) return { metric, operator, limit: parseDuration(value, `--expect ${metric}`), unit: 'ms' }
+  return { metric, operator, ...amount(metric as Share, value, text) }
+}
+
+const UNITS: Readonly<Record<Share, readonly Judged['unit'][]>> = {
+  goodput: ['%', '/s'],
+  errors: ['%'],
+  shed: ['%'],
+  failed: ['%', 'requests'],
+}
+
+function amount(metric: Share, value: string, text: string): Pick<Expectation, 'limit' | 'unit'> {
+  const match = /^(\d+(?:\.\d+)?|\.\d+)\s*(%|\/s|)$/.exec(value)
+  const unit = match === null ? undefined : ((match[2] || 'requests') as Judged['unit'])
+  const allowed = UNITS[metric]
+  const limit = Number(match?.[1])
+  if (unit === undefined || !allowed.includes(unit) || (unit === '%' && limit > 100)) {
+    const units = allowed.map(each => (each === '%' ? 'percent, such as 95%' : EXAMPLES[each]))
+    throw new UserError(`--expect "${text}": ${metric} is compared with ${units.join(', or with ')}.`)
+  }
+  return { limit, unit }
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  '/s': 'a rate, such as 900/s',
+  requests: 'a number of requests, such as 10',
+}
+
+/** As a person would type it, always alike. */
+export const expectationText = ({ metric, operator, limit, unit }: Expectation): string =>
+  `${metric} ${operator} ${written(limit, unit)}`
+
+/** @returns what the run made of it */
+export function judge(expectation: Expectation, plan: LoadPlan, outcome: LoadOutcome): Judged {
+  const { metric, operator, limit, unit } = expectation
+  const value = measure(expectation, plan, outcome)
+  const doubt = doubtOf(metric, outcome)
+  return {
+    expected: expectationText(expectation),
+    // A figure that does not exist keeps no promise.
+    met: !Number.isNaN(value) && OPERATORS[operator](value, limit),
+    measured: Number.isNaN(value) ? 'no answer' : inWords(value, unit, limit),
+    value: Number.isNaN(value) ? null : value,
+    unit,
+    ...(doubt === undefined ? {} : { doubt }),
+  }
+}
+
+function measure({ metric, unit }: Expectation, plan: LoadPlan, outcome: LoadOutcome): number {
+  const latency = FIGURES.find(({ title }) => title === metric)
+  if (latency !== undefined) return latency.read(outcome.okLatency)
+  const { scheduled, okLatency, shedLatency, good, unsent, failed } = outcome
+  const withoutAnswer = Object.values(failed).reduce((sum, times) => sum + times, unsent)
+  const counts: Readonly<Record<Share, number>> = {
+    goodput: good,
+    shed: shedLatency.count,
+    failed: withoutAnswer,
+    errors: scheduled - okLatency.count - shedLatency.count,
+  }
+  const count = counts[metric as Share]
+  if (unit === '%') return scheduled === 0 ? Number.NaN : (100 * count) / scheduled
+  return unit === '/s' ? count / loadSeconds(plan, outcome) : count
+}
+
+/** With digits enough to tell a figure from its limit. */
+function inWords(value: number, unit: Judged['unit'], limit = value): string {
+  let digits = 4
+  while (digits < 12 && value !== limit && Number(value.toPrecision(digits)) === limit) digits++
+  const rounded = unit === 'requests' ? value : Number(value.toPrecision(digits))
+  return written(rounded, unit)
+}
+
+const written = (value: number, unit: Judged['unit']): string =>
+  unit === 'ms' ? formatDuration(value) : unit === 'requests' ? `${value}` : `${value}${unit}`
+
+function doubtOf(metric: string, { certified, certificate, okLatency }: LoadOutcome): string | undefined {
+  if (certified) return undefined
+  const figure = FIGURES.find(({ title }) => title === metric)
+  const interval = figure && certificate.intervals.ok?.[figure.name]
+  if (figure !== undefined && interval !== undefined) {
+    const [clean, measured] = interval
+    if (measured - clean > allowedMs(figure, measured, okLatency.count)) {
+      return `not certified (${certificate.code}): the server's own is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
+    }
+  }
+  return `not certified (${certificate.code})`
+}

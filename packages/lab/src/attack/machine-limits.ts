@@ -1,0 +1,71 @@
+/** A plan that no machine like this one could send is refused before it starts, rather than certified to have failed. */
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import type { LoadPlan } from '../load/plan.ts'
+import { highestRate } from '../load/schedule.ts'
+import { formatCount } from '../report/format.ts'
+import { UserError } from '../user-error.ts'
+
+/** More than any core was seen to send: 193,000/s of the smallest requests, without a schedule to keep. */
+const MOST_PER_CORE = 250_000
+/** Files that Node and the lab have open anyway, about. */
+const OTHER_FILES = 50
+
+export interface Machine {
+  readonly cores: number
+  /** Undefined where they are not known. */
+  readonly openFiles?: number
+  readonly localPorts?: number
+}
+
+/** @throws UserError that says what the machine has */
+export function refuseImpossible({ arrival, connections, threads }: LoadPlan, servers: number, machine: Machine): void {
+  if (arrival.kind === 'open') {
+    const rate = highestRate(arrival.schedule)
+    const cores = Math.min(threads, machine.cores)
+    if (rate > cores * MOST_PER_CORE) {
+      throw new UserError(
+        `${formatCount(rate)}/s can not be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
+          `and this has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
+      )
+    }
+  }
+  const standing = connections.kind === 'fresh' ? 0 : connections.count
+  const files = (machine.openFiles ?? Number.POSITIVE_INFINITY) - OTHER_FILES
+  if (standing > files) {
+    throw new UserError(
+      `${formatCount(standing)} connections are more than the ${formatCount(machine.openFiles!)} files this process may open: raise ulimit -n, or use fewer.`,
+    )
+  }
+  const ports = (machine.localPorts ?? Number.POSITIVE_INFINITY) * servers
+  if (standing > ports) {
+    throw new UserError(
+      `${formatCount(standing)} connections are more than this machine has local ports for: ${formatCount(machine.localPorts!)} to each server.`,
+    )
+  }
+}
+
+/** What this one has; Linux tells all of it. */
+export function thisMachine(): Machine {
+  const openFiles = firstNumber('/proc/self/limits', /^Max open files\s+(\d+)/m)
+  const range = readOr('/proc/sys/net/ipv4/ip_local_port_range').trim().split(/\s+/).map(Number)
+  const localPorts = range.length === 2 ? range[1]! - range[0]! + 1 : undefined
+  return {
+    cores: availableParallelism(),
+    ...(openFiles === undefined ? {} : { openFiles }),
+    ...(localPorts === undefined ? {} : { localPorts }),
+  }
+}
+
+function firstNumber(file: string, pattern: RegExp): number | undefined {
+  const found = pattern.exec(readOr(file))?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+function readOr(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,43 @@
+/** Carries out the plans of an attack one after the other, with a live line, until done or stopped. */
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { runLoad } from '../load/run.ts'
+import { planMs } from '../load/schedule.ts'
+import { progressOn, repeating } from '../progress.ts'
+import { onSignal } from '../signals.ts'
+import { type AttackRun, offered } from '../report/attack-words.ts'
+import { progressLine } from './progress-line.ts'
+
+/** Where nothing can be rewritten in place, a line this often. */
+const PLAIN_EVERY_MS = 5000
+
+export interface Sent {
+  readonly runs: readonly Pick<AttackRun, 'plan' | 'outcome'>[]
+  /** Of the signal that stopped it; 0 when nothing did. What had been measured is in the last run. */
+  readonly exitCode: number
+}
+
+export async function send(plans: readonly LoadPlan[], quiet: boolean): Promise<Sent> {
+  const abort = new AbortController()
+  const noMore = onSignal(stop => {
+    if (abort.signal.aborted) process.exit(stop.exitCode)
+    abort.abort(stop.exitCode)
+  })
+  const progress = progressOn(process.stderr)
+  const runs: { plan: LoadPlan; outcome: LoadOutcome }[] = []
+  try {
+    for (const plan of plans) {
+      const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
+      const line = progressLine(offered(plan), planMs(plan))
+      const outcome = await runLoad(plan, {
+        signal: abort.signal,
+        ...(quiet ? {} : { onProgress: seen => tell(line(seen), seen.elapsedMs) }),
+      })
+      runs.push({ plan, outcome })
+      if (abort.signal.aborted) break
+    }
+  } finally {
+    progress.clear()
+    noMore()
+  }
+  return { runs, exitCode: abort.signal.aborted ? (abort.signal.reason as number) : 0 }
+}

@@ -1,0 +1,144 @@
+/**
+ * Targets as vegeta writes them: its http format (`METHOD URL`, header lines, `@bodyfile`, blank lines and `#` comments) and
+ * its JSON format, one object a line. Pure: whoever calls it reads the files that bodies lie in.
+ */
+import type { LoadTarget } from '../load/plan.ts'
+import { knownMethod } from './methods.ts'
+
+export interface NumberedTarget extends LoadTarget {
+  /** Where it begins, from 1. */
+  readonly line: number
+}
+
+/** Names the line; the sentence goes on from "line 3: ". */
+export class TargetsError extends Error {
+  readonly line: number
+
+  constructor(line: number, message: string) {
+    super(message)
+    this.line = line
+  }
+}
+
+type ReadBody = (file: string) => Uint8Array
+
+/** @throws TargetsError that says what is wrong with which line */
+export function parseTargets(text: string, readBody: ReadBody): NumberedTarget[] {
+  // A file of Windows may begin with a mark of its byte order.
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  const first = lines.find(line => line.trim() !== '' && !line.trim().startsWith('#'))
+  return first?.trim().startsWith('{') ? jsonTargets(lines) : httpTargets(lines, readBody)
+}
+
+const TARGET = /^([A-Za-z]+)\s+(\S.*)$/
+
+function httpTargets(lines: readonly string[], readBody: ReadBody): NumberedTarget[] {
+  const targets: { -readonly [Key in keyof NumberedTarget]: NumberedTarget[Key] }[] = []
+  let open = false
+  for (const [at, raw] of lines.entries()) {
+    const line = raw.trim()
+    const number = at + 1
+    if (line.startsWith('#')) continue
+    const target = TARGET.exec(line)
+    const current = open ? targets.at(-1) : undefined
+    if (line === '') {
+      open = false
+    } else if (target !== null) {
+      targets.push({
+        line: number,
+        method: methodAt(number, target[1]!, current === undefined ? '' : 'a header such as Accept: text/html, or '),
+        url: target[2]!,
+        headers: {},
+        body: undefined,
+      })
+      open = true
+    } else if (current === undefined) {
+      throw new TargetsError(
+        number,
+        `expected a method and a URL, such as GET http://127.0.0.1:3000/, got "${shown(line)}"`,
+      )
+    } else if (line.startsWith('@')) {
+      if (current.body !== undefined) throw new TargetsError(number, 'a request has one body')
+      current.body = bodyAt(number, line.slice(1), readBody)
+    } else {
+      const colon = line.indexOf(':')
+      if (colon < 1) throw new TargetsError(number, `expected a header such as Accept: text/html, got "${shown(line)}"`)
+      current.headers = withHeader(current.headers, line.slice(0, colon).trim(), [line.slice(colon + 1).trim()])
+    }
+  }
+  return targets
+}
+
+function bodyAt(line: number, file: string, readBody: ReadBody): Uint8Array {
+  try {
+    return readBody(file)
+  } catch (error) {
+    throw new TargetsError(line, `the body ${file} can not be read: ${(error as Error).message}`)
+  }
+}
+
+/** `instead` is what might have stood there, too. */
+function methodAt(line: number, method: string, instead = ''): string {
+  try {
+    return knownMethod(method)
+  } catch (error) {
+    throw new TargetsError(line, (error as Error).message.replace('expected ', `expected ${instead}`))
+  }
+}
+
+/** One of `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
+function jsonTargets(lines: readonly string[]): NumberedTarget[] {
+  return lines.flatMap((raw, at) => {
+    const line = raw.trim()
+    if (line === '' || line.startsWith('#')) return []
+    return [jsonTarget(line, at + 1)]
+  })
+}
+
+function jsonTarget(text: string, line: number): NumberedTarget {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch (error) {
+    throw new TargetsError(line, `not JSON: ${(error as Error).message}`)
+  }
+  if (typeof given !== 'object' || given === null)
+    throw new TargetsError(line, `expected an object, got ${shown(text)}`)
+  const { method, url, body, header } = given as Readonly<Record<string, unknown>>
+  if (typeof method !== 'string') throw new TargetsError(line, 'expected a "method" such as "GET"')
+  if (typeof url !== 'string') throw new TargetsError(line, 'expected a "url" such as "http://127.0.0.1:3000/"')
+  if (body !== undefined && body !== null && !(typeof body === 'string' && BASE64.test(body))) {
+    throw new TargetsError(line, 'expected a "body" in base64')
+  }
+  let headers: NumberedTarget['headers'] = {}
+  if (header !== undefined && header !== null) {
+    if (typeof header !== 'object' || Array.isArray(header)) throw new TargetsError(line, WANTED_HEADER)
+    for (const [name, values] of Object.entries(header)) {
+      const list: unknown[] = [values].flat()
+      if (!list.every(value => typeof value === 'string')) throw new TargetsError(line, WANTED_HEADER)
+      headers = withHeader(headers, name, list)
+    }
+  }
+  return {
+    line,
+    method: methodAt(line, method),
+    url,
+    headers,
+    body: typeof body === 'string' ? new Uint8Array(Buffer.from(body, 'base64')) : undefined,
+  }
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+const WANTED_HEADER = 'expected a "header" such as {"Accept": ["text/html"]}'
+
+/** Given twice it is sent twice, whatever the case of its name. */
+export function withHeader(
+  headers: LoadTarget['headers'],
+  name: string,
+  values: readonly string[],
+): LoadTarget['headers'] {
+  const known = Object.keys(headers).find(each => each.toLowerCase() === name.toLowerCase()) ?? name
+  return { ...headers, [known]: [headers[known] ?? [], values].flat() }
+}
+
+const shown = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)

@@ -1,0 +1,110 @@
+/** What an attack sends: one URL with its flags, a targets file, or a HAR. All are checked before anything is sent. */
+import { readFileSync } from 'node:fs'
+import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
+import { requestOf } from '../load/prepare.ts'
+import { headersOf } from '../option-values.ts'
+import { UserError } from '../user-error.ts'
+import type { Flags } from './flags.ts'
+import { parseHar } from './har.ts'
+import { knownMethod } from './methods.ts'
+import { readInput } from './read-input.ts'
+import { parseTargets, TargetsError } from './targets-file.ts'
+
+/** More are a mistake, or a log to be sampled. */
+const MOST_TARGETS = 100_000
+
+export interface Targets {
+  readonly list: readonly [LoadTarget, ...LoadTarget[]]
+  /** Whether `{{seq}}` and its kin are filled in. What a browser has recorded is sent as it is. */
+  readonly templated: boolean
+  /** Worth telling on stderr. */
+  readonly note?: string
+}
+
+/** @throws UserError that names the file and the line at fault */
+export function targetsOf(url: string | undefined, flags: Flags): Targets {
+  const { targets: file, har } = flags
+  const sources = [url, file, har].filter(each => each !== undefined)
+  if (sources.length !== 1) {
+    const got = sources.length === 0 ? 'got none' : `got ${sources.join(' and ')}`
+    throw new UserError(`attack needs one of a URL, --targets FILE and --har FILE, ${got}.`)
+  }
+  if (url !== undefined) return { list: [oneTarget(url, flags)], templated: true }
+  if (flags.method !== undefined || flags.body !== undefined) {
+    const flag = flags.method === undefined ? '--body' : '--method'
+    throw new UserError(`${flag} goes with a URL: each target of ${file ?? har} has its own.`)
+  }
+  const headers = headersOf(flags.header ?? [])
+  return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
+}
+
+function oneTarget(url: string, { method, header, body }: Flags): LoadTarget {
+  const content = body?.startsWith('@') ? new Uint8Array(readInput(body.slice(1), '--body')) : body
+  return {
+    url,
+    method: method ?? (content === undefined ? 'GET' : 'POST'),
+    headers: headersOf(header ?? []),
+    body: content,
+  }
+}
+
+function fromFile(file: string, headers: RequestHeaders): Targets {
+  const text = readInput(file, '--targets').toString()
+  const at = (line: number, problem: string): UserError =>
+    new UserError(`${file === '-' ? 'stdin' : file}, line ${line}: ${problem.replace(/\.$/, '')}.`)
+  try {
+    const list = parseTargets(text, body => new Uint8Array(readFileSync(body))).map(({ line, ...target }) => {
+      const whole = withDefaults(target, headers)
+      try {
+        requestOf(whole, true)
+      } catch (error) {
+        throw at(line, (error as Error).message)
+      }
+      return whole
+    })
+    return { list: someOf(list, file), templated: true }
+  } catch (error) {
+    if (error instanceof TargetsError) throw at(error.line, error.message)
+    throw error
+  }
+}
+
+function fromHar(file: string, headers: RequestHeaders): Targets {
+  const text = readInput(file, '--har').toString()
+  try {
+    const { targets, skipped } = parseHar(text)
+    const list = targets.map((target, at) => {
+      const whole = withDefaults({ ...target, method: knownMethod(target.method) }, headers)
+      try {
+        requestOf(whole, false)
+      } catch (error) {
+        throw new Error(`request ${at + 1} (${target.url}): ${(error as Error).message}`)
+      }
+      return whole
+    })
+    const note =
+      skipped === 0
+        ? {}
+        : { note: `${skipped} of ${skipped + list.length} entries of ${file} are no HTTP requests and are left out` }
+    return { list: someOf(list, file), templated: false, ...note }
+  } catch (error) {
+    if (error instanceof UserError) throw error
+    throw new UserError(`--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '')}.`)
+  }
+}
+
+/** Headers of --header go with every target that does not have them itself. */
+function withDefaults(target: LoadTarget, headers: RequestHeaders): LoadTarget {
+  const own = new Set(Object.keys(target.headers).map(name => name.toLowerCase()))
+  const missing = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()))
+  return { ...target, headers: { ...target.headers, ...Object.fromEntries(missing) } }
+}
+
+function someOf(list: readonly LoadTarget[], file: string): Targets['list'] {
+  const [first, ...others] = list
+  if (first === undefined)
+    throw new UserError(`${file} holds no target: expected lines such as GET http://127.0.0.1:3000/.`)
+  if (list.length > MOST_TARGETS)
+    throw new UserError(`${file} holds ${list.length} targets: at most ${MOST_TARGETS} take turns.`)
+  return [first, ...others]
+}

@@ -1,0 +1,47 @@
+/** --insecure, --cacert, --cert and --key as the engine takes them: read and tried before anything is sent. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { Tls } from '../load/plan.ts'
+import { UserError } from '../user-error.ts'
+import type { Flags } from './flags.ts'
+import { readInput } from './read-input.ts'
+
+/** Undefined when no flag asks for any. @throws UserError that names the flag whose file is at fault */
+export function tlsOf({ insecure, cacert, cert, key }: Flags): Tls | undefined {
+  if (insecure === true && cacert !== undefined) {
+    throw new UserError(
+      '--insecure and --cacert exclude each other: one trusts every server, one those of an authority.',
+    )
+  }
+  if (cert === undefined && key !== undefined) throw new UserError('--key needs --cert, the certificate it belongs to.')
+  if (insecure !== true && cacert === undefined && cert === undefined) return undefined
+  return {
+    ...(insecure === true ? { insecure } : {}),
+    ...(cacert === undefined ? {} : { ca: certificateIn(cacert, '--cacert').text }),
+    ...(cert === undefined ? {} : own(cert, key)),
+  }
+}
+
+/** Without --key the file of --cert holds both. */
+function own(certFile: string, keyFile: string | undefined): Pick<Tls, 'cert' | 'key'> {
+  const { certificate, text: cert } = certificateIn(certFile, '--cert')
+  const [file, option] = keyFile === undefined ? [certFile, '--cert'] : [keyFile, '--key']
+  const key = readInput(file, option).toString()
+  const privateKey = tried(file, option, 'a private key in PEM, without a passphrase', () => createPrivateKey(key))
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new UserError(`${option} ${file} is not the key of the certificate in ${certFile}.`)
+  }
+  return { cert, key }
+}
+
+function certificateIn(file: string, option: string): { readonly certificate: X509Certificate; readonly text: string } {
+  const text = readInput(file, option).toString()
+  return { text, certificate: tried(file, option, 'a certificate in PEM', () => new X509Certificate(text)) }
+}
+
+function tried<T>(file: string, option: string, what: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new UserError(`${option} ${file} is not ${what}: ${(error as Error).message}.`)
+  }
+}

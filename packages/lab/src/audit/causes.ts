@@ -1,0 +1,40 @@
+/** What melts a service, how badly, and the remedy in one line. */
+import type { Cause } from './facts.ts'
+
+/**
+ * `melts`: under overload, or when a dependency hangs, the service stops answering. `warning`: it depends on what stands
+ * around it, or costs requests at a deploy.
+ */
+export type Severity = 'melts' | 'warning'
+
+interface About {
+  readonly severity: Severity
+  readonly remedy: string
+}
+
+/** In the order in which findings are shown. Remedies have room for 68 characters. */
+export const CAUSES: Readonly<Record<Cause, About>> = {
+  'loop-held': { severity: 'melts', remedy: 'do it in a worker thread, in slices, or with the asynchronous API' },
+  'fetch-unbounded': {
+    severity: 'melts',
+    remedy: 'add { signal: AbortSignal.timeout(2000) }, or use meltproof/outbound',
+  },
+  'http-unbounded': {
+    severity: 'melts',
+    remedy: 'add { signal: AbortSignal.timeout(2000) }, or use meltproof/outbound',
+  },
+  'pg-query-unbounded': { severity: 'melts', remedy: 'new Pool({ query_timeout: 2000, statement_timeout: 2000 })' },
+  'mysql-query-unbounded': {
+    severity: 'melts',
+    remedy: 'query({ sql, timeout: 2000 }), or bound() of meltproof/mysql2',
+  },
+  'pg-pool-endless': { severity: 'melts', remedy: 'new Pool({ connectionTimeoutMillis: 1000 })' },
+  'mysql-pool-endless': {
+    severity: 'melts',
+    remedy: 'createPool({ queueLimit: 100 }), or bound() of meltproof/mysql2',
+  },
+  'agent-endless': { severity: 'melts', remedy: '{ signal: AbortSignal.timeout(2000) } ends the wait in it too' },
+  'stdout-writes': { severity: 'warning', remedy: 'log less, or meltproof/stdout: writes that wait for no reader' },
+  'server-timeouts': { severity: 'warning', remedy: 'leave them at 60 s and 300 s, or set your own, but not 0' },
+  'no-drain': { severity: 'warning', remedy: "process.on('SIGTERM', …): guard.drain() or server.close(), then exit" },
+}

@@ -1,0 +1,83 @@
+/** The folder through which the lab and the observers inside of the processes speak. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { allProcesses } from '../processes/process-tree.ts'
+import { UserError } from '../user-error.ts'
+import type { Facts, Phase } from './facts.ts'
+
+/** How long a process may take to answer: a loop that is held for seconds is late. */
+const ANSWER_MS = 5000
+const LOOK_EVERY_MS = 50
+
+export class Observed {
+  readonly #folder: string
+
+  constructor() {
+    try {
+      this.#folder = mkdtempSync(path.join(tmpdir(), 'meltlab-audit-'))
+      this.#write('start')
+    } catch (error) {
+      const { message } = error as Error
+      throw new UserError(`the folder for temporary files cannot be written (${message}); set TMPDIR to one that can`)
+    }
+  }
+
+  /** What a process of the command needs in its environment. */
+  get env(): Readonly<Record<string, string>> {
+    return { MELTLAB_AUDIT: this.#folder }
+  }
+
+  static get nodeOption(): string {
+    const ending = import.meta.filename.endsWith('.ts') ? 'ts' : 'js'
+    const file = path.join(import.meta.dirname, 'observer', `main.${ending}`)
+    return `--import ${pathToFileURL(file).href}`
+  }
+
+  /** Resolves when every process that lives acts on it, or has not said so for long. */
+  async enter(phase: Phase, signal: AbortSignal): Promise<void> {
+    this.#write(phase)
+    const until = Date.now() + ANSWER_MS
+    for (;;) {
+      const living = await livingOf(this.facts().map(({ pid }) => pid))
+      if (this.facts().every(facts => facts.phase === phase || !living.has(facts.pid))) return
+      if (Date.now() > until) return
+      await sleep(LOOK_EVERY_MS, undefined, { signal })
+    }
+  }
+
+  /** Of every process of Node that the command has started. */
+  facts(): readonly Facts[] {
+    return readdirSync(this.#folder).flatMap(name => {
+      if (!name.endsWith('.json')) return []
+      try {
+        return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
+      } catch {
+        return [] // the disk is full
+      }
+    })
+  }
+
+  /** Of those that have answered requests. */
+  serving(): readonly Facts[] {
+    return this.facts().filter(({ servers }) => servers.length > 0)
+  }
+
+  remove(): void {
+    if (existsSync(this.#folder)) rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+
+  #write(phase: Phase): void {
+    const file = path.join(this.#folder, 'phase')
+    writeFileSync(`${file}.new`, phase)
+    renameSync(`${file}.new`, file)
+  }
+}
+
+/** Those that still run. A zombie does not. */
+export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<number>> {
+  const rows = await allProcesses()
+  return new Set(rows.filter(({ pid, state }) => pids.includes(pid) && state !== 'Z').map(({ pid }) => pid))
+}

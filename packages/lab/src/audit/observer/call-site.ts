@@ -1,0 +1,133 @@
+/** Whose code made a call: the app's own frame of a stack, or the package's that is nearest to it. */
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Frame {
+  readonly name: string
+  /** A path, or `node:...`. */
+  readonly file: string
+  readonly line: number
+}
+
+export interface Site {
+  /** `src/prices.js:14 (loadPrice)`; empty where no frame has a file. */
+  readonly where: string
+  /** A frame of the app itself, or of the package it was started from, was found. */
+  readonly own: boolean
+  readonly throughMeltproof: boolean
+}
+
+/** An async stack names the caller behind several frames of its libraries. */
+const STACK_FRAMES = 60
+const MOST_KNOWN = 500
+
+const observerFolder = import.meta.dirname + path.sep
+const meltproofFolder = path.dirname(fileURLToPath(import.meta.resolve('meltproof'))) + path.sep
+
+const main = process.argv[1]
+/** An app that is run from node_modules, as by npx, is its own package. */
+const appPackage = main === undefined ? undefined : packageOf(realPath(main))
+
+const known = new Map<string, Site>()
+
+/** `besides`: packages whose frames are not worth naming, as they are what is called. */
+export function callSite(besides: readonly string[] = []): Site {
+  const { stackTraceLimit, prepareStackTrace } = Error
+  const here: { stack?: string } = {}
+  Error.stackTraceLimit = STACK_FRAMES
+  // That of the app may make anything of a stack.
+  Error.prepareStackTrace = undefined as never
+  try {
+    Error.captureStackTrace(here, callSite)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+    Error.prepareStackTrace = prepareStackTrace as never
+  }
+  const stack = String(here.stack)
+  const before = known.get(stack)
+  if (before !== undefined) return before
+  const site = siteOf(framesOf(stack), besides)
+  if (known.size < MOST_KNOWN) known.set(stack, site)
+  return site
+}
+
+export function siteOf(frames: readonly Frame[], besides: readonly string[]): Site {
+  const named = frames.filter(({ file }) => !file.startsWith('node:') && !file.startsWith(observerFolder))
+  const others = named.filter(({ file }) => !file.startsWith(meltproofFolder))
+  const [own, ...callers] = others.filter(isOwn)
+  const library = others.find(({ file }) => !besides.includes(packageOf(file) ?? ''))
+  return {
+    // A callback has no name, but its caller may.
+    where: textOf(own === undefined ? (library ?? others[0]) : { ...own, name: own.name || nameOf(callers) }),
+    own: own !== undefined,
+    throughMeltproof: others.length < named.length,
+  }
+}
+
+function nameOf(callers: readonly Frame[]): string {
+  return callers.find(({ name }) => name !== '')?.name ?? ''
+}
+
+export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
+  return path.isAbsolute(file) && !isOurs(file) && packageOf(file) === appPackage
+}
+
+/** Of the observer, or of meltproof. */
+export function isOurs(file: string): boolean {
+  return file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
+}
+
+export function textOf(frame: Frame | undefined): string {
+  if (frame === undefined) return ''
+  const name = frame.name === '' ? '' : ` (${frame.name})`
+  return `${shortPath(frame.file)}:${frame.line}${name}`
+}
+
+/** As `at async load (file:///app/src/a.js:3:7)` or `at /app/a.js:3:7`. */
+export function framesOf(stack: string): Frame[] {
+  return stack.split('\n').flatMap(line => {
+    const found = /^\s+at (?:async )?(?:(.+?) \()?((?:file:\/\/|node:|[A-Za-z]:\\|\/).*?):(\d+):\d+\)?$/.exec(line)
+    if (found === null) return []
+    const [, name = '', file, at] = found
+    return [
+      {
+        name: name.replace(/^(?:new|Object\.) ?/, '').replace(/^<anonymous>$/, ''),
+        file: pathOf(file!),
+        line: Number(at),
+      },
+    ]
+  })
+}
+
+export function pathOf(urlOrPath: string): string {
+  return urlOrPath.startsWith('file://') ? fileURLToPath(urlOrPath) : urlOrPath
+}
+
+/** From the working folder, or from the package it belongs to. */
+function shortPath(file: string): string {
+  const inside = file.split(/[\\/]node_modules[\\/]/).at(-1)!
+  if (inside !== file) return inside
+  const relative = path.relative(process.cwd(), file)
+  return relative.startsWith('..') ? file : relative
+}
+
+/** Undefined outside of node_modules. */
+function packageOf(file: string): string | undefined {
+  const [first, second] = (
+    file
+      .split(/[\\/]node_modules[\\/]/)
+      .slice(1)
+      .at(-1) ?? ''
+  ).split(/[\\/]/)
+  if (first === undefined || first === '') return undefined
+  return first.startsWith('@') ? `${first}/${second}` : first
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file // `node server` for server.js
+  }
+}

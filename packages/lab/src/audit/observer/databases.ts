@@ -1,0 +1,150 @@
+/** Sees the pools and queries of pg and mysql2, as they are loaded by require() or import. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
+import { callSite, type Site } from './call-site.ts'
+import type { Tallies } from './tallies.ts'
+import { quietly, type Watching } from './watching.ts'
+
+type Method = (this: never, ...args: never[]) => unknown
+type Methods = Record<string, Method>
+
+/** A pool makes the query once it has a connection: by then the stack no longer names the caller. */
+const caller = new AsyncLocalStorage<Site>()
+
+const PG = ['pg', 'pg-pool']
+const MYSQL = ['mysql2']
+
+/** meltproof marks what its bound() has been given. */
+const BOUND = Symbol.for('meltproof.bound')
+
+export function watchDatabases(tallies: Tallies, watching: Watching): void {
+  const seen = new WeakSet<object>()
+  subscribe('tracing:module.require:end', message => {
+    quietly(() => {
+      const { id, parentFilename, result } = message as { id: string; parentFilename?: string; result?: unknown }
+      if (typeof id !== 'string' || result === null || (typeof result !== 'object' && typeof result !== 'function'))
+        return
+      const observe = observerOf(id, parentFilename ?? '')
+      if (observe === undefined || seen.has(result)) return
+      seen.add(result)
+      observe(result, tallies, watching)
+    })
+  })
+}
+
+type Observe = (loaded: object, tallies: Tallies, watching: Watching) => void
+
+/** From ES modules the path of the file comes, from CommonJS what stands in require(). */
+function observerOf(id: string, parent: string): Observe | undefined {
+  if (id === 'pg' || /[\\/]node_modules[\\/]pg[\\/]lib[\\/]index\.js$/.test(id)) return observePg
+  if (!/[\\/]node_modules[\\/]mysql2[\\/]/.test(parent)) return undefined
+  return /[\\/](pool|connection)(\.js)?$/.test(id) ? observeMysql : undefined
+}
+
+interface PgPool {
+  readonly options: { readonly connectionTimeoutMillis?: number; readonly max?: number; readonly host?: string }
+  readonly waitingCount: number
+}
+
+interface PgClient {
+  readonly host?: string
+  readonly port?: number
+  readonly connectionParameters?: { readonly query_timeout?: unknown; readonly statement_timeout?: unknown }
+}
+
+function observePg(loaded: object, tallies: Tallies, watching: Watching): void {
+  const { Client, Pool } = loaded as { Client?: { prototype: object }; Pool?: { prototype: object } }
+  // pg's Pool only adds its own Client to that of pg-pool.
+  const pool = Pool === undefined ? undefined : Object.getPrototypeOf(Pool.prototype)
+  before(pool, 'connect', PG, watching, (self: PgPool, site) => {
+    if (self.options.connectionTimeoutMillis) return
+    const { max = 10, host } = self.options
+    tallies.add(
+      'pg-pool-endless',
+      `${max} pg connections${host === undefined ? '' : ` to ${host}`}`,
+      site.where,
+      self.waitingCount,
+    )
+  })
+  before(pool, 'query', PG, watching, () => {})
+  before(Client?.prototype, 'query', PG, watching, (self: PgClient, site, config) => {
+    const { query_timeout: most, statement_timeout: statement } = self.connectionParameters ?? {}
+    const own = (config as { query_timeout?: unknown } | null | undefined)?.query_timeout
+    if (most || statement || own || site.throughMeltproof) return
+    tallies.add('pg-query-unbounded', `${self.host ?? 'the server'}:${self.port ?? 5432}`, site.where)
+  })
+}
+
+interface MysqlPool {
+  readonly config: {
+    readonly waitForConnections?: boolean
+    readonly queueLimit?: number
+    readonly connectionLimit?: number
+    readonly connectionConfig?: { readonly host?: string }
+  }
+  readonly _connectionQueue?: { readonly length: number }
+}
+
+interface MysqlConnection {
+  readonly config?: { readonly host?: string; readonly port?: number }
+}
+
+function observeMysql(loaded: object, tallies: Tallies, watching: Watching): void {
+  const { prototype } = loaded as { prototype?: object }
+  before(prototype, 'getConnection', MYSQL, watching, (self: MysqlPool, site) => {
+    const { waitForConnections, queueLimit, connectionLimit, connectionConfig } = self.config
+    // Without a limit nobody waits here.
+    if (waitForConnections === false || queueLimit || !connectionLimit || BOUND in self) return
+    const what = `${connectionLimit} mysql2 connections to ${connectionConfig?.host ?? 'the server'}`
+    tallies.add('mysql-pool-endless', what, site.where, self._connectionQueue?.length ?? 0)
+  })
+  const isPool = prototype !== undefined && Object.hasOwn(prototype, 'getConnection')
+  for (const name of ['query', 'execute']) {
+    before(prototype, name, MYSQL, watching, (self: MysqlConnection, site, query) => {
+      if (isPool || site.throughMeltproof) return
+      const { timeout, options } = (query ?? {}) as { timeout?: number; options?: { timeout?: number } }
+      if (timeout || options?.timeout) return
+      const { host = 'the server', port = 3306 } = self.config ?? {}
+      tallies.add('mysql-query-unbounded', `${host}:${port}`, site.where)
+    })
+  }
+}
+
+const CONNECTS: ReadonlySet<string> = new Set(['connect', 'getConnection'])
+
+function inContext(site: Site, callback: (...args: unknown[]) => unknown): (...args: unknown[]) => unknown {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    return caller.run(site, () => Reflect.apply(callback, this, args))
+  }
+}
+
+/** Looks at each call of a method, and hands on who made the first of several that follow from each other. */
+function before<Self>(
+  prototype: object | undefined,
+  name: string,
+  besides: readonly string[],
+  watching: Watching,
+  look: (self: Self, site: Site, ...args: unknown[]) => void,
+): void {
+  if (prototype === undefined || !Object.hasOwn(prototype, name)) return
+  const original = (prototype as Methods)[name]!
+  const observed = function (this: Self, ...args: unknown[]): unknown {
+    if (!watching.on) return Reflect.apply(original, this as never, args as never)
+    let site: Site | undefined
+    quietly(() => {
+      const here = callSite(besides)
+      site = here.own ? here : { ...here, where: caller.getStore()?.where ?? here.where }
+      look(this, site, ...args)
+    })
+    const call = (): unknown => Reflect.apply(original, this as never, args as never)
+    if (site === undefined) return call()
+    // A pool calls back in the context of whoever gave a connection back.
+    const callback = args.at(-1)
+    if (CONNECTS.has(name) && typeof callback === 'function')
+      args.splice(-1, 1, inContext(site, callback as () => unknown))
+    return caller.run(site, call)
+  }
+  Object.defineProperty(observed, 'name', { value: name, configurable: true })
+  Object.defineProperty(observed, 'length', { value: original.length, configurable: true })
+  Object.defineProperty(prototype, name, { value: observed, configurable: true, writable: true, enumerable: false })
+}

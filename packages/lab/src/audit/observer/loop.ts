@@ -1,0 +1,66 @@
+/** Finds what holds the event loop: a heartbeat that comes late tells when, the CPU profiler tells what ran. */
+import { Session } from 'node:inspector'
+import type { Hold } from '../facts.ts'
+import { isOwn, pathOf, textOf } from './call-site.ts'
+import { heldBy, type Profile, type ProfileNode, type Stall } from './profile.ts'
+
+/** A turn that takes this long is a stall: twenty such requests a second fill the loop. */
+export const HELD_MS = 50
+const BEAT_MS = 10
+const SAMPLE_US = 1000
+/** A loop that is held all the time has about twenty a second. */
+const MOST_STALLS = 5000
+
+export class LoopWatch {
+  readonly #session = new Session()
+  readonly #stalls: Stall[] = []
+  #timer: NodeJS.Timeout | undefined
+  #startedUs = 0
+
+  start(): void {
+    this.#session.connect()
+    this.#session.post('Profiler.enable')
+    this.#session.post('Profiler.setSamplingInterval', { interval: SAMPLE_US })
+    this.#session.post('Profiler.start')
+    this.#startedUs = nowUs()
+    let last = this.#startedUs
+    this.#timer = setInterval(() => {
+      const now = nowUs()
+      const late = now - last >= (HELD_MS + BEAT_MS) * 1000
+      if (late && this.#stalls.length < MOST_STALLS) this.#stalls.push({ from: last, to: now })
+      last = now
+    }, BEAT_MS).unref()
+  }
+
+  stop(): { readonly holds: readonly Hold[]; readonly watchedMs: number } {
+    clearInterval(this.#timer)
+    const watchedMs = (nowUs() - this.#startedUs) / 1000
+    let profile: Profile | undefined
+    // Answers before it returns.
+    this.#session.post('Profiler.stop', (_error, answer) => {
+      profile = answer?.profile
+    })
+    this.#session.disconnect()
+    return { holds: profile === undefined ? [] : holdsOf(profile, this.#stalls), watchedMs }
+  }
+}
+
+function holdsOf(profile: Profile, stalls: readonly Stall[]): Hold[] {
+  const owned = ({ callFrame }: ProfileNode): boolean => isOwn({ file: pathOf(callFrame.url) })
+  const byPlace = new Map<string, { where: string; calls: string; tookMs: number[] }>()
+  for (const { node, calls, tookMs } of heldBy(profile, stalls, owned)) {
+    if (tookMs < HELD_MS) continue
+    const { functionName, url, lineNumber } = node.callFrame
+    const where = textOf({ name: functionName, file: pathOf(url), line: lineNumber + 1 })
+    const hold = byPlace.get(where) ?? { where, calls: '', tookMs: [] }
+    hold.tookMs.push(tookMs)
+    if (calls !== undefined) hold.calls = calls.callFrame.functionName
+    byPlace.set(where, hold)
+  }
+  return [...byPlace.values()]
+}
+
+/** The clock of the profiler, as long as both are the system's monotonic one. */
+function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}

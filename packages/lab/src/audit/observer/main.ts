@@ -1,0 +1,65 @@
+/**
+ * Runs inside of the audited process, before the app, and writes down what it sees: one JSON file per process in the
+ * folder MELTLAB_AUDIT, where a file `phase` tells it what to look for. It answers no request and ends nothing.
+ */
+import cluster from 'node:cluster'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { isMainThread } from 'node:worker_threads'
+import type { Facts, Phase } from '../facts.ts'
+import { watchDatabases } from './databases.ts'
+import { LoopWatch } from './loop.ts'
+import { watchOutbound } from './outbound.ts'
+import { Servers } from './servers.ts'
+import { watchStdout } from './stdout.ts'
+import { Tallies } from './tallies.ts'
+import { quietly } from './watching.ts'
+
+const LOOK_EVERY_MS = 100
+
+const folder = process.env['MELTLAB_AUDIT']
+// A worker thread answers no requests; the loop that matters is the one that does.
+if (folder !== undefined && isMainThread) quietly(() => observe(folder))
+
+function observe(folder: string): void {
+  const tallies = new Tallies()
+  const watching = { on: false }
+  const servers = new Servers(watching)
+  for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(tallies, watching))
+  const loop = new LoopWatch()
+  let phase: Phase = 'start'
+  let held: ReturnType<LoopWatch['stop']> = { holds: [], watchedMs: 0 }
+  const file = path.join(folder, `${process.pid}.json`)
+
+  const write = (exit: Facts['exit']): void => {
+    const facts: Facts = {
+      pid: process.pid,
+      node: process.version,
+      phase,
+      requests: servers.requests,
+      tallies: tallies.all(),
+      servers: servers.all(),
+      ...held,
+      terminate: cluster.isWorker ? process.ppid : process.pid,
+      listensToSigterm: process.listenerCount('SIGTERM') > 0,
+      exit,
+    }
+    // Whole or not at all.
+    writeFileSync(`${file}.new`, JSON.stringify(facts))
+    renameSync(`${file}.new`, file)
+  }
+  const enter = (next: Phase): void => {
+    if (next === 'alone') loop.start()
+    if (phase === 'alone') held = loop.stop()
+    phase = next
+    watching.on = phase === 'alone' || phase === 'together'
+  }
+  const look = (): void => {
+    const next = readFileSync(path.join(folder, 'phase'), 'utf8') as Phase
+    if (next !== phase) enter(next)
+    if (phase !== 'start') write(null)
+  }
+  write(null)
+  setInterval(() => quietly(look), LOOK_EVERY_MS).unref()
+  process.on('exit', () => quietly(() => write(servers.atExit())))
+}

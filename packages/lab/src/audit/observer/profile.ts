@@ -1,0 +1,90 @@
+/** Finds, in a CPU profile, what ran while the event loop did not turn. Pure. */
+
+export interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  readonly children?: readonly number[] | undefined
+}
+
+/** As the inspector gives it. Times in microseconds. */
+export interface Profile {
+  readonly nodes: readonly ProfileNode[]
+  readonly startTime: number
+  readonly samples?: readonly number[] | undefined
+  readonly timeDeltas?: readonly number[] | undefined
+}
+
+/** On the profile's clock, microseconds. */
+export interface Stall {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Held {
+  /** The innermost frame that `isOwn`, and ran for most of the stall. */
+  readonly node: ProfileNode
+  /** What it called that did as well, where there is such. */
+  readonly calls: ProfileNode | undefined
+  readonly tookMs: number
+}
+
+/** What ran for less of a stall does not explain it. */
+const MOST_OF_IT = 0.6
+
+/** Undefined for stalls that no function of the app explains: garbage collection, a machine that ran something else. */
+export function heldBy(profile: Profile, stalls: readonly Stall[], isOwn: (node: ProfileNode) => boolean): Held[] {
+  const byId = new Map(profile.nodes.map(node => [node.id, node]))
+  const parents = new Map(profile.nodes.flatMap(node => (node.children ?? []).map(child => [child, node.id] as const)))
+  const stacks = new Map<number, readonly ProfileNode[]>()
+  const stackOf = (id: number): readonly ProfileNode[] => {
+    const before = stacks.get(id)
+    if (before !== undefined) return before
+    const parent = parents.get(id)
+    const stack = [...(parent === undefined ? [] : stackOf(parent)), byId.get(id)!]
+    stacks.set(id, stack)
+    return stack
+  }
+  const times = timesOf(profile)
+  return stalls.flatMap(({ from, to }) => {
+    const spent = new Map<string, { node: ProfileNode; us: number; depth: number }>()
+    let total = 0
+    for (let i = Math.max(0, firstAfter(times, from) - 1); i < times.length && times[i]! < to; i++) {
+      const us = Math.min(times[i + 1] ?? to, to) - Math.max(times[i]!, from)
+      const stack = stackOf(profile.samples![i]!)
+      if (us <= 0 || stack.at(-1)!.callFrame.functionName === '(idle)') continue
+      total += us
+      const counted = new Set<string>()
+      for (const [depth, node] of stack.entries()) {
+        const key = keyOf(node)
+        if (counted.has(key)) continue // it calls itself
+        counted.add(key)
+        const seen = spent.get(key) ?? { node, us: 0, depth }
+        spent.set(key, { node, us: seen.us + us, depth: Math.max(depth, seen.depth) })
+      }
+    }
+    const most = [...spent.values()].filter(({ us }) => us >= total * MOST_OF_IT).sort((a, b) => b.depth - a.depth)
+    const at = most.findIndex(({ node }) => isOwn(node))
+    const own = most[at]
+    return own === undefined ? [] : [{ node: own.node, calls: most[at - 1]?.node, tookMs: own.us / 1000 }]
+  })
+}
+
+/** The start of each sample. */
+function timesOf({ startTime, timeDeltas = [] }: Profile): readonly number[] {
+  let at = startTime
+  return timeDeltas.map(delta => (at += delta))
+}
+
+function firstAfter(times: readonly number[], at: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle]! <= at) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function keyOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
+  return `${functionName} ${url}:${lineNumber}`
+}

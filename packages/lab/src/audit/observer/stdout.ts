@@ -1,0 +1,39 @@
+/** Counts what is written to stdout and stderr, and from where. */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { callSite } from './call-site.ts'
+import type { Tallies } from './tallies.ts'
+import { quietly, type Watching } from './watching.ts'
+
+const NAMES = ['', 'stdout', 'stderr']
+
+/** What loggers write through. */
+const WRITERS = ['sonic-boom', 'readable-stream', 'winston-transport']
+
+export function watchStdout(tallies: Tallies, watching: Watching): void {
+  // One that is written by meltproof/stdout waits for nobody.
+  const looks = (): boolean => watching.on && !(Symbol.for('meltproof.stdout') in process)
+  const note = (name: string): void => quietly(() => tallies.add('stdout-writes', name, callSite(WRITERS).where))
+  let inside = false
+  for (const stream of [process.stdout, process.stderr]) {
+    const { write } = stream
+    const name = stream === process.stdout ? 'stdout' : 'stderr'
+    stream.write = function (this: unknown, ...args: unknown[]): boolean {
+      if (looks()) note(name)
+      const before = inside
+      inside = true
+      try {
+        return Reflect.apply(write, this, args)
+      } finally {
+        inside = before
+      }
+    } as typeof write
+  }
+  const { writeSync } = fs
+  fs.writeSync = function (this: unknown, ...args: unknown[]): number {
+    const name = NAMES[args[0] as number]
+    if (name && !inside && looks()) note(name)
+    return Reflect.apply(writeSync, this, args)
+  } as typeof writeSync
+  syncBuiltinESMExports()
+}

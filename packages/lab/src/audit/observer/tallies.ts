@@ -1,0 +1,24 @@
+/** Counts what was seen, by cause, thing and place; bounded. Pure. */
+import type { Cause, Tally } from '../facts.ts'
+
+/** An app that calls another host each time, from another place each time, must not fill its own memory. */
+const MOST = 200
+
+export class Tallies {
+  readonly #seen = new Map<string, { -readonly [Key in keyof Tally]: Tally[Key] }>()
+
+  add(cause: Cause, what: string, where: string, queue = 0): void {
+    const key = JSON.stringify([cause, what, where])
+    const seen = this.#seen.get(key)
+    if (seen !== undefined) {
+      seen.times++
+      seen.longestQueue = Math.max(seen.longestQueue, queue)
+    } else if (this.#seen.size < MOST) {
+      this.#seen.set(key, { cause, what, where, times: 1, longestQueue: queue })
+    }
+  }
+
+  all(): readonly Tally[] {
+    return [...this.#seen.values()]
+  }
+}

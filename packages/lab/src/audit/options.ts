@@ -1,0 +1,51 @@
+/** The options of `meltlab audit`, checked. Pure. */
+import { parseDuration } from '../durations.ts'
+import { checkMethod, checkPath, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { UserError } from '../user-error.ts'
+
+/** As commander hands them over. */
+export interface RawAuditOptions {
+  readonly path: readonly string[]
+  readonly method: string
+  readonly header: readonly string[]
+  readonly body?: string
+  readonly users: string
+  readonly duration: string
+  readonly startTimeout: string
+  readonly url?: string
+  readonly json?: true
+}
+
+export interface AuditOptions {
+  readonly command: readonly string[]
+  readonly paths: readonly string[]
+  readonly method: string
+  readonly headers: ReturnType<typeof headersOf>
+  readonly body: string | undefined
+  readonly users: number
+  readonly durationMs: number
+  readonly startTimeoutMs: number
+  readonly url: URL | undefined
+}
+
+/** Two seconds for one request at a time: less finds nothing that happens three times. */
+const SHORTEST_MS = 5000
+
+export function checkAuditOptions(raw: RawAuditOptions, command: readonly string[]): AuditOptions {
+  if (command.length === 0) throw new UserError('a command is needed: meltlab audit [options] -- node server.js')
+  const durationMs = parseDuration(raw.duration, '--duration')
+  if (durationMs < SHORTEST_MS) {
+    throw new UserError(`--duration must be at least 5s, for things that happen now and then, got ${raw.duration}`)
+  }
+  return {
+    command,
+    paths: raw.path.length === 0 ? ['/'] : raw.path.map(checkPath),
+    method: checkMethod(raw.method),
+    headers: headersOf(raw.header),
+    body: raw.body,
+    users: numberOf(raw.users, '--users', 1, 1000, true),
+    durationMs,
+    startTimeoutMs: parseDuration(raw.startTimeout, '--start-timeout'),
+    url: raw.url === undefined ? undefined : parseUrl(raw.url),
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Carries out an audit: starts the command with the observer in it, asks it one request at a time, then by several
+ * users, and ends it with SIGTERM while they ask.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatDuration } from '../durations.ts'
+import { type App, launch } from '../launch/command.ts'
+import { freePort } from '../launch/free-port.ts'
+import { joinNodeOptions } from '../launch/node-options.ts'
+import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-listening.ts'
+import type { Progress } from '../progress.ts'
+import { UserError } from '../user-error.ts'
+import type { Facts } from './facts.ts'
+import { judge, type Shutdown } from './judge.ts'
+import { livingOf, Observed } from './observed.ts'
+import type { AuditOptions } from './options.ts'
+import type { AuditResult } from './result.ts'
+import { Users } from './users.ts'
+
+/** Requests of each path before anything is noted: compilation, and what is loaded at first use. */
+const WARM_UP = 5
+/** Of the duration, with one request at a time: what holds the loop then is one request's doing. */
+const ALONE_SHARE = 0.4
+const ANSWER_MS = 10_000
+/** After SIGTERM the users go on asking for a moment, as those behind a balancer do. */
+const AFTER_SIGTERM_MS = 1000
+/** What Kubernetes gives a pod before it kills it, ms. */
+const GRACE_MS = 30_000
+const LOOK_EVERY_MS = 50
+/** Where the parts of a request are told to diagnostics channels. */
+const LEAST_NODE: readonly [number, number] = [22, 12]
+
+export interface Audited {
+  /** Undefined when it failed before anything was seen. */
+  readonly result: AuditResult | undefined
+  readonly failure: unknown
+}
+
+export async function runAudit(options: AuditOptions, progress: Progress, signal: AbortSignal): Promise<Audited> {
+  const startedAt = new Date()
+  const observed = new Observed()
+  let app: App | undefined
+  let users: Users | undefined
+  let origin = ''
+  let asked: Asking | undefined
+  let shutdown: Shutdown | null = null
+  let failure: unknown
+  try {
+    progress.status('starting the command')
+    const port = process.env['PORT'] ?? String(await freePort())
+    app = await launch({
+      name: 'the command',
+      command: options.command,
+      env: {
+        ...process.env,
+        PORT: port,
+        ...observed.env,
+        // First, so that it stands behind whatever else is loaded so.
+        NODE_OPTIONS: joinNodeOptions(Observed.nodeOption, process.env['NODE_OPTIONS']),
+      },
+    })
+    const { url, startTimeoutMs } = options
+    const found = await waitUntilListening(app, { url, preferredPort: Number(port), startTimeoutMs, signal })
+    if (found.note !== undefined) progress.line(`note: ${found.note}`)
+    origin = found.origin
+    users = new Users(origin, options.paths, options)
+    await prepare(app, origin, observed, users, options, signal)
+    const run = new Run({ app, users, observed, progress, signal })
+    await run.alone(options.durationMs * ALONE_SHARE)
+    await run.together(options.users, options.durationMs * (1 - ALONE_SHARE))
+    // Refusals after SIGTERM are as they should be.
+    asked = { answers: users.answers, failures: users.failures }
+    shutdown = await run.end()
+  } catch (error) {
+    failure = signal.aborted ? signal.reason : error
+  } finally {
+    users?.close()
+    await app?.stop()
+    progress.clear()
+  }
+  const facts = observed.serving()
+  observed.remove()
+  if (users === undefined || facts.length === 0) return { result: undefined, failure }
+  return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown }), failure }
+}
+
+/** Everything that makes an audit pointless is said before it begins. */
+async function prepare(
+  app: App,
+  origin: string,
+  observed: Observed,
+  users: Users,
+  options: AuditOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (observed.facts().length === 0) {
+    throw new UserError(
+      `'${options.command.join(' ')}' listens, but is no Node program (or drops NODE_OPTIONS): audit looks into Node ` +
+        `only; give it the command that starts node${quote(app.lastWords())}`,
+    )
+  }
+  for (const path of options.paths) {
+    signal.throwIfAborted()
+    await checkAnswers(app, new URL(path, origin), options, ANSWER_MS)
+  }
+  await users.askAll(WARM_UP)
+  signal.throwIfAborted()
+}
+
+interface RunParts {
+  readonly app: App
+  readonly users: Users
+  readonly observed: Observed
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+class Run {
+  readonly #parts: RunParts
+
+  constructor(parts: RunParts) {
+    this.#parts = parts
+  }
+
+  async alone(durationMs: number): Promise<void> {
+    const { observed, signal } = this.#parts
+    await observed.enter('alone', signal)
+    checkServing(observed)
+    await this.#ask(1, durationMs, 'one request at a time')
+  }
+
+  async together(count: number, durationMs: number): Promise<void> {
+    const { observed, signal } = this.#parts
+    await observed.enter('together', signal)
+    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`, true)
+    await observed.enter('end', signal)
+  }
+
+  /** SIGTERM while the users ask. */
+  async end(): Promise<Shutdown> {
+    const { observed, users, progress, signal } = this.#parts
+    progress.line('SIGTERM, while it is asked')
+    progress.status('waiting for its end')
+    const serving = observed.serving()
+    const pids = serving.map(({ pid }) => pid)
+    const inFlight = users.inFlight()
+    for (const pid of new Set(serving.map(({ terminate }) => terminate))) {
+      try {
+        process.kill(pid, 'SIGTERM')
+      } catch {} // it has ended
+    }
+    const startedMs = Date.now()
+    let left = false
+    let running = await livingOf(pids)
+    while (running.size > 0 && Date.now() - startedMs < GRACE_MS) {
+      await sleep(LOOK_EVERY_MS, undefined, { signal })
+      if (!left && Date.now() - startedMs > AFTER_SIGTERM_MS) {
+        left = true
+        void users.go()
+      }
+      running = await livingOf(pids)
+    }
+    // What it sent last is on its way.
+    const readBy = Date.now() + AFTER_SIGTERM_MS
+    while (inFlight.some(({ status }) => status === undefined) && Date.now() < readBy) {
+      await sleep(LOOK_EVERY_MS, undefined, { signal })
+    }
+    const cut = inFlight.filter(({ status }) => typeof status !== 'number').length
+    return { inFlight: inFlight.length, cut, stillRunning: [...running], waitedMs: Date.now() - startedMs }
+  }
+
+  async #ask(count: number, durationMs: number, what: string, stay = false): Promise<void> {
+    const { app, users, progress, signal } = this.#parts
+    progress.line(`${what}, ${formatDuration(durationMs)}`)
+    users.come(count)
+    const until = Date.now() + durationMs
+    for (let leftMs = durationMs; leftMs > 0; leftMs = until - Date.now()) {
+      progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
+      await sleep(Math.min(leftMs, 500), undefined, { signal })
+      if (app.ended() !== undefined) {
+        throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
+      }
+    }
+    if (!stay) await users.go()
+  }
+}
+
+function checkServing(observed: Observed): void {
+  const serving = observed.serving()
+  if (serving.length === 0) {
+    throw new UserError(
+      'the command answers, but no HTTP/1 server of Node in it was asked: another program, an HTTP/2 server or a server ' +
+        'that is not built on node:http answers, and audit cannot look into it',
+    )
+  }
+  const [major, minor] = LEAST_NODE
+  const old = serving.find(({ node }) => {
+    const [itsMajor = 0, itsMinor = 0] = node.slice(1).split('.').map(Number)
+    return itsMajor < major || (itsMajor === major && itsMinor < minor)
+  })
+  if (old !== undefined) {
+    throw new UserError(`the command runs on Node ${old.node}; audit needs ${major}.${minor} or newer in it`)
+  }
+}
+
+type Asking = Pick<Users, 'answers' | 'failures'>
+
+interface Ended {
+  readonly options: AuditOptions
+  readonly origin: string
+  readonly startedAt: Date
+  readonly facts: readonly Facts[]
+  readonly asked: Asking
+  readonly shutdown: Shutdown | null
+}
+
+function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended): AuditResult {
+  const findings = judge(facts, shutdown)
+  const { answers, failures } = asked
+  return {
+    kind: 'audit',
+    version: 1,
+    command: options.command,
+    origin,
+    method: options.method,
+    paths: options.paths,
+    node: [...new Set(facts.map(({ node }) => node))],
+    startedAt: startedAt.toISOString(),
+    elapsedMs: Date.now() - startedAt.getTime(),
+    requests: facts.reduce((sum, each) => sum + each.requests, 0),
+    incomplete: shutdown === null,
+    findings,
+    worst: findings[0]?.severity ?? null,
+    notes:
+      failures > answers / 10
+        ? [`${failures} of ${answers} requests were answered with an error, or not at all: less than usual was seen`]
+        : [],
+  }
+}

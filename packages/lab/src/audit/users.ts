@@ -1,0 +1,105 @@
+/** A modest load: users who ask one path after the other, each waiting for the answer and a moment more. */
+import http from 'node:http'
+import https from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ask } from '../launch/wait-until-listening.ts'
+
+/** Between two requests of a user, ms: ten users make at most a thousand requests a second. */
+const THINK_MS = 10
+/** After a failure, ms: a server that is gone is not asked as fast as it refuses. */
+const FAILED_MS = 100
+/** An answer that takes longer is given up, ms. */
+const TIMEOUT_MS = 10_000
+
+/** One request; no status while it is on its way, null when it got no whole answer. */
+export interface Asked {
+  status?: number | null
+}
+
+export class Users {
+  answers = 0
+  /** Answers of status 400 and above, and requests without an answer. */
+  failures = 0
+  readonly #origin: string
+  readonly #paths: readonly string[]
+  readonly #request: Ask
+  readonly #agent: http.Agent
+  readonly #transport: typeof http | typeof https
+  readonly #inFlight = new Set<Asked>()
+  #next = 0
+  #leave = new AbortController()
+  #gone: Promise<unknown> = Promise.resolve()
+
+  constructor(origin: string, paths: readonly string[], request: Ask) {
+    this.#origin = origin
+    this.#paths = paths
+    this.#request = request
+    this.#transport = origin.startsWith('https:') ? https : http
+    // A certificate for this machine is seldom signed, and nobody else is asked.
+    this.#agent = new this.#transport.Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
+  }
+
+  come(count: number): void {
+    this.#leave = new AbortController()
+    this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
+  }
+
+  /** They wait for the answers they have asked for. */
+  async go(): Promise<void> {
+    this.#leave.abort()
+    await this.#gone
+  }
+
+  /** Nobody waits any more. */
+  close(): void {
+    this.#leave.abort()
+    this.#agent.destroy()
+  }
+
+  inFlight(): readonly Asked[] {
+    return [...this.#inFlight]
+  }
+
+  /** Each path, one at a time. */
+  async askAll(times: number): Promise<void> {
+    for (let i = 0; i < times * this.#paths.length; i++) await this.#ask()
+  }
+
+  async #stay(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { status } = await this.#ask()
+      await sleep(status === null ? FAILED_MS : THINK_MS, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  #ask(): Promise<Asked> {
+    const path = this.#paths[this.#next++ % this.#paths.length]!
+    const { method, headers, body } = this.#request
+    const asked: Asked = {}
+    this.#inFlight.add(asked)
+    return new Promise(resolve => {
+      const settle = (status: number | null): void => {
+        if (asked.status !== undefined) return
+        clearTimeout(timer)
+        asked.status = status
+        this.#inFlight.delete(asked)
+        this.answers++
+        if (status === null || status >= 400) this.failures++
+        resolve(asked)
+      }
+      const sent = this.#transport.request(new URL(path, this.#origin), { method, headers, agent: this.#agent })
+      const timer = setTimeout(() => {
+        settle(null)
+        sent.destroy()
+      }, TIMEOUT_MS)
+      sent.once('response', response => {
+        response.resume()
+        response.once('end', () => settle(response.statusCode ?? 0))
+        response.once('error', () => settle(null))
+      })
+      sent.once('error', () => settle(null))
+      sent.once('close', () => settle(null))
+      sent.end(body)
+    })
+  }
+}

@@ -1,0 +1,79 @@
+/** `meltlab audit`: options in; findings and exit code out. What happens in between is in ../audit/. */
+import type { Command } from 'commander'
+import { CAUSES } from '../audit/causes.ts'
+import { checkAuditOptions, type RawAuditOptions } from '../audit/options.ts'
+import { runAudit } from '../audit/run-audit.ts'
+import { auditText } from '../audit/text.ts'
+import { findProgram } from '../launch/command.ts'
+import { listensAt } from '../launch/wait-until-listening.ts'
+import { splitWords } from '../melt/arms.ts'
+import { collect } from '../option-values.ts'
+import { progressOn } from '../progress.ts'
+import { UserError } from '../user-error.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+import { wrapWords } from '../report/wrap-words.ts'
+
+/** 0: nothing was found. */
+const EXIT_CODES = { melts: 3, warning: 4 }
+
+export function registerAudit(program: Command): void {
+  const [melts, warnings] = (['melts', 'warning'] as const).map(wanted =>
+    Object.entries(CAUSES)
+      .filter(([, { severity }]) => severity === wanted)
+      .map(([cause]) => cause)
+      .join(', '),
+  )
+  program
+    .command('audit')
+    .summary('run a Node server and say what would melt it')
+    .description(
+      'Starts COMMAND, asks it for a few seconds, first one request at a time and then with several users, ends it ' +
+        'with SIGTERM while they ask, and says what would melt it: where, how often, and the remedy. It goes by what it ' +
+        'sees the app do, so only what the requests reach is looked at. Nothing is written to the working folder.',
+    )
+    .argument('[command...]', 'the command that starts the server, after --')
+    .usage('[options] -- command...')
+    .option('--path <path>', 'path to request; repeatable (default: /)', collect, [])
+    .option('--method <method>', 'request method', 'GET')
+    .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
+    .option('--body <text>', 'request body')
+    .option('--users <n>', 'users who ask at the same time', '10')
+    .option('--duration <duration>', 'how long to ask, SIGTERM not counted', '10s')
+    .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
+    .option('--url <url>', 'where the command listens (default: found by itself)')
+    .option('--json', 'print the result as one JSON document on stdout, and nothing else')
+    .addHelpText(
+      'after',
+      `
+${wrapWords(`What melts it: ${melts}.`, 80).join('\n')}
+${wrapWords(`Warnings: ${warnings}.`, 80).join('\n')}
+Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 2 wrong
+usage, 130 Ctrl-C.
+
+Examples:
+  meltlab audit -- node server.js
+  meltlab audit --path / --path /search?q=tide --json -- npm start`,
+    )
+    .action((command: string[], options: RawAuditOptions) => audit(command, options))
+}
+
+async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
+  // `meltlab audit -- "npm start"`: one word with blanks is a command line too.
+  const options = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
+  const [name] = options.command
+  if (findProgram(name!, process.env['PATH'] ?? '') === undefined) {
+    throw new UserError(`there is no program '${name}' to start`)
+  }
+  if (options.url !== undefined && (await listensAt(options.url))) {
+    throw new UserError(
+      `something listens on ${options.url.origin} already, before the command was started; end it first`,
+    )
+  }
+  const progress = progressOn(process.stderr)
+  const { result, failure } = await runAudit(options, progress, stopOnSignals(progress))
+  if (result !== undefined && (failure === undefined || result.requests > 0)) {
+    process.stdout.write(raw.json === true ? `${JSON.stringify(result)}\n` : `${auditText(result)}\n`)
+  }
+  if (failure !== undefined) throw failure
+  if (result?.worst) process.exitCode = EXIT_CODES[result.worst]
+}

@@ -1,0 +1,252 @@
+/** `meltlab compare`: results or subjects in; table and exit code out. What is real is decided in ../compare/. */
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { type Command, Option } from 'commander'
+import { resultOf } from '../compare/comparable.ts'
+import { type Comparison, compare as compareSides } from '../compare/compare.ts'
+import { sideOf } from '../compare/sides.ts'
+import { SIDES, type SideName, type Subject, takeTurns } from '../compare/take-turns.ts'
+import { comparisonText } from '../compare/text.ts'
+import { FEWEST } from '../compare/trimmed-interval.ts'
+import { parseDuration } from '../durations.ts'
+import { makeContext } from '../experiment/context.ts'
+import { findProgram } from '../launch/command.ts'
+import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import { splitWords } from '../melt/arms.ts'
+import { checkMethod, checkPath, collect, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { progressOn } from '../progress.ts'
+import { type AttackDocument, attackJson } from '../results/attack-document.ts'
+import { UserError } from '../user-error.ts'
+import { notMet } from './carry-out.ts'
+import { labVersion } from './lab-version.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+import { checkWritable } from './writable-folder.ts'
+import { writeText } from './written-file.ts'
+
+/** Of the load in turns; those that only --a and --b use have no commander default, so that they are seen when misplaced. */
+const DEFAULTS = {
+  /** With runs that scatter by 2 %, a change of 5 % is found nine times in ten (bench/compare.ts). */
+  rounds: '20',
+  /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
+  duration: '5s',
+  /** Lets the compiler find the hot code. */
+  warmUp: '2s',
+  timeout: '10s',
+  slo: '1s',
+  startTimeout: '10s',
+  path: '/',
+} as const
+
+interface Flags {
+  readonly a?: string
+  readonly b?: string
+  readonly rounds?: string
+  readonly rate?: string
+  readonly users?: string
+  readonly duration?: string
+  readonly warmUp?: string
+  readonly connections?: string
+  readonly fresh?: true
+  readonly timeout?: string
+  readonly slo?: string
+  readonly startTimeout?: string
+  readonly path?: string
+  readonly method?: string
+  readonly header?: readonly string[]
+  readonly body?: string
+  readonly keep?: string
+  readonly json?: true
+  readonly failOnRegression?: true
+}
+
+export function registerCompare(program: Command): void {
+  program
+    .command('compare')
+    .summary('say which differences between two results, or two commands, are real')
+    .description(
+      'Compares the results A and B: files of `meltlab attack --json`, or folders with several. With --a and --b it ' +
+        'measures two commands or running servers itself, in turns. Says for goodput, p50, p90, p99 and errors which ' +
+        'difference is real, and refuses what is not comparable.',
+    )
+    .argument('[A]', 'a result, or a folder with one for each round')
+    .argument('[B]', 'the same of the other side')
+    .option('--a <what>', 'command that starts a server, or URL of one that runs')
+    .option('--b <what>', 'the other one')
+    .option('--rounds <n>', `how often each is measured (default: ${DEFAULTS.rounds})`)
+    .option('--rate <n>', 'requests per second, whatever the server does')
+    .addOption(new Option('--users <n>', 'users who each wait for their answer').conflicts(['rate', 'connections']))
+    .option('--duration <duration>', `of one measurement (default: ${DEFAULTS.duration})`)
+    .option('--warm-up <duration>', `load before it that does not count (default: ${DEFAULTS.warmUp})`)
+    .option('--connections <n>', 'standing connections of --rate (default: by rate)')
+    .addOption(new Option('--fresh', 'a new connection for every request').conflicts('connections'))
+    .option('--timeout <duration>', `a request without an answer by then has failed (default: ${DEFAULTS.timeout})`)
+    .option('--slo <duration>', `answers within this are goodput (default: ${DEFAULTS.slo})`)
+    .option('--start-timeout <duration>', `until a command must listen (default: ${DEFAULTS.startTimeout})`)
+    .option('--path <path>', `path to request (default: ${DEFAULTS.path})`)
+    .option('--method <name>', 'HTTP method (default: GET, POST with --body)')
+    .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
+    .option('--body <text>', 'body of every request')
+    .option('--keep <dir>', 'also write the result of each round to DIR/a and DIR/b')
+    .option('--json', 'print one JSON document and nothing else on stdout')
+    .option('--fail-on-regression', `end with exit code ${notMet} when B is really worse in any figure`)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  meltlab compare --a "node old.js" --b "node new.js" --rate 500
+  meltlab compare --a http://127.0.0.1:3000 --b http://127.0.0.1:3001 --users 20
+  meltlab compare before/ after/ --fail-on-regression`,
+    )
+    .action((a: string | undefined, b: string | undefined, flags: Flags) => compare(a, b, flags))
+}
+
+async function compare(a: string | undefined, b: string | undefined, flags: Flags): Promise<void> {
+  if (flags.a === undefined && flags.b === undefined) {
+    if (a === undefined || b === undefined) {
+      throw new UserError('two results are needed, or --a and --b with two commands; meltlab compare --help')
+    }
+    const misplaced = Object.keys(flags).find(name => !['json', 'failOnRegression'].includes(name))
+    if (misplaced !== undefined) {
+      throw new UserError(`${optionOf(misplaced)} belongs to --a and --b; results are compared as they are`)
+    }
+    show(compareSides(sideOf(a), sideOf(b)), flags)
+    return
+  }
+  if (flags.a === undefined || flags.b === undefined) throw new UserError('--a and --b belong together; one is missing')
+  if (a !== undefined) throw new UserError(`results (${a}) and --a, --b exclude each other`)
+  await inTurns(flags.a, flags.b, flags)
+}
+
+async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
+  const { rounds, ...turns } = turnsOf(a, b, flags)
+  if (flags.keep !== undefined) {
+    for (const side of SIDES) checkEmpty(path.join(flags.keep, side))
+  }
+  const progress = progressOn(process.stderr)
+  const signal = stopOnSignals(progress)
+  const allowed = allowedCores()
+  const cores = coresOf(allowed)
+  if (cores !== undefined) pinSelf(cores.lab)
+  const { context, end } = makeContext({ form: 'full', signal, progress, cores })
+  const results: Record<SideName, { readonly round: number; readonly document: AttackDocument }[]> = { a: [], b: [] }
+  let failure: unknown
+  try {
+    await takeTurns(context, {
+      ...turns,
+      rounds,
+      labVersion: labVersion(),
+      onResult(side, round, document) {
+        results[side].push({ round, document })
+        if (flags.keep !== undefined) keep(path.join(flags.keep, side), round, document)
+        progress.line(lineOf(side, round, rounds, document))
+      },
+    })
+  } catch (error) {
+    failure = signal.aborted ? signal.reason : error
+  }
+  await end()
+  if (cores !== undefined) unpinSelf(allowed)
+  progress.clear()
+  const whole = Math.min(results.a.length, results.b.length)
+  const sideNamed = (name: string, side: SideName) => ({
+    name,
+    results: results[side]
+      .slice(0, whole)
+      .map(({ round, document }) => resultOf(`${side.toUpperCase()} ${round}`, document)),
+  })
+  try {
+    if (failure === undefined || whole > 0) {
+      const comparison = compareSides(sideNamed(a, 'a'), sideNamed(b, 'b'))
+      show(cores === undefined ? { ...comparison, remarks: [...comparison.remarks, UNPINNED] } : comparison, flags)
+    }
+  } catch (error) {
+    // Of a run that ended early, why it did is what matters.
+    failure ??= error
+  }
+  if (failure !== undefined) throw failure
+}
+
+const UNPINNED = 'Server and lab shared the cores of this machine: it takes taskset and two cores to keep them apart.'
+
+/** Results of another run in there would be compared with these. */
+function checkEmpty(folder: string): void {
+  checkWritable(folder, '--keep')
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new UserError(`${folder} holds something already; --keep names another folder`)
+  }
+}
+
+function turnsOf(a: string, b: string, flags: Flags) {
+  if (flags.rate === undefined && flags.users === undefined) {
+    throw new UserError('--rate or --users is needed: the load that both get')
+  }
+  const durationMs = parseDuration(flags.duration ?? DEFAULTS.duration, '--duration')
+  const requestPath = flags.path ?? DEFAULTS.path
+  checkPath(requestPath)
+  const common = {
+    durationMs,
+    method: checkMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST')),
+    headers: headersOf(flags.header ?? []),
+    body: flags.body,
+    timeoutMs: parseDuration(flags.timeout ?? DEFAULTS.timeout, '--timeout'),
+    sloMs: parseDuration(flags.slo ?? DEFAULTS.slo, '--slo'),
+    ...(flags.fresh === true ? { fresh: true } : {}),
+  }
+  const load =
+    flags.users === undefined
+      ? {
+          ...common,
+          rate: numberOf(flags.rate!, '--rate', 0.001, 60_000, false),
+          ...(flags.connections === undefined
+            ? {}
+            : { connections: numberOf(flags.connections, '--connections', 1, 15_000, true) }),
+        }
+      : { ...common, users: numberOf(flags.users, '--users', 1, 15_000, true) }
+  return {
+    subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
+    rounds: numberOf(flags.rounds ?? DEFAULTS.rounds, '--rounds', FEWEST, 1000, true),
+    path: requestPath,
+    load,
+    warmUpMs: parseDuration(flags.warmUp ?? DEFAULTS.warmUp, '--warm-up'),
+    startTimeoutMs: parseDuration(flags.startTimeout ?? DEFAULTS.startTimeout, '--start-timeout'),
+  }
+}
+
+function subjectOf(text: string, option: string): Subject {
+  if (/^https?:\/\//.test(text)) {
+    const url = parseUrl(text)
+    if (url.pathname !== '/' || url.search !== '') {
+      throw new UserError(
+        `${option} takes the origin of a server, such as ${url.origin}; --path says what is requested`,
+      )
+    }
+    return { origin: url }
+  }
+  const command = splitWords(text)
+  if (command.length === 0) throw new UserError(`${option} must be a command or a URL, got "${text}"`)
+  if (findProgram(command[0]!, process.env['PATH'] ?? '') === undefined) {
+    throw new UserError(`there is no program '${command[0]}' to start (${option})`)
+  }
+  return { command }
+}
+
+function keep(folder: string, round: number, document: AttackDocument): void {
+  mkdirSync(folder, { recursive: true })
+  writeText(path.join(folder, `${String(round).padStart(4, '0')}.json`), attackJson(document))
+}
+
+function lineOf(side: SideName, round: number, rounds: number, document: AttackDocument): string {
+  const { latencyMs, goodputPerSecond, certified } = document
+  const ms = (value: number | null): string => (value === null ? '–' : `${Number(value.toPrecision(3))} ms`)
+  const figures = `goodput ${goodputPerSecond}/s  p50 ${ms(latencyMs.p50)}  p99 ${ms(latencyMs.p99)}`
+  return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : '  not certified'}`
+}
+
+function show(comparison: Comparison, { json, failOnRegression }: Flags): void {
+  process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison))
+  if (failOnRegression === true && comparison.figures.some(({ verdict }) => verdict === 'worse')) {
+    process.exitCode = notMet
+  }
+}
+
+const optionOf = (name: string): string => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`

@@ -1,0 +1,43 @@
+/** Files of a user's: read and written, or one sentence why not. */
+import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { UserError } from '../user-error.ts'
+import { REASONS } from './writable-folder.ts'
+
+/** Before anything is measured. Leaves nothing behind. */
+export function checkWritableFile(file: string, option: string): void {
+  try {
+    if (existsSync(file)) {
+      if (statSync(file).isDirectory()) throw new UserError(`${option} must be a file, ${file} is a folder`)
+      accessSync(file, constants.W_OK)
+    } else {
+      accessSync(path.dirname(path.resolve(file)), constants.W_OK)
+    }
+  } catch (error) {
+    if (error instanceof UserError) throw error
+    throw new UserError(`${file} can not be written (${reason(error)}); ${option} names another file`)
+  }
+}
+
+export function writeText(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new UserError(`${file} could not be written: ${reason(error)}`)
+  }
+}
+
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`there is no file ${file}`)
+    throw new UserError(`${file} can not be read: ${reason(error)}`)
+  }
+}
+
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return 'there is no such folder'
+  return REASONS[code ?? ''] ?? message
+}

@@ -1,0 +1,93 @@
+/** What a live run measures. Plain data, of whole seconds by the time at which requests were due. Pure. */
+import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+import type { Fates, Latency, SecondResult } from '../melt/measured.ts'
+import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
+
+export interface LiveMeasured {
+  readonly setup: LiveSetup
+  /** Of each side, requests a second; null until it is known. `given` by --capacity. */
+  capacity: { readonly rate: number; readonly given: boolean } | null
+  seconds: readonly LiveSecond[]
+  rows: readonly LiveRow[]
+  /** How the process of a side ended by itself. */
+  died: Readonly<Record<string, string>>
+}
+
+export interface LiveSetup {
+  readonly request: string
+  readonly connections: string
+  readonly sloMs: number
+  readonly timeoutMs: number
+  /** Which core did what, in words. */
+  cores: string
+}
+
+export interface LiveSecond {
+  readonly second: number
+  /** Of the capacity; null for a second in which it was changed. */
+  readonly load: number | null
+  /** By arm. */
+  readonly sides: Readonly<Record<string, SecondResult>>
+}
+
+/** All seconds of a load, but for the first after it was set. */
+export interface LiveRow extends Fates {
+  readonly arm: string
+  readonly load: number
+  readonly seconds: number
+  /** Of the capacity, 0..1. */
+  readonly ofCapacity: number
+  readonly admittedMs: Latency
+  readonly shedMs: Latency
+}
+
+export interface LiveSide {
+  readonly arm: string
+  readonly outcome: LoadOutcome
+}
+
+/** A second counts for its load when that was the load of the one before, too. */
+const settled = (loads: readonly (number | null)[], second: number): number | null =>
+  second > 0 && loads[second] === loads[second - 1] ? (loads[second] ?? null) : null
+
+export function secondsOf(
+  sides: readonly LiveSide[],
+  loads: readonly (number | null)[],
+  sloMs: number,
+): readonly LiveSecond[] {
+  // The last one is seldom whole.
+  const length = Math.min(loads.length, ...sides.map(({ outcome }) => outcome.seconds.length)) - 1
+  return Array.from({ length: Math.max(0, length) }, (_, second) => ({
+    second,
+    load: loads[second] ?? null,
+    sides: Object.fromEntries(sides.map(({ arm, outcome }) => [arm, secondOf(outcome.seconds[second]!, sloMs)])),
+  }))
+}
+
+/** By arm, then by load. */
+export function rowsOf(
+  sides: readonly LiveSide[],
+  loads: readonly (number | null)[],
+  sloMs: number,
+  capacity: number,
+): readonly LiveRow[] {
+  return sides.flatMap(({ arm, outcome }) => {
+    const whole = Math.min(loads.length, outcome.seconds.length) - 1
+    const byLoad = Map.groupBy(outcome.seconds.slice(0, Math.max(0, whole)), each => settled(loads, each.second))
+    return [...byLoad]
+      .filter((entry): entry is [number, LoadSecond[]] => entry[0] !== null)
+      .sort(([one], [other]) => one - other)
+      .map(([load, seconds]) => {
+        const fates = fatesOf(seconds, seconds.length, sloMs)
+        return {
+          arm,
+          load,
+          seconds: seconds.length,
+          ...fates,
+          ofCapacity: fates.goodput / capacity,
+          admittedMs: latencyOf(seconds.map(each => each.okLatency)),
+          shedMs: latencyOf(seconds.map(each => each.shedLatency)),
+        }
+      })
+  })
+}

@@ -1,0 +1,27 @@
+/** Opens an address in the user's browser, where there is somebody to see it. */
+import { spawn } from 'node:child_process'
+
+interface Surroundings {
+  /** Of `--no-open`. */
+  readonly wanted: boolean
+  readonly isTerminal: boolean
+  readonly ci: string | undefined
+}
+
+/** Pure. */
+export function shouldOpen({ wanted, isTerminal, ci }: Surroundings): boolean {
+  return wanted && isTerminal && (ci === undefined || ci === '' || ci === 'false' || ci === '0')
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** The address has been printed: where nothing opens it, somebody will. */
+export function openBrowser(address: string): void {
+  const [program, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  spawn(program!, [...args, address], { stdio: 'ignore', detached: true })
+    .on('error', () => {})
+    .unref()
+}

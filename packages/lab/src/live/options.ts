@@ -1,0 +1,45 @@
+/** The options of `meltlab live`: their defaults with reasons, and the checks of what a user typed. Pure. */
+import { parseDuration } from '../durations.ts'
+import { checkOptions, type MeltOptions, presets, type RawMeltOptions } from '../melt/options.ts'
+import { numberOf } from '../option-values.ts'
+import { UserError } from '../user-error.ts'
+
+/** As commander hands them over. */
+export type RawLiveOptions = Pick<
+  RawMeltOptions,
+  'slo' | 'startTimeout' | 'path' | 'method' | 'header' | 'body' | 'connections' | 'fresh' | 'name' | 'out' | 'json'
+> & {
+  readonly timeout: string
+  readonly for: string
+  readonly capacity?: string
+  readonly open: boolean
+}
+
+export interface LiveOptions {
+  /** The command, the request, and how it is sent. */
+  readonly melt: MeltOptions
+  /** Of each side, requests a second; undefined when it is to be found. */
+  readonly capacity: number | undefined
+  /** It ends by itself after this. */
+  readonly longestMs: number
+}
+
+export const defaults: { readonly timeout: string; readonly for: string } = {
+  timeout: presets.quick.timeout,
+  /** Nobody looks at it any more, and it keeps two cores busy. */
+  for: '1h',
+}
+
+const LONGEST_MS = 24 * 3_600_000
+
+export function checkLiveOptions(raw: RawLiveOptions, typed: readonly string[]): LiveOptions {
+  if (typed.length === 0) throw new UserError('a command is needed: meltlab live [options] -- node server.js')
+  const { capacity, for: lasts, open: _, ...given } = raw
+  const longestMs = parseDuration(lasts, '--for')
+  if (longestMs > LONGEST_MS) throw new UserError(`--for must be at most 24h, got ${lasts}`)
+  return {
+    melt: checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed),
+    capacity: capacity === undefined ? undefined : numberOf(capacity, '--capacity', 1, 1_000_000, false),
+    longestMs,
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * Serves the page to this computer, tells it the figures and takes what it sets. Whoever watches, and however many, the
+ * generator does not notice: they are told from what is known anyway, and who does not read goes without.
+ */
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What becomes of what the page asks for. */
+export interface PageParts {
+  /** Never changes. */
+  readonly about: () => unknown
+  /** For somebody who begins to watch; undefined before there is any. */
+  readonly everything: () => unknown
+  /** Throws a RangeError when it is not what was expected. */
+  readonly setLoad: (given: unknown) => void
+  readonly end: () => void
+}
+
+const MOST_VIEWERS = 16
+const MOST_CONNECTIONS = 64
+const MOST_BODY_BYTES = 64
+/** A browser that has been told of the report asks for it within this, or has gone. */
+const REPORT_READ_MS = 5000
+
+const types = { html: 'text/html', css: 'text/css', js: 'text/javascript' } as const
+const folder = new URL('../../assets/live/', import.meta.url)
+const FILES = ['live.html', 'live.css', 'live.js', 'dots.js', 'lines.js', 'surface.js', 'words.js']
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+}
+/** The report has its style in itself, and no script. */
+const REPORT_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+export class PageServer {
+  readonly #parts: PageParts
+  readonly #server: http.Server
+  readonly #viewers = new Set<http.ServerResponse>()
+  readonly #files = new Map(FILES.map(name => [`/${name}`, readFileSync(new URL(name, folder))]))
+  #report: string | undefined
+  #unread = 0
+  #allRead: () => void = () => {}
+
+  constructor(parts: PageParts) {
+    this.#parts = parts
+    this.#server = http.createServer((request, response) => this.#answer(request, response))
+    this.#server.maxConnections = MOST_CONNECTIONS
+  }
+
+  /** Its address, at a port that is free. */
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(0, '127.0.0.1', resolve)
+    })
+    return `http://127.0.0.1:${this.#port}/`
+  }
+
+  get viewers(): number {
+    return this.#viewers.size
+  }
+
+  tell(message: unknown): void {
+    if (this.viewers === 0) return
+    const text = eventOf('told', message)
+    // Who has not read the last one goes without this one.
+    for (const viewer of this.#viewers) if (viewer.writableLength === 0) viewer.write(text)
+  }
+
+  /** Leads everybody who watches to the report; resolves when they have it, or do not come for it. */
+  async show(report: string): Promise<void> {
+    this.#report = report
+    this.#unread = this.#viewers.size
+    if (this.#unread === 0) return
+    await new Promise<void>(resolve => {
+      this.#allRead = resolve
+      setTimeout(resolve, REPORT_READ_MS).unref()
+      for (const viewer of this.#viewers) viewer.end(eventOf('report', '/report'))
+    })
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return
+    const closed = new Promise(resolve => this.#server.close(resolve))
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  #answer(request: http.IncomingMessage, response: http.ServerResponse): void {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+    if (!this.#isOurs(request)) {
+      refuse(response, 403, 'Open the address that meltlab live has printed, in this computer’s browser.')
+      return
+    }
+    const path = request.url === '/' ? '/live.html' : request.url!
+    const file = this.#files.get(path)
+    const method = path === '/load' || path === '/end' ? 'POST' : 'GET'
+    if (request.method !== method) {
+      response.setHeader('allow', method)
+      refuse(response, 405, `${path} takes ${method}.`)
+    } else if (file !== undefined) {
+      response.setHeader('content-type', `${types[path.split('.')[1] as keyof typeof types]}; charset=utf-8`)
+      response.end(file)
+    } else if (path === '/events') this.#watch(response)
+    else if (path === '/report' && this.#report !== undefined) this.#giveReport(this.#report, response)
+    else if (path === '/load') this.#setLoad(request, response)
+    else if (path === '/end') {
+      response.writeHead(202).end()
+      this.#parts.end()
+    } else refuse(response, 404, `There is no ${path.slice(0, 80)} here.`)
+  }
+
+  /** Not another name that leads here, and not another page that this browser has open. */
+  #isOurs({ headers }: http.IncomingMessage): boolean {
+    const { host, origin } = headers
+    const names = [`127.0.0.1:${this.#port}`, `localhost:${this.#port}`]
+    const site = headers['sec-fetch-site'] ?? 'none'
+    return (
+      host !== undefined &&
+      names.includes(host) &&
+      (origin === undefined || origin === `http://${host}`) &&
+      (site === 'none' || site === 'same-origin')
+    )
+  }
+
+  #watch(response: http.ServerResponse): void {
+    if (this.#viewers.size >= MOST_VIEWERS) {
+      refuse(response, 503, `${MOST_VIEWERS} pages watch already; close one of them.`)
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(eventOf('about', this.#parts.about()))
+    const everything = this.#parts.everything()
+    if (everything !== undefined) response.write(eventOf('told', everything))
+    this.#viewers.add(response)
+    response.on('close', () => this.#viewers.delete(response))
+  }
+
+  #giveReport(report: string, response: http.ServerResponse): void {
+    response.setHeader('content-security-policy', REPORT_POLICY)
+    response.setHeader('content-type', 'text/html; charset=utf-8')
+    // Nothing comes after it.
+    response.setHeader('connection', 'close')
+    response.end(report)
+    response.once('close', () => {
+      this.#unread--
+      if (this.#unread <= 0) this.#allRead()
+    })
+  }
+
+  #setLoad(request: http.IncomingMessage, response: http.ServerResponse): void {
+    let body = ''
+    request.setEncoding('utf8')
+    request.on('data', (text: string) => {
+      if (response.writableEnded) return
+      body += text
+      if (body.length <= MOST_BODY_BYTES) return
+      response.setHeader('connection', 'close')
+      refuse(response, 413, `A load takes at most ${MOST_BODY_BYTES} bytes.`)
+    })
+    request.on('error', () => {}) // a browser that went away
+    request.on('end', () => {
+      if (response.writableEnded) return
+      try {
+        this.#parts.setLoad(loadIn(body))
+        response.writeHead(204).end()
+      } catch (error) {
+        refuse(response, 400, (error as Error).message)
+      }
+    })
+  }
+}
+
+/** `{"load": 2.5}` */
+function loadIn(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { load?: unknown } | null)?.load
+  } catch {
+    throw new RangeError(`expected {"load": 2.5}, got ${body}`)
+  }
+}
+
+const eventOf = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+function refuse(response: http.ServerResponse, status: number, why: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
+}

@@ -1,0 +1,73 @@
+/**
+ * The live run: starts the command bare and protected, finds what each can do while the other works as well, then offers
+ * both the load that the page asks for, until somebody ends it.
+ */
+import { type Scenario, scenario } from '../experiment/scenario.ts'
+import { armsOf } from '../melt/arms.ts'
+import { formatRate } from '../report/format.ts'
+import type { LiveMeasured } from './measured.ts'
+import type { PageServer } from './page-server.ts'
+import { coresInWords, findCapacity, startSides } from './sides.ts'
+import { type Steered, steer } from './steer.ts'
+import { liveView } from './view.ts'
+
+export type LiveParts = Pick<Steered, 'options' | 'onServing' | 'ending'>
+
+export interface Live {
+  readonly scenario: Scenario<unknown>
+  /** Leads who watches to the report, and closes the page. */
+  finish(report: string | undefined): Promise<void>
+}
+
+export function liveScenario({ options, onServing, ending }: LiveParts): Live {
+  const { melt } = options
+  const arms = armsOf(melt.command, [])
+  let page: PageServer | undefined
+  const { method, path, sloMs, timeoutMs, fresh } = melt
+  const made = scenario<LiveMeasured>({
+    name: melt.name,
+    title: 'Seen melting',
+    story: 'The same load on a command bare and protected, at the same time, as somebody set it.',
+    published: [],
+    expects: [],
+    arms: arms.map(({ name, kind, command, nodeOptions }) => ({
+      name,
+      kind,
+      what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
+    })),
+    blank: () => ({
+      setup: {
+        request: `${method} ${path}, evenly spaced arrivals, open loop`,
+        connections: fresh ? 'a new connection for every request' : 'keep-alive connections, more when all are busy',
+        sloMs,
+        timeoutMs,
+        cores: '',
+      },
+      capacity: null,
+      seconds: [],
+      rows: [],
+      died: {},
+    }),
+    run: async (context, measured) => {
+      measured.setup.cores = coresInWords(context.cores)
+      const sides = await startSides(context, options, arms)
+      const capacity = options.capacity ?? (await findCapacity(context, options, sides))
+      measured.capacity = { rate: capacity, given: options.capacity !== undefined }
+      context.line(`capacity ${formatRate(capacity)}/s each`)
+      await steer(context, measured, {
+        ...{ options, sides, capacity, onServing, ending },
+        onPage: made => {
+          page = made
+        },
+      })
+    },
+    view: measured => liveView(measured, arms),
+  })
+  return {
+    scenario: made,
+    async finish(report) {
+      if (report !== undefined) await page?.show(report)
+      await page?.close()
+    },
+  }
+}

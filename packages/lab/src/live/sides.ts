@@ -1,0 +1,92 @@
+/** Starts the command bare and protected, at ports and on cores of their own, and finds what each can do beside the other. */
+import type { AppSpec, Context, RunningApp } from '../experiment/scenario.ts'
+import type { Cores } from '../launch/core-pinning.ts'
+import { freePort } from '../launch/free-port.ts'
+import { calibrateSpin, spinVariable } from '../launch/machine.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import { checkAnswers } from '../launch/wait-until-listening.ts'
+import { runLoad } from '../load/run.ts'
+import type { Arm } from '../melt/arms.ts'
+import { searchCapacity } from '../melt/capacity.ts'
+import { listenForProtection } from '../melt/heard-from.ts'
+import { formatRate } from '../report/format.ts'
+import { UserError } from '../user-error.ts'
+import type { LiveOptions } from './options.ts'
+
+export interface Side {
+  readonly arm: string
+  readonly app: RunningApp
+  readonly url: string
+}
+
+/** Bare first. Where there are three cores, each has one of its own; with two they share one, evenly. */
+export async function startSides(
+  context: Context,
+  options: LiveOptions,
+  arms: readonly Arm[],
+): Promise<readonly Side[]> {
+  const { melt } = options
+  const { cores, signal } = context
+  const hearing = await listenForProtection()
+  context.cleanUp(() => hearing.close())
+  const spin = await calibrateSpin(cores?.server)
+  const sides: Side[] = []
+  for (const { name, kind, command } of arms) {
+    const isProtected = kind === 'protected'
+    const app = await startOne(context, {
+      name: isProtected ? name : 'the command',
+      run: command,
+      core: isProtected && hasOwn(cores) ? 'dependency' : 'server',
+      env: { [spinVariable]: String(spin), ...(isProtected ? hearing.env : {}) },
+      nodeOptions: isProtected ? `--import ${registerUrl()}` : undefined,
+      startTimeoutMs: melt.startTimeoutMs,
+    })
+    const url = new URL(melt.path, app.origin)
+    await checkAnswers(app, url, melt, melt.timeoutMs)
+    sides.push({ arm: name, app, url: url.href })
+  }
+  await hearing.protection(sides[1]!.app, signal)
+  return sides
+}
+
+/** @throws UserError when it does not listen where PORT says: two of it can not share a port */
+async function startOne(context: Context, spec: AppSpec): Promise<RunningApp> {
+  const why =
+    'meltlab live runs the command twice at the same time, so it must listen where PORT says, and nowhere else'
+  const asked = String(await freePort())
+  const app = await context.start({ ...spec, env: { ...spec.env, PORT: asked } }).catch((error: Error) => {
+    if (/is taken by another process/.test(error.message)) throw new UserError(`${error.message}\n${why}`)
+    throw error
+  })
+  if (new URL(app.origin).port === asked) return app
+  throw new UserError(`${spec.name} listens at ${app.origin} although PORT is ${asked}: ${why}`)
+}
+
+const hasOwn = (cores: Cores | undefined): boolean => cores !== undefined && cores.dependency !== cores.lab
+
+export function coresInWords(cores: Cores | undefined): string {
+  if (cores === undefined) return 'nothing is pinned to a core here'
+  return hasOwn(cores)
+    ? 'each service has a core of its own, and so has the load'
+    : 'both services share one core evenly, and the load has the other'
+}
+
+/** Each is asked while the other is: it has then the share of the machine that it will have. */
+export async function findCapacity(context: Context, { melt }: LiveOptions, sides: readonly Side[]): Promise<number> {
+  const [bare, other] = sides as [Side, Side]
+  context.status('finding the capacity: warming up')
+  const found = await searchCapacity({
+    target: { ...melt, url: bare.url },
+    times: melt.capacityTimes,
+    run: async plan => {
+      const load = (url: string) => runLoad({ ...plan, url }, { signal: context.signal })
+      const [outcome] = await Promise.all([load(bare.url), load(other.url)])
+      context.signal.throwIfAborted()
+      for (const { app } of sides) app.check('while its capacity was measured')
+      return outcome
+    },
+    onProbe: ({ users, goodput }) =>
+      context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s each`),
+  })
+  return found.rate
+}

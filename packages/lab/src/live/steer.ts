@@ -1,0 +1,133 @@
+/** Offers both sides what the page asks for, until somebody ends it, and takes down what came of it. */
+import os from 'node:os'
+import type { Context } from '../experiment/scenario.ts'
+import { describeMachine } from '../launch/machine.ts'
+import { planOf } from '../load/load-request.ts'
+import type { LoadPlan } from '../load/plan.ts'
+import { outcomeOf } from '../load/run.ts'
+import { connectionsFor } from '../melt/load-plans.ts'
+import { formatMultiple, formatRate } from '../report/format.ts'
+import { GeneratorProcess } from './generator-process.ts'
+import { type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
+import type { LiveOptions } from './options.ts'
+import { PageServer } from './page-server.ts'
+import { Session, type Told } from './session.ts'
+import type { Side } from './sides.ts'
+import { stopsFor } from './steps.ts'
+
+/** Behind the generator and the services: they are started before it falls to this. */
+const PAGE_PRIORITY = 10
+const STATUS_EVERY_S = 1
+/** What has timed out takes a moment to let go of its connection. */
+const SPARE = 1.25
+
+export interface Steered {
+  readonly options: LiveOptions
+  /** The page is there, and the load runs. */
+  readonly onServing: (address: string) => void
+  /** Ends the load, as the page's button does. */
+  readonly ending: AbortController
+  /** It outlives the run: the report is read on it. */
+  readonly onPage: (page: PageServer) => void
+  readonly sides: readonly Side[]
+  readonly capacity: number
+}
+
+export async function steer(context: Context, measured: LiveMeasured, steered: Steered): Promise<void> {
+  const { options, sides, capacity, onServing, onPage, ending } = steered
+  const { melt, longestMs } = options
+  const { signal } = context
+  const died: Record<string, string> = {}
+  let over = false
+  for (const { arm, app } of sides) {
+    void app.exited.then(how => {
+      if (over) return
+      died[arm] = how
+      context.line(`${arm}: its process ${how}`)
+    })
+  }
+  const stops = stopsFor(capacity)
+  const session = new Session(capacity, stops, side => died[sides[side]!.arm] !== undefined)
+  let offered = session.rate
+  const page = new PageServer({
+    about: () => ({ ...aboutOf(measured, melt.command), capacity, stops }),
+    everything: () => session.everything(),
+    setLoad: given => session.set(given),
+    end: () => ending.abort(),
+  })
+  onPage(page)
+  let statusAtS = 0
+  const generator = new GeneratorProcess(tick => {
+    const told = session.add(tick)
+    page.tell(told)
+    // However often the page says something else, the generator is told once a tick.
+    if (session.rate !== offered) generator.steer(session.rate)
+    offered = session.rate
+    if (told.atS < statusAtS) return
+    statusAtS = told.atS + STATUS_EVERY_S
+    context.status(statusOf(told, sides))
+  })
+  context.cleanUp(() => generator.close())
+  const plans = sides.map(({ url }) => planFor(options, url, stops.at(-1)! * capacity))
+  context.status('opening the connections')
+  await Promise.race([generator.start(plans, session.rate), aborted(signal)])
+  const address = await page.listen()
+  signal.throwIfAborted()
+  // The kernel serves the generator first: what the page costs comes out of what is left.
+  if (context.cores !== undefined) os.setPriority(PAGE_PRIORITY)
+  onServing(address)
+  const timer = setTimeout(() => ending.abort(), longestMs)
+  try {
+    await Promise.race([aborted(ending.signal).catch(() => {}), aborted(signal), generator.reports])
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    clearTimeout(timer)
+  }
+  if (signal.aborted) generator.stop()
+  else generator.end()
+  context.status('waiting for what is under way')
+  const stopped = (): void => generator.stop()
+  signal.addEventListener('abort', stopped, { once: true })
+  const reports = await generator.reports
+  over = true
+  const outcomes = sides.map(({ arm }, side) => ({ arm, outcome: outcomeOf(plans[side]!, [reports[side]!]) }))
+  for (const { arm, outcome } of outcomes) for (const reason of outcome.why) context.doubt(`${arm}: ${reason}`)
+  measured.died = died
+  measured.seconds = secondsOf(outcomes, session.loads, melt.sloMs)
+  measured.rows = rowsOf(outcomes, session.loads, melt.sloMs, capacity)
+}
+
+/** Its arrivals are the generator's own; the connections are those of the highest load. */
+function planFor({ melt, longestMs }: LiveOptions, url: string, mostRate: number): LoadPlan {
+  const { connections: _, ...request } = melt
+  return {
+    ...planOf({ ...request, url, rate: mostRate, durationMs: longestMs }),
+    connections: connectionsFor(melt, mostRate * SPARE),
+  }
+}
+
+function aboutOf({ setup }: LiveMeasured, command: readonly string[]): Record<string, unknown> {
+  const { cpu, cores, node } = describeMachine()
+  const { request, sloMs, timeoutMs } = setup
+  return {
+    command: command.join(' '),
+    request,
+    sloMs,
+    timeoutMs,
+    machine: `${cpu}, ${cores} cores, Node ${node}: ${setup.cores}`,
+  }
+}
+
+function statusOf({ load, sides: figures }: Told, sides: readonly Side[]): string {
+  const good = figures.map((side, at) => `${sides[at]!.arm} ${formatRate(side.good)}/s good`)
+  return `${formatMultiple(load)}  ${good.join(', ')}  (Ctrl-C ends it)`
+}
+
+/** Rejects when it is aborted. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

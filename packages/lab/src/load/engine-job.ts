@@ -1,0 +1,38 @@
+/** What one worker is given, and what it hands back. Types and plain data only: they cross threads. */
+import type { Peer } from './connection.ts'
+import type { Freeze } from './lateness.ts'
+import type { Counts, LoadPlan, LoadProgress } from './plan.ts'
+import type { RequestText } from './request-text.ts'
+import type { TallyData } from './tally.ts'
+
+export interface EngineJob {
+  readonly plan: LoadPlan
+  /** The different servers; undefined where a name has no address: every request to it fails as `unresolved`. */
+  readonly peers: readonly (Peer | undefined)[]
+  /** Of each target what is sent, and to which of the peers. */
+  readonly requests: readonly { readonly text: RequestText; readonly peer: number }[]
+  readonly worker: number
+  readonly workers: number
+  /** One 32-bit word: 0 while running, 1 to stop at once. */
+  readonly control: Int32Array
+}
+
+export type EngineProgress = Pick<LoadProgress, keyof Counts | 'inflight'>
+
+export interface EngineReport {
+  readonly tally: TallyData
+  readonly elapsedMs: number
+  readonly aborted: boolean
+  /** CPU of this thread during the run, and of that the share spent spinning while there was nothing to do. */
+  readonly cpuMs: number
+  readonly idleMs: number
+  readonly freezes: readonly Freeze[]
+  /** Requests given up without being sent, by what they waited for. */
+  readonly unsentForConnection: number
+  readonly unsentForGenerator: number
+  /** Standing connections wanted and opened before the start. */
+  readonly standingWanted: number
+  readonly standingOpened: number
+  /** Numbers of the requests answered 2xx; empty unless the plan asks for them. */
+  readonly acknowledged: Uint32Array
+}

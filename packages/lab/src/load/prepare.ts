@@ -1,0 +1,51 @@
+/** Takes the targets of a plan apart: which servers there are, and what is sent to each. */
+import type { EngineJob } from './engine-job.ts'
+import { OutgoingRequest } from './outgoing-request.ts'
+import type { LoadPlan, LoadTarget } from './plan.ts'
+import { type RequestText, requestText } from './request-text.ts'
+import { parseTarget, type Target } from './target.ts'
+import { tlsOptions } from './tls.ts'
+
+export interface Prepared {
+  /** One target of each server. */
+  readonly servers: readonly Target[]
+  readonly requests: EngineJob['requests']
+}
+
+/** All targets of a plan, in the order in which they take turns. */
+export const targetsOf = (plan: LoadPlan): readonly LoadTarget[] => [plan, ...(plan.others ?? [])]
+
+/** Whether its requests differ: the fields of template.ts occur in one. */
+export const hasFields = (plan: LoadPlan): boolean =>
+  plan.templated === true &&
+  targetsOf(plan).some(({ url, headers, body }) =>
+    [url, ...Object.values(headers).flat(), body].some(text => typeof text === 'string' && text.includes('{{')),
+  )
+
+/** Throws (RangeError, TypeError) for what can not be sent. */
+export const prepare = (plan: LoadPlan): Prepared => {
+  const servers = new Map<string, { readonly index: number; readonly target: Target }>()
+  const requests = targetsOf(plan).map(request => {
+    const { target, text } = requestOf(request, plan.templated === true, plan.connections.kind === 'fresh')
+    const key = `${target.secure} ${target.hostname} ${target.port}`
+    const server = servers.get(key) ?? { index: servers.size, target }
+    servers.set(key, server)
+    return { text, peer: server.index }
+  })
+  const found = [...servers.values()].map(({ target }) => target)
+  if (found.some(({ secure }) => secure)) tlsOptions(plan.tls)
+  return { servers: found, requests }
+}
+
+/** One of them. */
+export const requestOf = (
+  request: LoadTarget,
+  templated: boolean,
+  fresh = false,
+): { readonly target: Target; readonly text: RequestText } => {
+  const target = parseTarget(request.url, templated)
+  const text = requestText(request, target, fresh)
+  // Finds fields that do not exist.
+  if (templated) new OutgoingRequest(text, Math.random)
+  return { target, text }
+}

@@ -1,0 +1,79 @@
+/**
+ * What came of requests by the second in which they were due. Pure. A second in which nothing can happen any more is packed,
+ * so that hours of load do not fill the memory with counters that are mostly zero.
+ */
+import { Histogram, type HistogramData } from './histogram.ts'
+
+export type Times = Record<string, number>
+
+export interface Second {
+  scheduled: number
+  sent: number
+  readonly answered: Times
+  readonly failed: Times
+  good: number
+  readonly okLatency: Histogram
+  readonly shedLatency: Histogram
+}
+
+type Latencies = 'okLatency' | 'shedLatency'
+export type SecondData = Readonly<Omit<Second, Latencies>> & Readonly<Record<Latencies, HistogramData>>
+
+export class Seconds {
+  /** As JSON when packed: the smallest there is, as most counters are zero and statuses are far apart. */
+  readonly #all: (Second | string)[] = []
+  readonly #settledMs: number
+  /** Those before have been packed. */
+  #packed = 0
+
+  /** `settledMs`: this long after it was due, everything is known about a request. */
+  constructor(settledMs: number) {
+    this.#settledMs = settledMs
+  }
+
+  /** Of the requests due at that time. */
+  at(due: number): Second {
+    const index = Math.floor(due / 1000)
+    const known = this.#all[index]
+    if (known === undefined) return this.#begin(index, due)
+    return typeof known === 'string' ? this.#reopen(index, known) : known
+  }
+
+  data(): SecondData[] {
+    return this.#all.map(
+      second => JSON.parse(typeof second === 'string' ? second : JSON.stringify(second)) as SecondData,
+    )
+  }
+
+  #begin(index: number, due: number): Second {
+    while (this.#all.length <= index) this.#all.push(emptySecond())
+    const settled = Math.min(index, Math.floor((due - this.#settledMs) / 1000))
+    for (; this.#packed < settled; this.#packed++) {
+      const second = this.#all[this.#packed]!
+      if (typeof second !== 'string') this.#all[this.#packed] = JSON.stringify(second)
+    }
+    return this.#all[index] as Second
+  }
+
+  /** A generator that was frozen learns late what became of a request. */
+  #reopen(index: number, packed: string): Second {
+    const { okLatency, shedLatency, ...counts } = JSON.parse(packed) as SecondData
+    const second = {
+      ...counts,
+      okLatency: Histogram.fromJSON(okLatency),
+      shedLatency: Histogram.fromJSON(shedLatency),
+    }
+    this.#all[index] = second
+    return second
+  }
+}
+
+const emptySecond = (): Second => ({
+  scheduled: 0,
+  sent: 0,
+  answered: {},
+  failed: {},
+  good: 0,
+  okLatency: new Histogram(),
+  shedLatency: new Histogram(),
+})

@@ -1,0 +1,114 @@
+/**
+ * Requests that differ: fields such as `{{seq}}` in a URL, a header or a body have another value in each. Pure but for
+ * random UUIDs. A request has a number, from 0, that no other request of the run has.
+ */
+import { randomUUID } from 'node:crypto'
+
+type Value = (number: number, nowMs: number) => string
+
+interface Kind {
+  /** With arguments as a user may write them. */
+  readonly example: string
+  readonly arguments: number
+  readonly make: (numbers: readonly number[], random: () => number) => Value
+}
+
+const NINE = 9
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  seq: { example: '{{seq}}', arguments: 0, make: () => number => String(number) },
+  random: {
+    example: '{{random 1 100}}',
+    arguments: 2,
+    make: ([least, most], random) => {
+      if (least! > most!) throw new RangeError(`{{random ${least} ${most}}}: the first number must be the smaller one`)
+      return () => String(least! + Math.floor(random() * (most! - least! + 1)))
+    },
+  },
+  uuid: { example: '{{uuid}}', arguments: 0, make: () => () => randomUUID() },
+  timestamp: { example: '{{timestamp}}', arguments: 0, make: () => (_, nowMs) => String(nowMs) },
+  word: { example: '{{word}}', arguments: 0, make: () => wordOf },
+  // As long for all of them, so that they sort and compare as text, too.
+  sender: {
+    example: '{{sender 50}}',
+    arguments: 1,
+    make: ([senders]) => {
+      checkSenders(senders!)
+      return number => String(number % senders!).padStart(NINE, '0')
+    },
+  },
+  turn: {
+    example: '{{turn 50}}',
+    arguments: 1,
+    make: ([senders]) => {
+      checkSenders(senders!)
+      return number => String(Math.floor(number / senders!)).padStart(NINE, '0')
+    },
+  },
+}
+
+const checkSenders = (senders: number): void => {
+  if (senders < 1) throw new RangeError('senders must be at least 1, got 0')
+}
+
+/** A URL that went through the parser has its braces and blanks encoded. `\{{` stands for itself. */
+const FIELD = /\\\{\{|(?:\{\{|%7B%7B)(.*?)(?:\}\}|%7D%7D)/gis
+
+/** A text that is the same for all requests, or one made anew for each. */
+export type Template = string | Value
+
+/** @throws RangeError that names the field and those that there are */
+export const templateOf = (text: string, random: () => number): Template => {
+  const parts: Template[] = []
+  let at = 0
+  for (const match of text.matchAll(FIELD)) {
+    parts.push(text.slice(at, match.index))
+    parts.push(match[1] === undefined ? '{{' : fieldValue(match[1], random))
+    at = match.index + match[0].length
+  }
+  parts.push(text.slice(at))
+  if (parts.every(part => typeof part === 'string')) return parts.join('')
+  return (number, nowMs) => {
+    let made = ''
+    for (const part of parts) made += typeof part === 'string' ? part : part(number, nowMs)
+    return made
+  }
+}
+
+const fieldValue = (field: string, random: () => number): Value => {
+  const [name = '', ...given] = field.replaceAll('%20', ' ').trim().split(/\s+/)
+  const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
+  const numbers = given.map(Number)
+  const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
+  if (kind === undefined || !wellFormed) {
+    const known = Object.values(KINDS).map(({ example }) => example)
+    throw new RangeError(`{{${field}}} is none of ${known.join(', ')}; \\{{ stands for {{ itself`)
+  }
+  return kind.make(numbers, random)
+}
+
+/** Whether requests of this text differ. */
+export const hasFields = (text: string): boolean => [...text.matchAll(FIELD)].some(match => match[1] !== undefined)
+
+/** Takes the fields of a URL out of its parser's way: `parse` sees plain words in their places, `restore` undoes it. */
+export const hideFields = (url: string): { readonly hidden: string; restore(text: string): string } => {
+  const found: string[] = []
+  const hidden = url.replace(FIELD, field => `meltlabfield${found.push(field) - 1}x`)
+  return { hidden, restore: text => text.replace(/meltlabfield(\d+)x/g, (word, at) => found[Number(at)] ?? word) }
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+/** Coprime to the number of letters, so that no two numbers share a word; about the golden ratio of all there are. */
+const SPREAD = 3_355_617_900_001n
+const ALL_WORDS = BigInt(LETTERS.length) ** BigInt(NINE)
+
+/** Nine letters, another word for each request, as far apart as if they were random. */
+const wordOf = (number: number): string => {
+  let left = (BigInt(number) * SPREAD) % ALL_WORDS
+  let word = ''
+  for (let at = 0; at < NINE; at++) {
+    word += LETTERS[Number(left % 26n)]
+    left /= 26n
+  }
+  return word
+}

@@ -1,0 +1,92 @@
+/** The commands of `meltlab`, by name, and what becomes of their errors. */
+import { Command, CommanderError, Help } from 'commander'
+import { registerAttack } from './commands/attack.ts'
+import { registerAudit } from './commands/audit.ts'
+import { labVersion } from './commands/lab-version.ts'
+import { registerCompare } from './commands/compare.ts'
+import { registerList } from './commands/list.ts'
+import { registerLive } from './commands/live.ts'
+import { registerMelt } from './commands/melt.ts'
+import { registerMerge } from './commands/merge.ts'
+import { registerReport } from './commands/report.ts'
+import { registerRun } from './commands/run.ts'
+import { registerStats } from './commands/stats.ts'
+import { registerWatch } from './commands/watch.ts'
+import { UserError } from './user-error.ts'
+
+const program = new Command('meltlab')
+  .description(
+    'Shows whether a Node.js service melts under load, and measures it honestly.\nBegin with: meltlab melt --quick -- node server.js',
+  )
+  .version(labVersion())
+  .exitOverride()
+  // `(default: 1s)`, as it is typed.
+  .configureHelp({
+    optionDescription: option =>
+      Help.prototype.optionDescription
+        .call({}, option)
+        .replace(' (default: [])', '')
+        .replace(/default: "([^"]*)"/, 'default: $1'),
+  })
+  // Commander's own words come as errors and are printed once, below.
+  .configureOutput({ writeErr: () => {} })
+  .showSuggestionAfterError(true)
+
+registerMelt(program)
+registerLive(program)
+registerAttack(program)
+registerCompare(program)
+registerMerge(program)
+registerAudit(program)
+registerWatch(program)
+registerRun(program)
+registerList(program)
+registerReport(program)
+registerStats(program)
+
+for (const command of program.commands) {
+  command.copyInheritedSettings(program).exitOverride(error => {
+    throw Object.assign(error, { helpOf: `meltlab ${command.name()}` })
+  })
+}
+
+/** A fault of the user's: one sentence and exit code 2. Anything else is ours and keeps its stack. */
+const fail = (error: unknown): void => {
+  if (error instanceof UserError) {
+    process.stderr.write(`meltlab: ${error.message}\n`)
+    process.exitCode = error.exitCode
+  } else if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return
+    if (error.code === 'commander.help') process.stderr.write(program.helpInformation())
+    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help says what there is\n`)
+    process.exitCode = 2
+  } else {
+    process.stderr.write(`meltlab: this is a fault of meltlab itself:\n${(error as Error)?.stack ?? String(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+const helpOf = (error: CommanderError & { readonly helpOf?: string }): string => error.helpOf ?? 'meltlab'
+
+/** `error: unknown option '--rat'\n(Did you mean --rate?)` -> `unknown option '--rat' (did you mean --rate?)` */
+const oneSentence = (message: string): string =>
+  message
+    .replace(/^error: /, '')
+    .replace(/\n\(Did/, ' (did')
+    .replace(/\n/g, ' ')
+    .replace(/\.$/, '')
+
+/** `meltlab list | head -1`: whoever read has seen enough. What is written to files still is. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+export async function main(): Promise<void> {
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    fail(error)
+  }
+}

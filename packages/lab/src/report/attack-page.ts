@@ -1,0 +1,134 @@
+/** An attack as a page, in the form of a scenario's result: what the report says, and its course as plots. Pure. */
+import { formatDuration } from '../durations.ts'
+import { planMs } from '../load/schedule.ts'
+import { attackReport } from './attack-report.ts'
+import { type AttackRun, offered } from './attack-words.ts'
+import { formatMs, formatPercent } from './format.ts'
+import type { LinesPlot, Plot, ScenarioArm, ScenarioConditions, ScenarioResult, Table, Verdict } from './result.ts'
+import { STEP_COLUMNS, stepCells } from './steps-report.ts'
+import { TARGET_COLUMNS, targetRows } from './targets-table.ts'
+
+const SCHEDULED: ScenarioArm = { name: 'scheduled', kind: 'also', what: 'requests that were due' }
+const GOODPUT: ScenarioArm = { name: 'goodput', kind: 'protected', what: 'answers 2xx and 3xx within the SLO' }
+
+export interface PageFacts {
+  readonly startedAt: string
+  readonly conditions: ScenarioConditions
+}
+
+/** Of one run, or of several steps. */
+export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }: PageFacts): ScenarioResult {
+  const [first] = runs
+  const { plan } = first!
+  const several = runs.length > 1
+  const more = plan.others?.length ?? 0
+  return {
+    kind: 'scenario',
+    version: 1,
+    name: 'attack',
+    title: more === 0 ? plan.url : `${more + 1} targets in turn`,
+    story:
+      `${several ? 'Each rate' : offered(plan)} for ${formatDuration(planMs(plan))}. Latencies count from when a request was due; ` +
+      `goodput is answers 2xx and 3xx within ${formatDuration(plan.sloMs)}.`,
+    form: 'full',
+    startedAt,
+    elapsedMs: Math.round(runs.reduce((sum, { outcome }) => sum + outcome.elapsedMs, 0)),
+    incomplete: runs.some(({ outcome }) => outcome.incomplete),
+    certified: runs.every(({ outcome }) => outcome.certified),
+    why: runs.flatMap(({ plan: each, outcome }) =>
+      outcome.why.map(reason => (several ? `At ${offered(each)}: ${reason}` : reason)),
+    ),
+    conditions,
+    arms: [SCHEDULED, GOODPUT],
+    published: [],
+    verdicts: runs.flatMap(run => verdictsOf(run, several)),
+    finding: findingOf(runs),
+    tables: tablesOf(runs),
+    plots: several ? stepPlots(runs) : secondPlots(first!),
+    printouts: runs.map(({ plan: each, outcome, judged }) => ({
+      title: offered(each),
+      text: attackReport(each, outcome, judged),
+    })),
+    measured: null,
+  }
+}
+
+function findingOf(runs: readonly AttackRun[]): string {
+  const words = ({ plan, outcome }: AttackRun): string =>
+    `${formatPercent(outcome.scheduled === 0 ? 0 : outcome.good / outcome.scheduled)} at ${offered(plan)}`
+  const all = runs.map(words).join(', ')
+  if (runs.length > 1) return `Goodput is ${all}.`
+  const { okLatency } = runs[0]!.outcome
+  return `Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
+}
+
+const verdictsOf = ({ plan, judged }: AttackRun, several: boolean): Verdict[] =>
+  judged.map(({ expected, met, measured, doubt }) => ({
+    name: several ? `${expected} at ${offered(plan)}` : expected,
+    verdict: met ? 'pass' : 'fail',
+    measured: doubt === undefined ? measured : `${measured}, ${doubt}`,
+  }))
+
+function tablesOf(runs: readonly AttackRun[]): Table[] {
+  const steps: Table = {
+    title: runs.length > 1 ? 'Step by step' : 'In short',
+    columns: STEP_COLUMNS,
+    rows: runs.map(run => ({ cells: stepCells(run) })),
+  }
+  const targets = runs.length > 1 ? [] : targetRows(runs[0]!.plan, runs[0]!.outcome)
+  if (targets.length === 0) return [steps]
+  const named = (cells: readonly string[]): string[] => [cells.at(-1)!, ...cells.slice(0, -1)]
+  return [
+    steps,
+    { title: 'Targets', columns: named(TARGET_COLUMNS), rows: targets.map(cells => ({ cells: named(cells) })) },
+  ]
+}
+
+const lines = (title: string, x: LinesPlot['x'], y: LinesPlot['y'], series: LinesPlot['series']): Plot => ({
+  kind: 'lines',
+  title,
+  x,
+  y,
+  series,
+})
+
+function stepPlots(runs: readonly AttackRun[]): Plot[] {
+  const x = { label: 'scheduled a second', unit: 'rate' } as const
+  const points = runs.map(({ plan, outcome }) => {
+    const seconds = planMs(plan) / 1000
+    return { scheduled: outcome.scheduled / seconds, good: outcome.good / seconds, ok: outcome.okLatency }
+  })
+  return [
+    lines('Goodput', x, { label: 'a second', unit: 'rate' }, [
+      { arm: SCHEDULED.name, points: points.map(({ scheduled }) => [scheduled, scheduled]) },
+      { arm: GOODPUT.name, points: points.map(({ scheduled, good }) => [scheduled, good]) },
+    ]),
+    lines('p99 of answers 2xx and 3xx', x, { label: 'latency', unit: 'ms', scale: 'log' }, [
+      {
+        arm: GOODPUT.name,
+        points: points.map(({ scheduled, ok }) => [scheduled, ok.count === 0 ? null : ok.percentile(99)]),
+      },
+    ]),
+  ]
+}
+
+function secondPlots({ plan, outcome }: AttackRun): Plot[] {
+  const x = { label: 'second', unit: 's' } as const
+  // A second that is cut short would look like a fall.
+  const seconds = outcome.seconds.slice(0, Math.max(1, Math.floor(planMs(plan) / 1000)))
+  return [
+    lines('Goodput', x, { label: 'a second', unit: 'rate' }, [
+      { arm: SCHEDULED.name, points: seconds.map(({ second, scheduled }) => [second, scheduled]) },
+      { arm: GOODPUT.name, points: seconds.map(({ second, good }) => [second, good]) },
+    ]),
+    lines('p99 of answers 2xx and 3xx', x, { label: 'latency', unit: 'ms', scale: 'log' }, [
+      {
+        arm: GOODPUT.name,
+        points: seconds.map(({ second, okLatency }) => [
+          second,
+          okLatency.count === 0 ? null : okLatency.percentile(99),
+        ]),
+      },
+    ]),
+  ]
+}

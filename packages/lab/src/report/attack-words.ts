@@ -1,0 +1,50 @@
+/** What the reports of an attack share: its load, its failures and its expectations in words. Pure. */
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { formatCount, formatRate } from './format.ts'
+import type { Judged } from './judged.ts'
+
+export interface AttackRun {
+  readonly plan: LoadPlan
+  readonly outcome: LoadOutcome
+  readonly judged: readonly Judged[]
+}
+
+/** `200/s`, `100/s to 900/s`, `50 users` */
+export const offered = ({ arrival }: Pick<LoadPlan, 'arrival'>): string => {
+  if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
+  const rates = arrival.schedule.phases.map(phase =>
+    phase.kind === 'constant'
+      ? `${formatRate(phase.rate)}/s`
+      : `${formatRate(phase.fromRate)}/s to ${formatRate(phase.toRate)}/s`,
+  )
+  return rates.join(', ')
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  refused: 'the connection was refused',
+  reset: 'the connection closed before the answer was complete',
+  'connect-timeout': 'no connection in time',
+  'response-timeout': 'no complete answer in time',
+  malformed: 'the answer was not valid HTTP',
+  unresolved: 'the name has no address',
+  unreachable: 'the network has no way there',
+  aborted: 'still under way when the run was stopped',
+  other: 'see below',
+}
+
+/** One for each code: `refused: 3 (the connection was refused)`. */
+export const failures = (failed: LoadOutcome['failed']): string[] =>
+  Object.entries(failed).map(([code, times]) => `${code}: ${formatCount(times ?? 0)} (${WORDS[code] ?? code})`)
+
+const GREEN = 32
+const RED = 31
+
+/** ✓ or ✗ */
+export const sign = (met: boolean, colour: boolean): string => {
+  const mark = met ? '✓' : '✗'
+  return colour ? `\u001b[${met ? GREEN : RED}m${mark}\u001b[39m` : mark
+}
+
+/** `p99 < 250ms: 12ms` */
+export const judgedText = ({ expected, measured, doubt }: Judged): string =>
+  `${expected}: ${measured}${doubt === undefined ? '' : `, ${doubt}`}`

@@ -1,0 +1,102 @@
+/** What lines and bars are both made of: the places of a drawing, marks, text, grid and legend. SVG text, pure. */
+import { escapeText } from './escape.ts'
+import { type ArmStyle, stylesOf } from './palette.ts'
+import type { Scale } from './plot-frame.ts'
+import type { Axis, Level, ScenarioArm } from './result.ts'
+import { formatUnit } from './units.ts'
+
+/** Where a plot is drawn, px. The same plot is drawn for a page and, with as large letters, for a phone. */
+export interface Frame {
+  readonly width: number
+  /** Where words above the plot begin, and where its values. */
+  readonly margin: number
+  readonly left: number
+  readonly top: number
+  readonly bottom: number
+  /** Too narrow for names beside the lines and for bars side by side. */
+  readonly narrow: boolean
+}
+
+export const WIDE: Frame = { width: 960, margin: 28, left: 84, top: 40, bottom: 352, narrow: false }
+export const NARROW: Frame = { width: 420, margin: 12, left: 66, top: 34, bottom: 230, narrow: true }
+
+/** What was drawn, and how far down it reaches. */
+export interface Drawn {
+  readonly inner: string
+  readonly height: number
+}
+
+export interface Styled extends ScenarioArm {
+  readonly style: ArmStyle
+  /** Class of its colour. */
+  readonly className: string
+}
+
+export function styled(arms: readonly ScenarioArm[]): readonly Styled[] {
+  const styles = stylesOf(arms)
+  return arms.map((arm, at) => ({ ...arm, style: styles[at]!, className: `arm${at}` }))
+}
+
+export function armOf(name: string, arms: readonly Styled[]): Styled {
+  const found = arms.find(arm => arm.name === name)
+  if (found === undefined) throw new Error(`a plot names the arm '${name}', which the scenario does not have`)
+  return found
+}
+
+export function px(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}
+
+/** About 8.6 px a letter at the size of names, 7.6 at that of ticks. */
+export const nameWidth = (text: string): number => text.length * 8.6
+export const tickWidth = (text: string): number => text.length * 7.6
+
+export function text(className: string, x: number, y: number, words: string, anchor?: 'middle' | 'end'): string {
+  const anchored = anchor === undefined ? '' : ` text-anchor="${anchor}"`
+  return `<text class="${className}" x="${px(x)}" y="${px(y)}"${anchored}>${escapeText(words)}</text>`
+}
+
+export function mark(shape: ArmStyle['mark'], cx: number, cy: number): string {
+  if (shape === 'circle') return `<circle cx="${px(cx)}" cy="${px(cy)}" r="5"/>`
+  if (shape === 'square') return `<rect x="${px(cx - 4.5)}" y="${px(cy - 4.5)}" width="9" height="9"/>`
+  const corners =
+    shape === 'triangle'
+      ? [cx, cy - 6, cx + 6, cy + 4.5, cx - 6, cy + 4.5]
+      : [cx, cy - 6.5, cx + 6.5, cy, cx, cy + 6.5, cx - 6.5, cy]
+  return `<polygon points="${corners.map(px).join(' ')}"/>`
+}
+
+/** Horizontal lines with their values, the axis along the bottom, and what the values are of. */
+export function grid(axis: Axis, y: Scale, { margin, left, top, bottom }: Frame, right: number): string {
+  const lines = y.ticks.map(
+    tick =>
+      `<line class="grid" x1="${left}" x2="${px(right)}" y1="${px(y.to(tick))}" y2="${px(y.to(tick))}"/>` +
+      text('tick', left - 10, y.to(tick) + 5, formatUnit(tick, axis.unit), 'end'),
+  )
+  return [
+    text('tick', margin, top - 20, axis.label),
+    ...lines,
+    `<line class="axis" x1="${left}" x2="${px(right)}" y1="${bottom}" y2="${bottom}"/>`,
+  ].join('')
+}
+
+export function levelLine(level: Level, y: Scale, { left }: Frame, right: number): string {
+  const at = px(y.to(level.value))
+  return (
+    `<line class="level" x1="${left}" x2="${px(right)}" y1="${at}" y2="${at}"/>` +
+    text('tick over', left + 6, y.to(level.value) - 6, level.name)
+  )
+}
+
+/** Which mark and colour is whose, in as many rows as it takes. */
+export function legend(arms: readonly Styled[], { left: from, width }: Frame, top: number): Drawn {
+  let [left, y] = [from, top]
+  const entries = arms.map(arm => {
+    const room = 34 + nameWidth(arm.name)
+    if (left > from && left + room > width) [left, y] = [from, y + 22]
+    const at = left
+    left += room
+    return `<g class="${arm.className}">${mark(arm.style.mark, at + 8, y - 5)}</g>${text(`name ${arm.className}`, at + 20, y, arm.name)}`
+  })
+  return { inner: entries.join(''), height: y }
+}

@@ -1,0 +1,76 @@
+/** An attack in steps: a row for each rate, and what each expectation came to at each of them. Pure. */
+import { formatDuration } from '../durations.ts'
+import { loadSeconds, planMs } from '../load/schedule.ts'
+import { type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
+import { formatMs, formatPercent, formatRate } from './format.ts'
+import { type Row, rowsText } from './rows.ts'
+
+export const STEP_COLUMNS: readonly string[] = [
+  'rate',
+  'answered',
+  'goodput',
+  'of due',
+  'p50',
+  'p99',
+  'max',
+  'shed',
+  'errors',
+]
+
+export function stepsReport(runs: readonly AttackRun[], steps: number, colour: boolean): string {
+  const [first] = runs
+  if (first === undefined) return 'No step was begun.\n'
+  const { plan } = first
+  const lines = [STEP_COLUMNS, ...runs.map(stepCells)]
+  const widths = STEP_COLUMNS.map((_, at) => Math.max(...lines.map(cells => cells[at]!.length)))
+  const table = lines.map(cells => cells.map((cell, at) => cell.padStart(widths[at]!)).join('  '))
+  const each = `each rate for ${formatDuration(planMs(plan))}, goodput within ${formatDuration(plan.sloMs)}`
+  const notes = [...doubts(runs, steps), ...expectations(runs, colour)]
+  const what = plan.others === undefined ? plan.url : `${plan.others.length + 1} targets in turn`
+  return `${what}\n${each}\n\n${table.join('\n')}\n\n${rowsText(notes)}`
+}
+
+/** In the order of the columns. */
+export function stepCells({ plan, outcome }: AttackRun): string[] {
+  const { okLatency, shedLatency, scheduled } = outcome
+  const perSecond = (count: number): string => `${formatRate(count / loadSeconds(plan, outcome))}/s`
+  const ofScheduled = (count: number): string => (scheduled === 0 ? '–' : formatPercent(count / scheduled))
+  const ms = (value: number): string => formatMs(Number.isNaN(value) ? null : value)
+  return [
+    offered(plan),
+    perSecond(Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)),
+    perSecond(outcome.good),
+    ofScheduled(outcome.good),
+    ms(okLatency.percentile(50)),
+    ms(okLatency.percentile(99)),
+    ms(okLatency.max),
+    ofScheduled(shedLatency.count),
+    ofScheduled(scheduled - okLatency.count - shedLatency.count),
+  ]
+}
+
+function doubts(runs: readonly AttackRun[], steps: number): Row[] {
+  const rows: Row[] = []
+  for (const { plan, outcome } of runs) {
+    for (const failure of failures(outcome.failed)) rows.push(['Failed', `at ${offered(plan)}, ${failure}`])
+  }
+  const last = runs.at(-1)!
+  if (last.outcome.incomplete) {
+    rows.push(['Incomplete', `stopped at ${offered(last.plan)}, step ${runs.length} of ${steps}`])
+  }
+  const doubtful = runs.filter(({ outcome }) => !outcome.certified)
+  if (doubtful.length === 0) rows.push(['Certified', 'yes, every step'])
+  for (const { plan, outcome } of doubtful) {
+    rows.push(['Certified', `no at ${offered(plan)} (${outcome.certificate.code}): do not trust its figures`])
+    for (const reason of outcome.why) rows.push(['', reason])
+  }
+  return rows
+}
+
+/** All steps of one expectation together. */
+function expectations(runs: readonly AttackRun[], colour: boolean): Row[] {
+  const texts = runs[0]!.judged.flatMap((_, at) =>
+    runs.map(({ plan, judged }) => `${sign(judged[at]!.met, colour)} at ${offered(plan)}, ${judgedText(judged[at]!)}`),
+  )
+  return texts.map((text, at): Row => [at === 0 ? 'Expected' : '', text])
+}

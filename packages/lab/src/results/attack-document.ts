@@ -1,0 +1,290 @@
+/**
+ * The JSON document of a load run: what `attack --json` prints and `compare`, `merge` and `report` read. schema/attack.json
+ * describes it. Nothing is rounded away that adding up runs needs: latencies are whole histograms. Pure.
+ */
+import { createHash } from 'node:crypto'
+import type { Machine } from '../launch/machine.ts'
+import { Histogram, type HistogramData } from '../load/histogram.ts'
+import type { Certificate, Counts, LoadOutcome, LoadPlan, LoadTarget, RequestHeaders } from '../load/plan.ts'
+import { hasFields, targetsOf } from '../load/prepare.ts'
+import { loadSeconds } from '../load/schedule.ts'
+import { isCredential } from '../report/credential.ts'
+import type { Judged } from '../report/judged.ts'
+import { type LatencyFigures, latencyFigures } from '../report/load-figures.ts'
+
+/** Grows when a reader of the older form would misread the newer. */
+export const ATTACK_VERSION = 1
+
+export type Kind = 'ok' | 'shed' | 'other' | 'failed'
+export const KINDS: readonly Kind[] = ['ok', 'shed', 'other', 'failed']
+
+/** As measured, and without the generator's own delay, at most. */
+export type KindHistograms = Readonly<Record<'measured' | 'clean', HistogramData>>
+
+interface BodyDigest {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+export interface RequestDocument {
+  readonly url: string
+  readonly method: string
+  readonly headers: RequestHeaders
+  readonly body: BodyDigest | null
+}
+
+/** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
+export interface PlanDocument
+  extends Omit<RequestDocument, 'url'>,
+    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads'> {
+  /** Further requests that took turns with it. */
+  readonly others: readonly RequestDocument[]
+  /** Fields such as `{{seq}}` were filled in. */
+  readonly templated: boolean
+  /** Certificates were not verified. */
+  readonly insecure: boolean
+}
+
+export interface SecondDocument extends Counts {
+  readonly second: number
+  readonly ok: HistogramData
+  readonly shed: HistogramData
+}
+
+/** Of one of several targets. */
+export interface TargetDocument extends Counts {
+  readonly method: string
+  readonly url: string
+  readonly latencyMs: Figures
+  readonly ok: HistogramData
+}
+
+type Figures = Omit<LatencyFigures, 'min'>
+
+export interface AttackDocument extends Counts {
+  readonly kind: 'attack'
+  readonly version: typeof ATTACK_VERSION
+  readonly labVersion: string
+  /** ISO 8601. */
+  readonly startedAt: string
+  readonly url: string
+  readonly plan: PlanDocument
+  /** That made the load: one, or those of the documents that were merged. */
+  readonly machines: readonly Machine[]
+  readonly unsent: number
+  readonly elapsedMs: number
+  readonly goodputPerSecond: number
+  readonly bytesRead: number
+  readonly bodyBytes: number
+  readonly bodyBytesSent: number
+  readonly cpuPerRequestUs: number
+  readonly latencyMs: Figures
+  readonly shedLatencyMs: Figures
+  readonly otherLatencyMs: Figures
+  readonly sendLagMs: Figures
+  readonly certified: boolean
+  readonly why: readonly string[]
+  readonly certificate: Certificate
+  readonly incomplete: boolean
+  readonly histograms: Readonly<Record<Kind, KindHistograms>> & { readonly sendLag: HistogramData }
+  readonly seconds: readonly SecondDocument[]
+  /** None when there is one, or more than get figures of their own. */
+  readonly targets: readonly TargetDocument[]
+  /** What `--expect` asked for, and what came of it. */
+  readonly expectations: readonly Judged[]
+}
+
+/** Where and when a run was made. */
+export interface Origin {
+  readonly labVersion: string
+  readonly startedAt: string
+  readonly machines: readonly Machine[]
+}
+
+export function attackDocument(
+  plan: LoadPlan,
+  outcome: LoadOutcome,
+  origin: Origin,
+  judged: readonly Judged[] = [],
+): AttackDocument {
+  return { ...documentOf(plan.url, planDocument(plan), outcome, origin), expectations: judged }
+}
+
+export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome, origin: Origin): AttackDocument {
+  const { labVersion, startedAt, machines } = origin
+  const {
+    okLatency,
+    shedLatency,
+    otherLatency,
+    failedAfter,
+    sendLag,
+    clean,
+    seconds,
+    targets,
+    acknowledged: _,
+    ...rest
+  } = outcome
+  const measured = { ok: okLatency, shed: shedLatency, other: otherLatency, failed: failedAfter }
+  const pairOf = (kind: Kind): KindHistograms => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })
+  const { certified, why, certificate, incomplete, ...counts } = rest
+  return {
+    kind: 'attack',
+    version: ATTACK_VERSION,
+    labVersion,
+    startedAt,
+    url,
+    plan,
+    machines,
+    ...counts,
+    elapsedMs: Math.round(outcome.elapsedMs),
+    goodputPerSecond: hundredths(outcome.good / loadSeconds(plan, outcome)),
+    cpuPerRequestUs: hundredths(outcome.cpuPerRequestUs),
+    latencyMs: figures(okLatency),
+    shedLatencyMs: figures(shedLatency),
+    otherLatencyMs: figures(otherLatency),
+    sendLagMs: figures(sendLag),
+    certified,
+    why,
+    certificate,
+    incomplete,
+    histograms: {
+      ok: pairOf('ok'),
+      shed: pairOf('shed'),
+      other: pairOf('other'),
+      failed: pairOf('failed'),
+      sendLag: sendLag.toJSON(),
+    },
+    seconds: seconds.map(second => ({
+      second: second.second,
+      scheduled: second.scheduled,
+      sent: second.sent,
+      answered: second.answered,
+      failed: second.failed,
+      good: second.good,
+      ok: second.okLatency.toJSON(),
+      shed: second.shedLatency.toJSON(),
+    })),
+    targets: targets.map(({ okLatency: latency, ...each }, at) => {
+      const { method, url: where } = at === 0 ? { method: plan.method, url } : plan.others[at - 1]!
+      return { method, url: where, ...each, latencyMs: figures(latency), ok: latency.toJSON() }
+    }),
+    expectations: [],
+  }
+}
+
+/** The outcome a document was made of; `acknowledged` numbers are not kept. Throws a RangeError for what is no histogram. */
+export function outcomeOf(document: AttackDocument): LoadOutcome {
+  const { histograms } = document
+  const read = (kind: Kind, which: keyof KindHistograms): Histogram => Histogram.fromJSON(histograms[kind][which])
+  return {
+    scheduled: document.scheduled,
+    sent: document.sent,
+    unsent: document.unsent,
+    answered: document.answered,
+    failed: document.failed,
+    good: document.good,
+    elapsedMs: document.elapsedMs,
+    bytesRead: document.bytesRead,
+    bodyBytes: document.bodyBytes,
+    bodyBytesSent: document.bodyBytesSent,
+    cpuPerRequestUs: document.cpuPerRequestUs,
+    certified: document.certified,
+    why: document.why,
+    certificate: document.certificate,
+    incomplete: document.incomplete,
+    okLatency: read('ok', 'measured'),
+    shedLatency: read('shed', 'measured'),
+    otherLatency: read('other', 'measured'),
+    failedAfter: read('failed', 'measured'),
+    clean: {
+      ok: read('ok', 'clean'),
+      shed: read('shed', 'clean'),
+      other: read('other', 'clean'),
+      failed: read('failed', 'clean'),
+    },
+    sendLag: Histogram.fromJSON(histograms.sendLag),
+    seconds: document.seconds.map(({ ok, shed, ...counts }) => ({
+      ...counts,
+      okLatency: Histogram.fromJSON(ok),
+      shedLatency: Histogram.fromJSON(shed),
+    })),
+    targets: document.targets.map(({ scheduled, sent, answered, failed, good, ok }) => ({
+      ...{ scheduled, sent, answered, failed, good },
+      okLatency: Histogram.fromJSON(ok),
+    })),
+    acknowledged: [],
+  }
+}
+
+/** As far as a document says it: bodies are not in it. */
+export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
+  const { others, templated: _, insecure: __, ...rest } = plan
+  return { ...rest, url, body: undefined, others: others.map(each => ({ ...each, body: undefined })) }
+}
+
+/** One member a line, and of the series one second a line: histograms spread out would be a number a line. */
+export function attackJson(document: AttackDocument): string {
+  const members = Object.entries(document).map(([name, value]) => {
+    const text =
+      name === 'seconds' && document.seconds.length > 0
+        ? `[\n    ${document.seconds.map(second => JSON.stringify(second)).join(',\n    ')}\n  ]`
+        : JSON.stringify(value)
+    return `  ${JSON.stringify(name)}: ${text}`
+  })
+  return `{\n${members.join(',\n')}\n}\n`
+}
+
+function planDocument(plan: LoadPlan): PlanDocument {
+  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, ...rest } = plan
+  const {
+    url: _,
+    method: __,
+    headers: ___,
+    body: ____,
+    others: _____,
+    templated: ______,
+    acknowledged: _______,
+    tls,
+    ...unknown
+  } = rest
+  // A new part of a plan is to be given its place here, or two different loads would be compared.
+  unknown satisfies Record<string, never>
+  const [{ url: ________, ...own }, ...further] = targetsOf(plan).map(requestDocument) as [RequestDocument]
+  return {
+    ...own,
+    others: further,
+    templated: hasFields(plan),
+    // Certificates and keys are nobody else's business.
+    insecure: tls?.insecure === true,
+    arrival,
+    connections,
+    timeoutMs,
+    connectTimeoutMs,
+    sloMs,
+    threads,
+  }
+}
+
+function requestDocument({ url, method, headers, body }: LoadTarget): RequestDocument {
+  return {
+    url,
+    method,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, isCredential(name) ? HIDDEN : value]),
+    ),
+    body:
+      body === undefined
+        ? null
+        : { bytes: Buffer.byteLength(body), sha256: createHash('sha256').update(body).digest('hex') },
+  }
+}
+
+/** In the place of a credential: documents are kept by CI and sent to colleagues. */
+export const HIDDEN = '[hidden]'
+
+function figures(histogram: Histogram): Figures {
+  const { min: _, ...others } = latencyFigures(histogram)
+  return others
+}
+
+const hundredths = (value: number): number => Math.round(value * 100) / 100

@@ -1,0 +1,141 @@
+/**
+ * A plan as a script of k6, for those who load from many machines with its operator. Pure.
+ *
+ * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed one constant VUs who pause as ours do.
+ * A VU of k6 is what a connection is here: it waits for one answer. What k6 can not do is said in a comment of the script.
+ */
+import { formatDuration } from '../durations.ts'
+import type { Arrival, LoadPlan, Phase } from '../load/plan.ts'
+import { hasFields } from '../load/prepare.ts'
+import { UserError } from '../user-error.ts'
+
+/** k6 takes whole numbers of arrivals per unit of time. */
+const TIME_UNITS_S = [1, 10, 100, 1000] as const
+
+export function k6Script(plan: LoadPlan): string {
+  const { url, method, headers, body, arrival, connections, timeoutMs, ...rest } = plan
+  const {
+    connectTimeoutMs: _,
+    sloMs: __,
+    threads: ___,
+    others,
+    templated: ____,
+    acknowledged: _____,
+    tls,
+    ...unknown
+  } = rest
+  // A new part of a plan is to be given its place here, or the script would be another load.
+  unknown satisfies Record<string, never>
+  if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
+  if (hasFields(plan)) throw new UserError('--export k6 takes no fields such as {{seq}}: write them in the script.')
+  if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
+  const options = {
+    scenarios: { load: scenarioOf(plan) },
+    // Nothing here reads them.
+    discardResponseBodies: true,
+    ...(connections.kind === 'fresh' ? { noConnectionReuse: true } : {}),
+    ...(tls?.insecure === true ? { insecureSkipTLSVerify: true } : {}),
+    summaryTrendStats: ['min', 'avg', 'med', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max'],
+  }
+  const params = {
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])),
+    timeout: `${timeoutMs}ms`,
+    redirects: 0,
+  }
+  const thinkMs = arrival.kind === 'closed' ? arrival.thinkMs : 0
+  return [
+    `// ${describe(arrival)}, as meltlab attack would send it. Run: k6 run this-file.js`,
+    ...notSaid(plan).map(sentence => `// ${sentence}`),
+    ...(thinkMs > 0 ? ['import { sleep } from "k6"'] : []),
+    'import http from "k6/http"',
+    '',
+    `export const options = ${JSON.stringify(options, null, 2)}`,
+    '',
+    `const params = ${JSON.stringify(params, null, 2)}`,
+    '',
+    'export default function () {',
+    `  http.request(${JSON.stringify(method)}, ${JSON.stringify(url)}, ${JSON.stringify(body ?? null)}, params)`,
+    ...(thinkMs > 0 ? [`  sleep(${thinkMs / 1000} * (0.5 + Math.random()))`] : []),
+    '}',
+    '',
+  ].join('\n')
+}
+
+function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Record<string, unknown>> {
+  // Requests at the end have as long for their answers as all others.
+  const gracefulStop = `${timeoutMs}ms`
+  if (arrival.kind === 'closed') {
+    return { executor: 'constant-vus', vus: arrival.users, duration: `${arrival.durationMs}ms`, gracefulStop }
+  }
+  const { phases } = arrival.schedule
+  const highest = Math.max(...phases.flatMap(ratesOf))
+  // More can not wait for an answer at once.
+  const waiting = Math.max(1, Math.ceil((highest * timeoutMs) / 1000))
+  const maxVUs = connections.kind === 'fresh' ? waiting : Math.min(connections.max, waiting)
+  const vus = {
+    preAllocatedVUs: connections.kind === 'fresh' ? maxVUs : Math.min(Math.max(1, connections.count), maxVUs),
+    maxVUs,
+    gracefulStop,
+  }
+  const unit = unitOf(phases.flatMap(ratesOf))
+  const rate = (perSecond: number): number => Math.round(perSecond * unit)
+  const [first] = phases
+  if (phases.length === 1 && first!.kind === 'constant') {
+    const { durationMs } = first!
+    const steady = { rate: rate(first!.rate), timeUnit: `${unit}s`, duration: `${durationMs}ms` }
+    return { executor: 'constant-arrival-rate', ...steady, ...vus }
+  }
+  const stages = phases.flatMap(phase => {
+    const [from, to] = ratesOf(phase)
+    // The first of the two is a jump, where the rate is not there already.
+    return [
+      { target: rate(from), duration: '0s' },
+      { target: rate(to), duration: `${phase.durationMs}ms` },
+    ]
+  })
+  return {
+    executor: 'ramping-arrival-rate',
+    startRate: rate(ratesOf(first!)[0]),
+    timeUnit: `${unit}s`,
+    stages: stages.slice(1),
+    ...vus,
+  }
+}
+
+/** At its beginning and its end. */
+const ratesOf = (phase: Phase): [from: number, to: number] =>
+  phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
+
+/** Seconds in which all of the rates come to whole numbers; the longest where none does. */
+function unitOf(rates: readonly number[]): number {
+  const whole = (value: number): boolean => Math.abs(value - Math.round(value)) < 1e-9 * value
+  return TIME_UNITS_S.find(unit => rates.every(each => whole(each * unit))) ?? TIME_UNITS_S.at(-1)!
+}
+
+function describe(arrival: Arrival): string {
+  if (arrival.kind === 'closed') return `${arrival.users} users for ${formatDuration(arrival.durationMs)}`
+  return arrival.schedule.phases
+    .map(phase => {
+      const [from, to] = ratesOf(phase)
+      return `${from === to ? from : `${from} to ${to}`}/s for ${formatDuration(phase.durationMs)}`
+    })
+    .join(', then ')
+}
+
+function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
+  return [
+    'k6 counts latency from when a request is sent, not from when it was due; it knows no SLO.',
+    ...(arrival.kind === 'open' && arrival.schedule.spacing === 'poisson'
+      ? ['k6 spaces arrivals evenly, not at random.']
+      : []),
+    ...(arrival.kind === 'open' && connections.kind === 'keep-alive'
+      ? ['k6 opens a connection when a VU needs its first, not all of them before the start.']
+      : []),
+    ...(tls?.ca !== undefined || tls?.cert !== undefined
+      ? ['k6 takes certificates in its option tlsAuth, and further authorities from the system.']
+      : []),
+    ...(Object.values(headers).some(value => typeof value !== 'string')
+      ? ['k6 sends a header once: values of one given twice are joined by commas.']
+      : []),
+  ]
+}

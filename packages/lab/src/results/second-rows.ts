@@ -1,0 +1,32 @@
+/** The seconds of a load run as CSV (RFC 4180), a row each. Pure. */
+import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+
+type Cell = number | undefined
+
+/** `ok`: answers 2xx and 3xx; latencies are theirs, in milliseconds, and empty in a second without any. */
+const COLUMNS: readonly (readonly [name: string, read: (second: LoadSecond) => Cell])[] = [
+  ['second', second => second.second],
+  ['scheduled', second => second.scheduled],
+  ['sent', second => second.sent],
+  ['ok', second => second.okLatency.count],
+  ['good', second => second.good],
+  ['shed', second => second.shedLatency.count],
+  ['other', second => sum(second.answered) - second.okLatency.count - second.shedLatency.count],
+  ['failed', second => sum(second.failed)],
+  ['p50_ms', second => second.okLatency.percentile(50)],
+  ['p90_ms', second => second.okLatency.percentile(90)],
+  ['p99_ms', second => second.okLatency.percentile(99)],
+  ['max_ms', second => second.okLatency.max],
+  ['shed_p99_ms', second => second.shedLatency.percentile(99)],
+]
+
+export function secondRows({ seconds }: Pick<LoadOutcome, 'seconds'>): string {
+  const rows = seconds.map(second => COLUMNS.map(([, read]) => cell(read(second))).join(','))
+  return `${[COLUMNS.map(([name]) => name).join(','), ...rows].join('\r\n')}\r\n`
+}
+
+const sum = (counts: Readonly<Record<string, number | undefined>>): number =>
+  Object.values(counts).reduce<number>((total, times) => total + (times ?? 0), 0)
+
+const cell = (value: Cell): string =>
+  value === undefined || Number.isNaN(value) ? '' : String(Math.round(value * 1000) / 1000)

@@ -1,0 +1,86 @@
+/** The page of an attack: what it says of a run, of steps and of targets. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LoadPlan } from '../../src/load/plan.ts'
+import { attackPage } from '../../src/report/attack-page.ts'
+import { scenarioHtml } from '../../src/report/html.ts'
+import type { Judged } from '../../src/report/judged.ts'
+import { histogramOf, madeOutcome, madePlan } from './made-outcome.ts'
+
+const facts = {
+  startedAt: '2026-11-23T09:00:00.000Z',
+  conditions: {
+    ...{ commandLine: 'meltlab attack', labVersion: '0.1.0', node: 'v24', platform: 'Linux', cpu: 'x', cores: 2 },
+    ...{ memoryBytes: 1e9, pinning: null, foreign: null },
+  },
+}
+const judged: readonly Judged[] = [
+  { expected: 'goodput >= 95%', met: false, measured: '75%', value: 75, unit: '%', doubt: 'not certified (late)' },
+]
+const at = (rate: number): LoadPlan =>
+  madePlan({
+    arrival: {
+      kind: 'open',
+      schedule: { phases: [{ kind: 'constant', rate, durationMs: 2000 }], spacing: 'even', seed: 1 },
+    },
+  })
+const seconds = [0, 1].map(second => ({
+  ...{ second, scheduled: 50, sent: 50, answered: { 200: 40 }, failed: {}, good: 40 - second },
+  ...{ okLatency: histogramOf(second === 0 ? [5] : []), shedLatency: histogramOf([]) },
+}))
+
+test('of a run has its finding, its expectations and its seconds', () => {
+  const outcome = madeOutcome({ seconds, certified: false, why: ['It was <late>.'] })
+  const page = attackPage([{ plan: at(50), outcome, judged }], facts)
+  assert.equal(page.finding, 'Goodput is 75 % at 50/s, p99 80 ms.')
+  assert.deepEqual(page.verdicts, [{ name: 'goodput >= 95%', verdict: 'fail', measured: '75%, not certified (late)' }])
+  const [goodput, p99] = page.plots
+  assert.ok(goodput?.kind === 'lines' && p99?.kind === 'lines')
+  assert.deepEqual(goodput.series[1]!.points, [
+    [0, 40],
+    [1, 39],
+  ])
+  assert.deepEqual(p99.series[0]!.points, [
+    [0, 5],
+    [1, null],
+  ])
+  const html = scenarioHtml(page, '')
+  assert.match(html, /not certified/)
+  assert.match(html, /It was &lt;late&gt;\./)
+  assert.doesNotMatch(html, /NaN|undefined/)
+})
+
+test('of steps has a row and an expectation for each', () => {
+  const page = attackPage(
+    [50, 100].map(rate => ({ plan: at(rate), outcome: madeOutcome({}), judged })),
+    facts,
+  )
+  assert.equal(page.finding, 'Goodput is 75 % at 50/s, 75 % at 100/s.')
+  assert.deepEqual(
+    page.verdicts.map(({ name }) => name),
+    ['goodput >= 95% at 50/s', 'goodput >= 95% at 100/s'],
+  )
+  assert.deepEqual(
+    page.tables.map(({ title, rows }) => [title, rows.length]),
+    [['Step by step', 2]],
+  )
+})
+
+test('of several targets has a row for each, their name first', () => {
+  const target = { ...madeOutcome({}), okLatency: histogramOf([5]) }
+  const plan = { ...at(50), others: [{ url: 'http://b/', method: 'PUT', headers: {}, body: undefined }] }
+  const page = attackPage([{ plan, outcome: madeOutcome({ targets: [target, target] }), judged: [] }], facts)
+  assert.equal(page.title, '2 targets in turn')
+  assert.deepEqual(
+    page.tables[1]!.rows.map(({ cells }) => cells[0]),
+    ['GET http://127.0.0.1:3000/', 'PUT http://b/'],
+  )
+})
+
+test('of a run without any answer is a page, too', () => {
+  const none = madeOutcome({ okMs: [], scheduled: 0, sent: 0, good: 0, seconds: [] })
+  assert.doesNotMatch(
+    scenarioHtml(attackPage([{ plan: at(1), outcome: none, judged: [] }], facts), ''),
+    /NaN|undefined/,
+  )
+})

@@ -1,0 +1,150 @@
+/** The reports of an attack fit a terminal, whatever was measured. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { progressLine } from '../../src/attack/progress-line.ts'
+import { attackReport } from '../../src/report/attack-report.ts'
+import type { Judged } from '../../src/report/judged.ts'
+import { rowsText } from '../../src/report/rows.ts'
+import { stepsReport } from '../../src/report/steps-report.ts'
+import { histogramOf, madeOutcome, madePlan } from './made-outcome.ts'
+
+const fits = (text: string): void =>
+  assert.deepEqual(
+    text.split('\n').filter(line => line.length > 80),
+    [],
+  )
+
+const judged: readonly Judged[] = [
+  { expected: 'p99 < 250ms', met: true, measured: '12ms', value: 12, unit: 'ms' },
+  {
+    expected: 'goodput >= 95%',
+    met: false,
+    measured: '94.996%',
+    value: 94.996,
+    unit: '%',
+    doubt: "not certified (connections): the server's own is 1234.567ms to 2345.678ms",
+  },
+]
+const bad = madeOutcome({
+  scheduled: 2_500_000,
+  answered: Object.fromEntries([200, 201, 301, 404, 418, 429, 500, 502, 503, 504].map(each => [each, 123_456])),
+  failed: { reset: 1_234_567, 'connect-timeout': 7, other: 3 },
+  okMs: [0.1, 100_000],
+  incomplete: true,
+  certified: false,
+  certificate: { code: 'connections', intervals: {} },
+  why: ['12,345 requests waited for one of 10,000 connections; allow more connections, or what else there is.'],
+})
+
+describe('the report of an attack', () => {
+  test('fits 80 columns and ends with what was expected', () => {
+    const plan = madePlan({ arrival: { kind: 'closed', users: 100, thinkMs: 0, durationMs: 60_000 } })
+    const text = attackReport(plan, bad, judged)
+    fits(text)
+    assert.match(text, /\nExpected +✓ p99 < 250ms: 12ms\n +✗ goodput >= 95%: 94\.996%, not certified \(connections\)/)
+    assert.match(text, /^Goodput /m)
+  })
+
+  test('has colour where there is one, and only there', () => {
+    const text = attackReport(madePlan({}), madeOutcome({}), judged, true)
+    assert.ok(text.includes('\u001b[32m✓\u001b[39m p99'))
+    assert.ok(text.includes('\u001b[31m✗\u001b[39m goodput'))
+    assert.ok(!attackReport(madePlan({}), madeOutcome({}), judged).includes('\u001b'))
+  })
+})
+
+describe('the report of steps', () => {
+  const at = (rate: number) =>
+    madePlan({
+      arrival: {
+        kind: 'open',
+        schedule: { phases: [{ kind: 'constant', rate, durationMs: 10_000 }], spacing: 'even', seed: 1 },
+      },
+    })
+  test('has a row each, fits, and says which step missed what', () => {
+    const runs = [
+      { plan: at(100), outcome: madeOutcome({}), judged },
+      { plan: at(250_000), outcome: bad, judged },
+    ]
+    const text = stepsReport(runs, 3, false)
+    fits(text)
+    assert.match(text, /^ +100\/s .* 75 % +40 ms +80 ms +80 ms +10 % +10 %$/m)
+    assert.match(text, /^Incomplete +stopped at 250,000\/s, step 2 of 3$/m)
+    assert.match(text, /^Certified +no at 250,000\/s \(connections\)/m)
+    assert.match(text, /^Failed +at 100\/s, reset: 4 \(the connection closed/m)
+    assert.match(text, /✗ at 250,000\/s, goodput >= 95%: 94\.996%/)
+  })
+
+  test('all of them certified is one line', () => {
+    const text = stepsReport([{ plan: at(100), outcome: madeOutcome({}), judged: [] }], 1, false)
+    assert.match(text, /^Certified +yes, every step$/m)
+    assert.doesNotMatch(text, /Expected|Incomplete/)
+  })
+})
+
+describe('several targets', () => {
+  const get = (url: string) => ({ url, method: 'GET', headers: {}, body: undefined })
+  const target = (okMs: readonly number[], answered: Readonly<Record<string, number>>) => ({
+    scheduled: 10,
+    sent: 10,
+    answered,
+    failed: {},
+    good: okMs.length,
+    okLatency: histogramOf(okMs),
+  })
+  const targets = [target([5, 5, 5, 5, 5], { 200: 5, 503: 3, 500: 2 }), target([], { 404: 10 })]
+
+  test('have a row each', () => {
+    const plan = madePlan({
+      url: 'http://a/one?x=1',
+      others: [{ ...get(`http://a/${'long/'.repeat(20)}`), method: 'PUT' }],
+    })
+    const text = attackReport(plan, madeOutcome({ targets }))
+    fits(text)
+    assert.match(text, /^Targets +2, in turn$/m)
+    assert.match(text, /^ +10 +50 % +5\.0 ms +5\.0 ms +20 % {2}GET \/one\?x=1$/m)
+    assert.match(text, /^ +10 +0 % +– +– +100 % {2}PUT \/long\/.*…$/m)
+  })
+
+  test('on several servers are told apart by them', () => {
+    const text = attackReport(madePlan({ others: [get('http://b/')] }), madeOutcome({ targets }))
+    assert.match(text, /GET http:\/\/127\.0\.0\.1:3000\/$/m)
+    assert.match(text, /GET http:\/\/b\/$/m)
+  })
+
+  test('that are too many have no rows', () => {
+    const text = attackReport(madePlan({ others: [get('http://b/')] }), madeOutcome({ targets: [] }))
+    assert.doesNotMatch(text, /http:\/\/b/)
+  })
+})
+
+test('rows break at blanks, lists between their items', () => {
+  const text = rowsText([
+    ['Name', 'word '.repeat(20).trim()],
+    ['', ['one item', 'x'.repeat(60), 'last']],
+  ])
+  assert.deepEqual(text.split('\n'), [
+    `Name  ${'word '.repeat(15).trim()}`,
+    `      ${'word '.repeat(5).trim()}`,
+    `      one item  ${'x'.repeat(60)}`,
+    '      last',
+    '',
+  ])
+})
+
+test('the live line fits a terminal and drops what has no room', () => {
+  const line = progressLine('1,000/s', 60_000)
+  const seen = {
+    elapsedMs: 30_000,
+    totalMs: 60_000,
+    inflight: 12_345,
+    scheduled: 0,
+    sent: 0,
+    good: 15_000,
+    answered: { 200: 1_234_567, 404: 1_234_567, 500: 1_234_567, 503: 1_234_567 },
+    failed: { 'response-timeout': 1_234_567 },
+  }
+  const text = line(seen)
+  assert.ok(text.length <= 79, text)
+  assert.match(text, /^1,000\/s {2}█{5}░{5} {2}30s of 1m {2}good 500\/s {2}in flight 12,345 {2}200 1,234,567/)
+})

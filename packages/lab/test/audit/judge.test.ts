@@ -1,0 +1,140 @@
+/** What is said of what was seen. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CAUSES } from '../../src/audit/causes.ts'
+import type { Cause, Facts } from '../../src/audit/facts.ts'
+import { judge, type Shutdown } from '../../src/audit/judge.ts'
+import type { AuditResult } from '../../src/audit/result.ts'
+import { auditText } from '../../src/audit/text.ts'
+
+const clean: Facts = {
+  pid: 1,
+  node: 'v24.0.0',
+  phase: 'end',
+  requests: 500,
+  tallies: [],
+  servers: [{ address: 'port 3000', headersTimeoutMs: 60_000, requestTimeoutMs: 300_000 }],
+  holds: [],
+  watchedMs: 4000,
+  terminate: 1,
+  listensToSigterm: true,
+  exit: { listening: false, unfinished: 0 },
+}
+const drained: Shutdown = { inFlight: 4, cut: 0, stillRunning: [], waitedMs: 500 }
+const tally = (cause: Cause, times = 10, longestQueue = 0) => ({
+  cause,
+  what: 'it',
+  where: 'a.js:1',
+  times,
+  longestQueue,
+})
+const causesOf = (facts: Partial<Facts>, shutdown: Partial<Shutdown> = {}): Cause[] =>
+  judge([{ ...clean, ...facts }], { ...drained, ...shutdown }).map(({ cause }) => cause)
+
+describe('judge', () => {
+  it('finds nothing in a clean app', () => assert.deepEqual(causesOf({}), []))
+
+  it('counts a hold that comes again and again and takes its share of the time', () => {
+    const hold = (tookMs: readonly number[]) => causesOf({ holds: [{ where: 'a.js:1', calls: '', tookMs }] })
+    assert.deepEqual(hold([130, 140, 150]), ['loop-held'])
+    assert.deepEqual(hold([300, 300]), [], 'twice')
+    assert.deepEqual(hold([60, 60, 60]), [], 'less than a tenth of the time')
+    const [found] = judge(
+      [{ ...clean, holds: [{ where: 'a.js:1', calls: 'scryptSync', tookMs: [400, 60, 80] }] }],
+      drained,
+    )
+    assert.equal(found?.what, 'the event loop is held for 80 ms, at most 400 ms, in scryptSync')
+    assert.equal(found?.times, 3)
+  })
+
+  it('counts writes that come with requests, not those of a start or an occasion', () => {
+    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 49)] }), [])
+    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 50)] }), ['stdout-writes'])
+    assert.deepEqual(causesOf({ requests: 20, tallies: [tally('stdout-writes', 9)] }), [])
+  })
+
+  it('takes a timeout of 0 for none, whichever', () => {
+    const server = (headersTimeoutMs: number, requestTimeoutMs: number) =>
+      judge([{ ...clean, servers: [{ address: 'port 80', headersTimeoutMs, requestTimeoutMs }] }], drained)
+    assert.equal(server(0, 0)[0]?.what, 'headersTimeout and requestTimeout of the server on port 80 are off')
+    assert.equal(server(1, 0)[0]?.what, 'requestTimeout of the server on port 80 is off')
+  })
+
+  it('tells the ways not to drain apart', () => {
+    const says = (facts: Partial<Facts>, shutdown: Partial<Shutdown> = {}) =>
+      judge([{ ...clean, ...facts }], { ...drained, ...shutdown }).map(({ what }) => what)
+    assert.deepEqual(says({ exit: null, listensToSigterm: false }, { cut: 3 }), [
+      'nothing handles SIGTERM; 3 of 4 requests in flight were cut',
+    ])
+    assert.deepEqual(says({ exit: { listening: true, unfinished: 0 } }, { inFlight: 0 }), [
+      'on SIGTERM it exits with its server still open',
+    ])
+    assert.match(says({ exit: { listening: false, unfinished: 2 } })[0]!, /before its requests are answered/)
+    assert.match(says({ exit: null }, { stillRunning: [1], waitedMs: 30_050 })[0]!, /did not end within 30 s/)
+    assert.deepEqual(says({ exit: null }), [], 'ended by the signal once it had drained')
+    assert.deepEqual(judge([{ ...clean, exit: null, listensToSigterm: false }], null), [], 'not tried')
+  })
+
+  it('puts the worst first, and what is seen most before what is seen less', () => {
+    const tallies = [
+      tally('stdout-writes', 99),
+      tally('http-unbounded', 3),
+      { ...tally('http-unbounded', 7), what: 'b' },
+    ]
+    const found = judge([{ ...clean, tallies }], drained)
+    assert.deepEqual(
+      found.map(({ cause, times }) => [cause, times]),
+      [
+        ['http-unbounded', 7],
+        ['http-unbounded', 3],
+        ['stdout-writes', 99],
+      ],
+    )
+  })
+
+  it('takes processes that do the same for one', () => {
+    const facts = { ...clean, tallies: [tally('agent-endless', 4, 9)] }
+    const found = judge([facts, { ...facts, pid: 2, tallies: [tally('agent-endless', 2, 20)] }], drained)
+    assert.equal(found.length, 1)
+    assert.equal(found[0]?.times, 6)
+    assert.match(found[0]!.what, /longest seen: 20/)
+  })
+})
+
+describe('the text of an audit', () => {
+  const result = (findings: AuditResult['findings']): AuditResult => ({
+    kind: 'audit',
+    version: 1,
+    command: ['node', 'app.js'],
+    origin: 'http://127.0.0.1:3000',
+    method: 'GET',
+    paths: ['/', '/search?q=tide'],
+    node: ['v24.0.0'],
+    startedAt: '2026-01-01T00:00:00.000Z',
+    elapsedMs: 1,
+    requests: 1234,
+    incomplete: false,
+    findings,
+    worst: findings[0]?.severity ?? null,
+    notes: [],
+  })
+
+  it('fits 80 columns with every cause, and shows its remedy in one line', () => {
+    const tallies = Object.keys(CAUSES).map(cause => ({
+      ...tally(cause as Cause, 5000, 120),
+      what: 'http://recommendations.production.svc.cluster.local:8080',
+      where: 'src/features/recommendations/handlers/load-recommendations.js:1234 (loadRecommendations)',
+    }))
+    const text = auditText(result(judge([{ ...clean, tallies }], drained)))
+    for (const { remedy } of Object.values(CAUSES)) assert.ok(text.includes(`-> ${remedy}\n`), remedy)
+    // A path is one word: it is not broken.
+    for (const line of text.split('\n')) assert.ok(line.length <= 80 || line.includes('src/features'), line)
+  })
+
+  it('ends with the verdict', () => {
+    assert.equal(auditText(result([])), 'nothing found, in 1,234 requests to /, /search?q=tide.')
+    const found = judge([{ ...clean, tallies: [tally('http-unbounded'), tally('stdout-writes', 500)] }], drained)
+    assert.match(auditText(result(found)), /\n\n1 thing would melt it, 1 warning, in 1,234 requests to \/, \S+\.$/)
+    assert.match(auditText({ ...result([]), incomplete: true }), /^INCOMPLETE, cut short: nothing found/)
+  })
+})

@@ -1,0 +1,105 @@
+/** `meltlab compare` as its user meets it. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Comparison } from '../../src/compare/compare.ts'
+import { attackJson } from '../../src/results/attack-document.ts'
+import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
+import { httpServer, type TestServer } from '../load/servers.ts'
+import { type Made, madeAttack } from '../results/made-attack.ts'
+import { runCli } from '../run-cli.ts'
+
+describe('meltlab compare', () => {
+  let folder = ''
+  let server: TestServer
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'compare-'))
+    server = await httpServer((_, res) => res.end('ok'))
+  })
+  after(async () => {
+    rmSync(folder, { recursive: true })
+    await server.close()
+  })
+
+  /** A folder with a result for each round, of which the n-th is `of(n)`. */
+  const side = (name: string, offset: number, of: (round: number) => Made): string => {
+    const place = path.join(folder, name)
+    mkdirSync(place)
+    for (let round = 0; round < 6; round++) {
+      const startedAt = new Date(Date.UTC(2026, 10, 23, 10, 2 * round + offset)).toISOString()
+      writeFileSync(path.join(place, `${round}.json`), attackJson(madeAttack({ ...of(round), origin: { startedAt } })))
+    }
+    return place
+  }
+
+  it('compares folders, and ends with 3 only when asked to and B is worse', async () => {
+    const a = side('a', 0, round => ({ okMs: [10 + round / 50, 11, 12] }))
+    const b = side('b', 1, round => ({ okMs: [20 + round / 50, 22, 24] }))
+    const plain = await runCli(['compare', a, b])
+    assert.deepEqual([plain.code, plain.stderr], [0, ''])
+    assert.match(plain.stdout, /^p50 .* B is worse$/m)
+    assert.equal((await runCli(['compare', a, b, '--fail-on-regression'])).code, 3)
+    const better = await runCli(['compare', b, a, '--fail-on-regression', '--json'])
+    assert.equal(better.code, 0)
+    const comparison = JSON.parse(better.stdout) as Comparison
+    assert.deepEqual([comparison.kind, comparison.version, comparison.rounds], ['comparison', 1, 6])
+    assert.equal(comparison.figures.find(({ name }) => name === 'p50')!.verdict, 'better')
+  })
+
+  it('measures in turns, keeps what it measured, and says it is not certified when it is not', async () => {
+    const kept = path.join(folder, 'kept')
+    const { code, stdout, stderr } = await runCli([
+      ...['compare', '--a', server.url, '--b', server.url.replace('127.0.0.1', 'localhost'), '--users', '1'],
+      ...['--rounds', '5', '--duration', '200ms', '--warm-up', '10ms', '--keep', kept],
+    ])
+    // Whether a run is certified is up to the machine.
+    if (code === 0) assert.match(stdout, /5 rounds/)
+    else assert.deepEqual([code, /can not be trusted/.test(stderr)], [2, true], stderr)
+    const order = [...stderr.matchAll(/^round (\d) of 5 {2}([AB])/gm)].map(([, round, name]) => `${round}${name}`)
+    assert.deepEqual(order, ['1A', '1B', '2B', '2A', '3A', '3B', '4B', '4A', '5A', '5B'])
+    const again = await runCli(['compare', '--a', server.url, '--b', server.url, '--users', '1', '--keep', kept])
+    assert.deepEqual([again.code, /holds something already/.test(again.stderr)], [2, true], again.stderr)
+    for (const name of ['a', 'b']) {
+      const files = readdirSync(path.join(kept, name))
+      assert.deepEqual(files, ['0001.json', '0002.json', '0003.json', '0004.json', '0005.json'])
+      for (const file of files) checkAttack(parseJson(readFileSync(path.join(kept, name, file), 'utf8'), file), file)
+    }
+  })
+
+  it('report prints a result of attack as attack did', async () => {
+    const file = path.join(folder, 'one.json')
+    writeFileSync(file, attackJson(madeAttack({ okMs: [1, 2, 3] })))
+    const { code, stdout, stderr } = await runCli(['report', file])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Requests +12 scheduled, 12 sent$/m)
+    assert.match(stdout, /^Certified +yes/m)
+  })
+
+  for (const [args, sentence] of [
+    [[], 'two results are needed, or --a and --b with two commands; meltlab compare --help'],
+    [['nowhere.json', 'nowhere.json'], 'there is no nowhere.json; expected a result, or a folder with results'],
+    [['--a', 'node x.js', '--rate', '5'], '--a and --b belong together; one is missing'],
+    [['--a', 'node x.js', '--b', 'node y.js'], '--rate or --users is needed: the load that both get'],
+    [
+      ['--a', 'node x.js', '--b', 'nothing-of-that-name y', '--users', '1'],
+      "there is no program 'nothing-of-that-name' to start (--b)",
+    ],
+    [
+      ['--a', 'http://127.0.0.1:1/x', '--b', 'node y.js', '--users', '1'],
+      '--a takes the origin of a server, such as http://127.0.0.1:1; --path says what is requested',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--rounds', '4'],
+      '--rounds must be a whole number from 5 to 1000, got "4".',
+    ],
+    [['a.json', 'b.json', '--warm-up', '1s'], '--warm-up belongs to --a and --b; results are compared as they are'],
+    [['a.json', '--a', 'node x.js', '--b', 'node y.js'], 'results (a.json) and --a, --b exclude each other'],
+  ] as const) {
+    it(`refuses ${args.join(' ') || 'nothing'}`, async () => {
+      const { code, stdout, stderr } = await runCli(['compare', ...args])
+      assert.deepEqual([code, stdout, stderr], [2, '', `meltlab: ${sentence}\n`])
+    })
+  }
+})

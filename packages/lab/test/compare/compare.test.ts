@@ -1,0 +1,230 @@
+/** What is called a difference, what is refused, and how it reads. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { compare } from '../../src/compare/compare.ts'
+import { comparedFigures } from '../../src/compare/comparison.ts'
+import { runFigures } from '../../src/compare/figures.ts'
+import { twoSidedT } from '../../src/compare/student-t.ts'
+import { comparisonText, finding } from '../../src/compare/text.ts'
+import { trimmedInterval } from '../../src/compare/trimmed-interval.ts'
+import { type Made, machine, madeAttack } from '../results/made-attack.ts'
+import { constant } from '../load/plan-for.ts'
+import { inTurns, madeResult } from './made-rounds.ts'
+
+/** Latencies of a run: the middle one, and others around it. */
+const around = (ms: number): number[] => [0.9, 0.95, 1, 1.05, 1.1].map(share => share * ms)
+const scattered = (ms: number): number[][] =>
+  [1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99].map(share => around(ms * share))
+const verdicts = (figures: readonly { readonly name: string; readonly verdict: string }[]): Record<string, string> =>
+  Object.fromEntries(figures.map(({ name, verdict }) => [name, verdict]))
+
+test("Student's t is that of the tables", () => {
+  for (const [confidence, df, expected] of [
+    [0.95, 1, 12.706],
+    [0.95, 2, 4.303],
+    [0.99, 5, 4.032],
+    [0.99, 9, 3.25],
+    [0.998, 5, 5.893],
+    [0.95, 30, 2.042],
+    [0.99, 1000, 2.581],
+  ] as const) {
+    assert.ok(Math.abs(twoSidedT(confidence, df) - expected) < 0.0006, `${confidence} ${df}`)
+  }
+})
+
+test('the interval of five values is that of the book: the trimmed mean, the Winsorised deviation, two degrees of freedom', () => {
+  // Trimmed: 2, 3, 4. Winsorised: 2, 2, 3, 4, 4, whose variance is 1. Error 1 / (0.6 * sqrt(5)).
+  const { middle, low, high } = trimmedInterval([1, 2, 3, 4, 50], 0.95)
+  assert.equal(middle, 3)
+  assert.ok(Math.abs(high - 3 - 4.3027 / (0.6 * Math.sqrt(5))) < 0.001)
+  assert.ok(Math.abs(low + high - 6) < 1e-9)
+})
+
+test('the interval moves with the values and grows with them', () => {
+  const values = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 5, maxLength: 30 })
+  fc.assert(
+    fc.property(
+      values,
+      fc.double({ min: -5, max: 5, noNaN: true }),
+      fc.double({ min: 0.1, max: 10, noNaN: true }),
+      (all, by, times) => {
+        const before = trimmedInterval(all, 0.98)
+        const after = trimmedInterval(
+          all.map(value => value * times + by),
+          0.98,
+        )
+        for (const side of ['low', 'middle', 'high'] as const) {
+          assert.ok(Math.abs(after[side] - (before[side] * times + by)) < 1e-9 * (1 + Math.abs(after[side])))
+        }
+        assert.ok(before.low <= before.middle && before.middle <= before.high)
+      },
+    ),
+  )
+})
+
+test('a change beyond the scatter is real, and its interval holds it', () => {
+  const { figures, rounds, leftOut, remarks } = compare(...inTurns(scattered(10), scattered(11)))
+  assert.deepEqual([rounds, leftOut, remarks], [8, [], []])
+  assert.deepEqual(verdicts(figures), {
+    goodput: 'no difference seen',
+    p50: 'worse',
+    p90: 'worse',
+    p99: 'worse',
+    errors: 'no difference seen',
+  })
+  const p50 = figures.find(({ name }) => name === 'p50')!
+  assert.ok(p50.interval![0] > 0.07 && p50.interval![0] < 0.1 && p50.interval![1] > 0.1 && p50.interval![1] < 0.13)
+  assert.equal(finding({ figures }).startsWith('B is worse: p50 +10'), true)
+})
+
+test('the same the other way round is as much better', () => {
+  const { figures } = compare(...inTurns(scattered(11), scattered(10)))
+  assert.equal(verdicts(figures)['p50'], 'better')
+})
+
+test('scatter is no difference, nor is one round that was disturbed', () => {
+  const a = scattered(10)
+  const disturbed = scattered(10).toReversed()
+  disturbed[3] = around(30)
+  const { figures } = compare(...inTurns(a, disturbed))
+  assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen'))
+  assert.equal(finding({ figures }), 'No difference between A and B is real.')
+})
+
+test('one round that was disturbed does not hide a change', () => {
+  const b = scattered(11)
+  b[3] = around(2)
+  assert.equal(verdicts(compare(...inTurns(scattered(10), b)).figures)['p50'], 'worse')
+})
+
+test('what lies within the resolution of a histogram is no difference, however often it comes', () => {
+  const { figures } = compare(...inTurns(Array<number[]>(8).fill(around(10)), Array<number[]>(8).fill(around(10.05))))
+  assert.equal(verdicts(figures)['p50'], 'no difference seen')
+})
+
+test('errors are compared by their share, also from none', () => {
+  const round = (errors: number) => ({ goodput: 100, p50: 1, p90: 1, p99: 1, errors })
+  const rounds = [0.02, 0.021, 0.019, 0.02, 0.022].map(errors => ({ a: round(0), b: round(errors) }))
+  const errors = comparedFigures(rounds).find(({ name }) => name === 'errors')!
+  assert.equal(errors.verdict, 'worse')
+  assert.ok(Math.abs(errors.change! - 0.02) < 0.001)
+})
+
+test('a side that answers nothing any more is worse, though it has no latency', () => {
+  const [a] = inTurns(scattered(10), scattered(10))
+  const dead = a.results.map((_, at) =>
+    madeResult(`B ${at}`, 2 * at + 1, { okMs: [], failed: 5, plan: { arrival: constant(5, 4000) } }),
+  )
+  const { figures } = compare(a, { name: 'B', results: dead })
+  assert.deepEqual(verdicts(figures), {
+    goodput: 'worse',
+    p50: 'cannot tell',
+    p90: 'cannot tell',
+    p99: 'cannot tell',
+    errors: 'worse',
+  })
+})
+
+test('one run of each tells nothing, and says so', () => {
+  const [a, b] = inTurns([around(10)], [around(20)])
+  const comparison = compare(a, b)
+  assert.ok(comparison.figures.every(({ verdict, interval }) => verdict === 'cannot tell' && interval === null))
+  assert.ok(Math.abs(comparison.figures[1]!.change! - 1) < 0.01)
+  assert.match(comparison.remarks[0]!, /^One run of each can not tell a difference from chance/)
+  assert.equal(finding(comparison), 'Whether A and B differ can not be told.')
+})
+
+test('all of A before all of B: said', () => {
+  const side = (name: string, from: number) => ({
+    name,
+    results: scattered(10).map((okMs, at) => madeResult(name, from + at, { okMs })),
+  })
+  assert.match(compare(side('A', 0), side('B', 30)).remarks[0]!, /^A and B did not run in turns/)
+})
+
+for (const [what, made, sentence] of [
+  ['another load', { okMs: [1, 2] }, /: the load differs: .*"rate":4.* in A, .*"rate":2.* in B$/],
+  ['another length', { seconds: 3 }, /the load differs/],
+  ['another path', { plan: { url: 'http://127.0.0.1:3000/b' } }, /: the path differs: \/ in A, \/b in B$/],
+  ['another SLO', { plan: { sloMs: 500 } }, /: the SLO differs: 1 s in A, 500 ms in B$/],
+  ['another body', { plan: { body: 'b' } }, /: the body differs: null in A/],
+  ['another header', { plan: { headers: { accept: 'a' } } }, /: the headers differs|: the headers differ/],
+  ['other connections', { plan: { connections: { kind: 'fresh' } } }, /: the connections differs?: /],
+  [
+    'another processor',
+    { origin: { machines: [{ ...machine, cpu: 'another' }] } },
+    /: the processor differs: a processor in A, another in B$/,
+  ],
+  [
+    'another Node',
+    { origin: { machines: [{ ...machine, node: 'v26.0.0' }] } },
+    /: the Node differs: v24\.11\.0 in A, v26\.0\.0 in B$/,
+  ],
+  ['another lab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab differs: 0\.1\.0 in A, 0\.2\.0 in B$/],
+] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
+  test(`${what} is refused`, () => {
+    const sides = [
+      { name: 'A', results: [madeResult('A', 0)] },
+      { name: 'B', results: [madeResult('B', 1, made)] },
+    ] as const
+    assert.throws(() => compare(...sides), { name: 'UserError', message: sentence })
+  })
+}
+
+test('another port, and another start, are not', () => {
+  const b = madeResult('B', 1, { plan: { url: 'http://127.0.0.1:4000/' } })
+  assert.equal(compare({ name: 'A', results: [madeResult('A', 0)] }, { name: 'B', results: [b] }).rounds, 1)
+})
+
+const uncertified: Made = {
+  okMs: around(10),
+  outcome: { certified: false, why: ['The generator was late.'], certificate: { code: 'late', intervals: {} } },
+}
+
+test('a round that is not certified is left out, and said', () => {
+  const [a, b] = inTurns(scattered(10), scattered(11))
+  const results = b.results.with(2, madeResult('B 3', 4, uncertified))
+  const comparison = compare(a, { ...b, results })
+  assert.deepEqual([comparison.rounds, comparison.leftOut], [7, ['round 3: B 3 is not certified (late)']])
+})
+
+test('too few that are certified are refused', () => {
+  const [a, b] = inTurns(scattered(10), scattered(11))
+  const results = b.results.map((result, at) => (at < 4 ? madeResult(`B ${at + 1}`, 2 * at, uncertified) : result))
+  assert.throws(() => compare(a, { ...b, results }), {
+    message:
+      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (late): The generator was late.',
+  })
+})
+
+test('sides with different numbers of results are refused', () => {
+  const [a, b] = inTurns(scattered(10), scattered(11))
+  assert.throws(() => compare(a, { ...b, results: b.results.slice(1) }), { message: /A has 8 results and B 7$/ })
+})
+
+test('credentials that are hidden are not known to be the same', () => {
+  const made = { plan: { headers: { authorization: 'a' } } }
+  const { remarks } = compare(
+    { name: 'A', results: [madeResult('A', 0, made)] },
+    { name: 'B', results: [madeResult('B', 1, made)] },
+  )
+  assert.ok(remarks.includes('Whether authorization was the same is not known: results hide credentials.'))
+})
+
+test('a percentile is not in steps of a bucket', () => {
+  const values = Array.from({ length: 1000 }, (_, at) => 1 + at / 100_000)
+  const p = (percent: 'p50' | 'p90') => runFigures(madeAttack({ okMs: values, seconds: 1 }))[percent]!
+  assert.ok(Math.abs(p('p50') - 1.005) < 0.0003 && Math.abs(p('p90') - 1.009) < 0.0003, `${p('p50')} ${p('p90')}`)
+})
+
+test('the table fits 80 columns whatever is in it, and ends with the finding', () => {
+  const [a, b] = inTurns(scattered(900), scattered(99_000))
+  const text = comparisonText(compare({ ...a, name: 'x'.repeat(200) }, b))
+  assert.deepEqual(
+    text.split('\n').filter(line => line.length > 80),
+    [],
+  )
+  assert.match(text, /goodput +5\/s +0\/s +-100 % .*B is worse\n+p50 +90\d ms +99\.\d s +\+109\d\d % +/)
+  assert.match(text, /^B is worse(?: in|:) /m)
+})

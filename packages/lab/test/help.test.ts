@@ -1,0 +1,60 @@
+/** What a stranger types first: help that fits a terminal, and mistakes that lead to it. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { text } from 'node:stream/consumers'
+import { cli, runCli } from './run-cli.ts'
+
+const help = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await runCli([...args, '--help'])
+  assert.deepEqual([code, stderr], [0, ''])
+  return stdout
+}
+
+const commands = [...(await help()).split('Commands:')[1]!.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
+
+test('the help names the commands', () => assert.ok(commands.length >= 8, commands.join(', ')))
+
+for (const name of commands.filter(each => each !== 'help')) {
+  test(`${name} --help fits 80 columns, has sentences, and shows defaults as they are typed`, async () => {
+    const text = await help(name)
+    assert.deepEqual(
+      text.split('\n').filter(line => line.length > 80),
+      [],
+    )
+    assert.match(text, /^Usage: meltlab \w+ .*\n\n[A-Z][\s\S]*?\.\n\n/)
+    assert.doesNotMatch(text, /default: (?:\[|")/)
+  })
+
+  test(`${name}: a wrong option is refused in one line that leads to its help`, async () => {
+    const { code, stdout, stderr } = await runCli([name, '--wrong'])
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help says what there is\n`)
+  })
+}
+
+test('without a command: the help, on stderr', async () => {
+  const { code, stdout, stderr } = await runCli([])
+  assert.deepEqual([code, stdout, stderr], [2, '', await help()])
+})
+
+test('a wrong command is refused in one line', async () => {
+  const { code, stderr } = await runCli(['melts'])
+  assert.deepEqual(
+    [code, stderr],
+    [2, `meltlab: unknown command 'melts' (did you mean melt?); meltlab --help says what there is\n`],
+  )
+})
+
+test('the list of scenarios fits 80 columns', async () => {
+  const { stdout } = await runCli(['list'])
+  assert.ok(stdout.split('\n').every(line => line.length <= 80))
+})
+
+test('a reader that has seen enough is no fault', async () => {
+  const child = spawn(process.execPath, [cli, 'list'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  assert.deepEqual([code, stderr], [0, ''])
+})

@@ -1,0 +1,273 @@
+/** `meltlab live` as it is started, on its page in a real browser; and what is left of it when it has ended. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import type net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import sparticuz from '@sparticuz/chromium'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { LiveMeasured } from '../../src/live/measured.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
+import { type CliEnd, carrying, type Kill, runCli } from '../run-cli.ts'
+
+// The packaged Chromium is for Linux on x64 and arm64.
+const skip = process.platform !== 'linux'
+const app = (name: string): string => fileURLToPath(new URL(`../melt/apps/${name}.mjs`, import.meta.url))
+/** 200 a second, and hardly any CPU: it melts at ten times 50 on any machine. */
+const POOL = ['--capacity', '50', '--', 'node', app('pool')]
+
+interface Ended extends CliEnd {
+  readonly result: (ScenarioResult & { readonly measured: LiveMeasured }) | undefined
+  readonly files: readonly string[]
+  readonly strays: readonly string[]
+}
+
+interface Started {
+  /** Undefined when it ends without one. */
+  readonly address: Promise<string | undefined>
+  readonly ended: Promise<Ended>
+  readonly kill: Promise<Kill>
+}
+
+function start(args: readonly string[], onStderr?: (text: string, kill: Kill) => void): Started {
+  const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-live-'))
+  const mark = path.basename(out)
+  const address = Promise.withResolvers<string | undefined>()
+  const killing = Promise.withResolvers<Kill>()
+  const run = runCli(['live', '--out', out, ...args], {
+    mark,
+    onStart: (kill, stdin) => {
+      stdin.end()
+      killing.resolve(kill)
+    },
+    onStderr(text, kill) {
+      const found = /^watch it on (http:\S+)$/m.exec(text)
+      if (found !== null) address.resolve(found[1])
+      onStderr?.(text, kill)
+    },
+  })
+  const ended = run.then(async end => {
+    address.resolve(undefined)
+    const [folder = ''] = readdirSync(out)
+    const file = path.join(out, folder, 'result.json')
+    const made: Ended = {
+      ...end,
+      result: existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined,
+      files: folder === '' ? [] : readdirSync(path.join(out, folder)).sort(),
+      strays: await carrying(mark),
+    }
+    rmSync(out, { recursive: true, force: true })
+    return made
+  })
+  return { address: address.promise, ended, kill: killing.promise }
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const from = Date.now(); !(await isSo()); await sleep(50)) {
+    assert.ok(Date.now() - from < 60_000, `not within a minute: ${what}`)
+  }
+}
+
+describe('on its page', { skip }, () => {
+  let browser: Browser
+  let address: string
+  let live: Started
+  const complaints: string[] = []
+
+  before(async () => {
+    live = start(POOL)
+    browser = await chromium.launch({
+      executablePath: await sparticuz.executablePath(),
+      args: ['--no-sandbox', '--disable-gpu'],
+      headless: true,
+    })
+    address = (await live.address)!
+  })
+  after(async () => {
+    await browser?.close()
+    ;(await live.kill)('SIGTERM')
+    await live.ended
+  })
+
+  async function open(options: BrowserContextOptions): Promise<Page> {
+    const page = await (await browser.newContext(options)).newPage()
+    page.on('pageerror', error => complaints.push(error.message))
+    page.on('console', message => complaints.push(message.text()))
+    page.on('request', request => {
+      if (!request.url().startsWith(address)) complaints.push(`asked for ${request.url()}`)
+    })
+    await page.goto(address)
+    return page
+  }
+  const text = async (page: Page, selector: string): Promise<string> =>
+    (await page.locator(selector).textContent()) ?? ''
+  const figure = async (page: Page, side: string, of: string): Promise<number> =>
+    Number((await text(page, `#${side} .fates [data-of="${of}"]`)).replaceAll(',', ''))
+  // Run in the browser, so texts: these tests are compiled without its types.
+  const fits = 'document.documentElement.scrollWidth <= innerWidth'
+  const small = `[...document.querySelectorAll('button, input')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.id)`
+  const inked = `[...document.querySelectorAll('canvas')].filter(each => !each.getContext('2d').getImageData(0, 0, each.width, each.height).data.some(value => value > 0)).map(each => each.className)`
+
+  for (const [colorScheme, width, height] of [
+    ['light', 1280, 800],
+    ['dark', 320, 640],
+  ] as const) {
+    test(`${width} px wide, ${colorScheme}: the keyboard moves the load, and the figures follow`, async () => {
+      const page = await open({
+        viewport: { width, height },
+        colorScheme,
+        reducedMotion: width < 400 ? 'reduce' : null,
+      })
+      const slider = page.getByRole('slider', { name: 'Load' })
+      await until('it is told', async () => (await text(page, '#rate')) !== '' && (await text(page, '#news')) === '')
+      await slider.focus()
+      await page.keyboard.press('Home')
+      assert.equal(
+        await slider.getAttribute('aria-valuetext'),
+        '0.5 times what the app can do, 25 requests a second on each',
+      )
+      await until('it gives what it can', async () => (await figure(page, 'protected', 'good')) > 0)
+      await page.keyboard.press('ArrowRight')
+      assert.equal(await text(page, '#load-now'), '0.6x')
+      await page.keyboard.press('End')
+      assert.equal(await text(page, '#load-now'), '20x')
+      assert.match((await slider.getAttribute('aria-valuetext'))!, /^20 times .* 1,000 requests a second on each$/)
+      await until('the bare one melts', async () => (await text(page, '#bare .state')) === 'melting')
+      await until('its requests are lost', async () => (await figure(page, 'bare', 'lost')) > 100)
+      await until('the protected one refuses', async () => (await figure(page, 'protected', 'refused')) > 100)
+      await until('the slider is where the load is', async () => (await text(page, '#load-now')) === '20x')
+
+      assert.ok(await page.evaluate<boolean>(fits), 'it scrolls sideways')
+      assert.deepEqual(await page.evaluate<string[]>(small), [], 'a finger needs 44 px')
+      await until('every canvas is drawn', async () => (await page.evaluate<string[]>(inked)).length === 0)
+      await until('and named', async () => (await page.locator('canvas:not([aria-label])').count()) === 0)
+      assert.match(
+        (await page.locator('#bare .dots').getAttribute('aria-label'))!,
+        /^Requests of the last ten seconds, bare: of [\d,.]+ a second, [\d,.]+ answered in time, /,
+      )
+      assert.match((await text(page, 'footer'))!, /cores, Node v/)
+      await page.context().close()
+    })
+  }
+
+  test('a wrong load and a foreign page are refused; the button ends it as the report', async () => {
+    const page = await open({ viewport: { width: 1280, height: 800 } })
+    await until('it is told', async () => (await text(page, '#rate')) !== '')
+    const refused = await fetch(new URL('/load', address), { method: 'POST', body: '{"load":1000}' })
+    assert.equal(refused.status, 400)
+    assert.equal(await refused.text(), 'load must be a number from 0.5 to 20, got 1000\n')
+    const foreign = await fetch(new URL('/end', address), {
+      method: 'POST',
+      headers: { origin: 'http://evil.example' },
+    })
+    assert.equal(foreign.status, 403)
+
+    await page.getByRole('button', { name: 'End' }).click()
+    await page.waitForURL('**/report', { timeout: 60_000 })
+    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app gives /)
+    const { code, stdout, stderr, result, files, strays } = await live.ended
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(strays, [])
+    assert.deepEqual(files, ['picture.svg', 'report.html', 'result.json'])
+    assert.match(stdout, /report\.html\n$/)
+    assert.equal(result!.incomplete, false)
+    const rows = result!.measured.rows.filter(row => row.load === 20)
+    assert.deepEqual(
+      rows.map(({ arm }) => arm),
+      ['bare', 'protected'],
+    )
+    assert.ok(rows[0]!.failed > rows[1]!.failed, JSON.stringify(rows))
+    assert.ok(rows[1]!.shed > rows[0]!.shed, JSON.stringify(rows))
+    // Every request is accounted for.
+    for (const row of rows) {
+      const { offered, goodput, late, shed, otherStatus, failed, unsent } = row
+      assert.ok(Math.abs(offered - goodput - late - shed - otherStatus - failed - unsent) < 1e-6, JSON.stringify(row))
+    }
+    assert.deepEqual(complaints, [])
+  })
+})
+
+// They wait far more than they work.
+describe('in the terminal', { concurrency: 2 }, () => {
+  test('Ctrl-C while it is watched ends it as the button does, and is in JSON if asked', async () => {
+    const { address, ended, kill } = start(['--json', ...POOL])
+    await address
+    await sleep(1500)
+    ;(await kill)('SIGINT')
+    const { code, stdout, stderr, result, strays } = await ended
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(strays, [])
+    assert.equal(result!.incomplete, false)
+    assert.deepEqual(JSON.parse(stdout), result)
+  })
+
+  test('SIGTERM cuts it short, and keeps what was measured', async () => {
+    const { address, ended, kill } = start(POOL)
+    await address
+    // Whole seconds of one load count, but for the first and the last.
+    await sleep(4500)
+    ;(await kill)('SIGTERM')
+    const { code, stderr, result, strays } = await ended
+    assert.equal(code, 143, stderr)
+    assert.match(stderr, /meltlab: stopped by SIGTERM\n$/)
+    assert.deepEqual(strays, [])
+    assert.equal(result!.incomplete, true)
+  })
+
+  for (const [when, ms, args] of [
+    ['while the services start', 900, POOL],
+    ['while the capacity is found', 4000, ['--', 'node', app('pool')]],
+  ] as const) {
+    test(`Ctrl-C ${when}`, async () => {
+      const { ended, kill } = start(args)
+      await sleep(ms)
+      ;(await kill)('SIGINT')
+      const { code, stderr, strays } = await ended
+      // On a fast machine it is there already.
+      assert.ok(code === (stderr.includes('watch it on') ? 0 : 130), `${code} ${stderr}`)
+      assert.deepEqual(strays, [])
+    })
+  }
+
+  test('it ends by itself when its time is up, also when a process has ended before', async () => {
+    const { ended } = start(['--for', '3s', '--capacity', '100', '--', 'node', app('dies-under-load'), '60'])
+    const { code, stderr, result, strays } = await ended
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(strays, [])
+    assert.match(stderr, /^bare: its process exited with code 7$/m)
+    assert.equal(result!.measured.died['bare'], 'exited with code 7')
+  })
+
+  test('a command that can not be run twice, exits, or never listens', async () => {
+    const server = http.createServer((_request, response) => response.end('somebody else')).listen(0, '127.0.0.1')
+    await new Promise(resolve => server.once('listening', resolve))
+    const { port } = server.address() as net.AddressInfo
+    const of = (...args: string[]) => start(['--capacity', '50', '--start-timeout', '5s', '--', ...args]).ended
+    const taken = await of('node', app('fixed-port'), String(port))
+    server.close()
+    server.closeAllConnections()
+    const all = [taken, await of('node', app('exits')), await of('node', app('never-listens')), await of('nodee', 'x')]
+    const words = [
+      new RegExp(
+        `port ${port} is taken[\\s\\S]*runs the command twice at the same time, so it must listen where PORT says`,
+      ),
+      /meltlab: the command exited with code 3 before it listened on a port/,
+      /meltlab: the command runs but listened on no TCP port within 5s/,
+      /^meltlab: there is no program 'nodee' to start\n$/,
+    ]
+    for (const [at, { code, stdout, stderr, strays }] of all.entries()) {
+      assert.match(stderr, words[at]!)
+      assert.deepEqual([code, stdout, strays], [2, '', []], stderr)
+    }
+  })
+
+  test('a command that listens elsewhere than PORT says', async () => {
+    const { code, stderr, strays } = await start(['--capacity', '50', '--', 'node', app('hello')]).ended
+    assert.match(stderr, /^meltlab: the command listens at http:\S+ although PORT is \d+: .*twice at the same time/m)
+    assert.deepEqual([code, strays], [2, []])
+  })
+})

@@ -1,0 +1,219 @@
+/** The page's server alone: who may steer, what may be said, and that who watches costs nobody anything. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import net from 'node:net'
+import { after, before, beforeEach, test } from 'node:test'
+import { PageServer } from '../../src/live/page-server.ts'
+import { loadOf, stopsFor } from '../../src/live/steps.ts'
+
+let page: PageServer
+let address: string
+let load = 0
+let loads = 0
+let ends = 0
+
+before(async () => {
+  const stops = stopsFor(100)
+  page = new PageServer({
+    about: () => ({ stops }),
+    everything: () => ({ atS: 1 }),
+    setLoad(given) {
+      load = loadOf(given, stops)
+      loads++
+    },
+    end: () => {
+      ends++
+    },
+  })
+  address = await page.listen()
+})
+after(() => page.close())
+beforeEach(() => {
+  load = loads = ends = 0
+})
+
+/** As a browser or anything else would; `fetch` keeps Host and Origin to itself. */
+function ask(
+  path: string,
+  {
+    method = 'GET',
+    headers = {},
+    body = '',
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+): Promise<{ status: number; text: string; headers: http.IncomingHttpHeaders }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(new URL(path, address), { method, headers }, response => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (more: string) => {
+        text += more
+      })
+      response.on('end', () => resolve({ status: response.statusCode!, text, headers: response.headers }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+const setLoad = (body: string, headers: Record<string, string> = {}) => ask('/load', { method: 'POST', headers, body })
+
+/** One who watches; what it has been told so far. */
+function watch(): Promise<{ told: () => string; response: http.IncomingMessage }> {
+  return new Promise((resolve, reject) => {
+    http
+      .get(new URL('/events', address), { agent: false }, response => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (more: string) => {
+          text += more
+        })
+        response.on('error', () => {})
+        resolve({ told: () => text, response })
+      })
+      .on('error', reject)
+  })
+}
+
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (const from = Date.now(); !isSo(); await new Promise(resolve => setTimeout(resolve, 5))) {
+    assert.ok(Date.now() - from < 30_000, `not within 30 s: ${what}`)
+  }
+}
+
+test('it listens on this computer only, and its page fetches nothing from elsewhere', async () => {
+  assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/$/)
+  const { status, text, headers } = await ask('/')
+  assert.equal(status, 200)
+  assert.match(headers['content-type']!, /^text\/html/)
+  assert.match(String(headers['content-security-policy']), /default-src 'none'; script-src 'self'/)
+  const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file]) => file!).filter(file => file !== 'data:,')
+  assert.deepEqual(files, ['/live.css', '/live.js'])
+  for (const file of [...files, '/dots.js', '/lines.js', '/surface.js', '/words.js']) {
+    const { status: code, text: content } = await ask(file)
+    assert.equal(code, 200, file)
+    assert.doesNotMatch(content, /https?:\/\//, file)
+  }
+})
+
+test('neither another site nor another name for this computer may read or steer', async () => {
+  const own = address.slice(0, -1)
+  const foreign: Record<string, string>[] = [
+    { host: 'evil.example' },
+    { host: `evil.example:${new URL(address).port}` },
+    { host: '127.0.0.1:1' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: own.replace('127.0.0.1', 'localhost') },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]
+  for (const headers of foreign) {
+    assert.equal((await setLoad('{"load":20}', headers)).status, 403, JSON.stringify(headers))
+    assert.equal((await ask('/', { headers })).status, 403, JSON.stringify(headers))
+  }
+  assert.equal(loads, 0)
+  assert.equal((await setLoad('{"load":20}', { origin: own, 'sec-fetch-site': 'same-origin' })).status, 204)
+  assert.equal(load, 20)
+})
+
+test('what is no load is refused in one sentence, and changes nothing', async () => {
+  for (const body of [
+    '{"load":0}',
+    '{"load":21}',
+    '{"load":1e999}',
+    '{"load":"5"}',
+    '{}',
+    '[]',
+    'null',
+    '',
+    '{"load"',
+  ]) {
+    const { status, text } = await setLoad(body)
+    assert.equal(status, 400, body)
+    assert.match(text, /^(?:load must be a number from 0\.5 to 20, got |expected \{"load": 2\.5\}, got ).*\n$/, body)
+  }
+  assert.equal((await setLoad(`{"load":5,"more":"${'x'.repeat(100_000)}"}`)).status, 413)
+  assert.equal((await ask('/load')).status, 405)
+  assert.equal((await ask('/end')).status, 405)
+  assert.equal((await ask('/../../etc/passwd')).status, 404)
+  assert.equal((await ask('/report')).status, 404)
+  assert.deepEqual([loads, ends], [0, 0])
+})
+
+test('a thousand messages are a thousand answers, and the last one counts', async () => {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 4 })
+  const statuses = await Promise.all(
+    Array.from(
+      { length: 1000 },
+      (_, at) =>
+        new Promise<number>((resolve, reject) => {
+          const request = http.request(new URL('/load', address), { method: 'POST', agent }, response => {
+            response.resume().on('end', () => resolve(response.statusCode!))
+          })
+          request.on('error', reject).end(`{"load":${1 + (at % 10)}}`)
+        }),
+    ),
+  )
+  agent.destroy()
+  assert.deepEqual(new Set(statuses), new Set([204]))
+  assert.equal(loads, 1000)
+  await setLoad('{"load":7}')
+  assert.equal(load, 7)
+})
+
+test('ten that watch are told the same; who goes away is forgotten', async () => {
+  const viewers = await Promise.all(Array.from({ length: 10 }, watch))
+  for (const { told } of viewers) await until('the first message', () => told().includes('event: told'))
+  page.tell({ atS: 2 })
+  for (const { told } of viewers) await until('the second', () => told().includes('data: {"atS":2}\n\n'))
+  for (const { response } of viewers) response.destroy()
+  // There is room for as many again, as soon as it is known.
+  for (let isRoom = false; !isRoom; ) {
+    const more = await Promise.all(Array.from({ length: 10 }, watch))
+    isRoom = more.every(({ response }) => response.statusCode === 200)
+    for (const { response } of more) response.destroy()
+  }
+})
+
+test('who does not read is not waited for, and nothing is kept for him', async () => {
+  const socket = net.connect(Number(new URL(address).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(`GET /events HTTP/1.1\r\nHost: ${new URL(address).host}\r\n\r\n`)
+  const { told, response } = await watch()
+  await until('the other watches', () => told().includes('event: told'))
+  const large = 'x'.repeat(100_000)
+  for (let each = 0; each < 1000; each++) {
+    page.tell({ large })
+    // The kernel takes what it can.
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  let bytes = 0
+  socket.on('data', more => {
+    bytes += more.length
+  })
+  socket.resume()
+  page.tell({ last: true })
+  await until('the one who reads is told', () => {
+    page.tell({ last: true })
+    return told().includes('"last":true')
+  })
+  await until('so is the other, in the end', () => {
+    page.tell({ last: true })
+    return bytes > 0
+  })
+  assert.ok(bytes < 30_000_000, `${bytes} of 100,000,000 bytes had been kept`)
+  socket.destroy()
+  response.destroy()
+})
+
+test('in the end who watches is led to the report', async () => {
+  // Those of the other tests have left.
+  await until('nobody watches', () => page.viewers === 0)
+  const { told } = await watch()
+  await until('it watches', () => told().includes('event: told'))
+  const shown = page.show('<!doctype html><title>report</title>')
+  await until('it is told', () => told().includes('event: report\ndata: "/report"\n\n'))
+  const { status, text, headers } = await ask('/report')
+  assert.deepEqual([status, text], [200, '<!doctype html><title>report</title>'])
+  assert.match(String(headers['content-security-policy']), /^default-src 'none'; style-src 'unsafe-inline'/)
+  await shown
+})

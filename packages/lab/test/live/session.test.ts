@@ -1,0 +1,107 @@
+/** What the page is told, from what the generator counted. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { figuresOf, stateOf, windowOf } from '../../src/live/figures.ts'
+import type { Tick } from '../../src/live/generator-messages.ts'
+import { Session } from '../../src/live/session.ts'
+import { SideCounter } from '../../src/live/side-counter.ts'
+import { stopsFor } from '../../src/live/steps.ts'
+
+const CAPACITY = 100
+const stops = stopsFor(CAPACITY)
+
+/** A side that answers `good` of what is due, each in `ms`, of which `ownMs` are the generator's. */
+function counts(due: number, good: number, { shed = 0, ms = 10, ownMs = 0 } = {}) {
+  const counter = new SideCounter(1000)
+  for (let each = 0; each < due; each++) {
+    counter.due()
+    counter.ended(
+      each < good ? ms : 2000,
+      each < good ? 200 : each < good + shed ? 503 : 'response-timeout',
+      each < good ? ownMs : 0,
+    )
+  }
+  return counter.take()
+}
+
+function tickAt(atMs: number, load: number, lengthMs = 100): Tick {
+  const due = Math.round((load * CAPACITY * lengthMs) / 1000)
+  return {
+    atMs,
+    lengthMs,
+    rate: load * CAPACITY,
+    sides: [counts(due, load > 1 ? 0 : due), counts(due, Math.min(due, lengthMs / 10), { shed: due })],
+  }
+}
+
+const session = () => new Session(CAPACITY, stops, () => false)
+
+test('rates are of the last two seconds, whatever the ticks’ length', () => {
+  const ticks = Array.from({ length: 50 }, (_, at) => ({ lengthMs: 100, at }))
+  assert.deepEqual(
+    windowOf(ticks).map(({ at }) => at),
+    Array.from({ length: 20 }, (_, at) => at + 30),
+  )
+  assert.equal(windowOf([...ticks, { lengthMs: 3000, at: 50 }]).length, 1)
+  const figures = figuresOf(
+    [
+      { lengthMs: 100, counts: counts(20, 5, { shed: 10 }) },
+      { lengthMs: 400, counts: counts(80, 20, { shed: 40 }) },
+    ],
+    false,
+  )
+  assert.deepEqual([figures.due, figures.good, figures.late, figures.refused, figures.lost], [200, 50, 0, 100, 50])
+})
+
+test('p99 is of what was answered, and says when too much of it is the generator’s', () => {
+  const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], false)
+  assert.deepEqual([of(counts(10, 0)).p99Ms, of(counts(10, 0)).ownMs], [null, null])
+  const clean = of(counts(2000, 2000, { ms: 100, ownMs: 5 }))
+  assert.ok(Math.abs(clean.p99Ms! - 100) < 1)
+  assert.equal(clean.ownMs, null)
+  const late = of(counts(2000, 2000, { ms: 100, ownMs: 50 }))
+  assert.ok(Math.abs(late.ownMs! - 50) < 1)
+})
+
+test('a word for how a side fares', () => {
+  const nothing = { due: 0, good: 0, late: 0, refused: 0, lost: 0 }
+  assert.equal(stateOf(nothing), 'waits')
+  assert.equal(stateOf({ ...nothing, due: 100, good: 99 }), 'keeps-up')
+  assert.equal(stateOf({ ...nothing, due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
+  assert.equal(stateOf({ ...nothing, due: 1000, good: 0, refused: 1000 }), 'melts')
+  assert.equal(stateOf({ ...nothing, due: 100, good: 60, late: 40 }), 'strains')
+  assert.equal(stateOf({ ...nothing, due: 100, late: 100 }), 'melts')
+  assert.equal(figuresOf([], true).state, 'ended')
+})
+
+test('a second in which the load was changed belongs to none, nor one that nothing was heard of', () => {
+  const now = session()
+  for (let at = 100; at <= 2500; at += 100) now.add(tickAt(at, 0.5))
+  for (let at = 2600; at <= 4000; at += 100) now.add(tickAt(at, 10))
+  // The generator was stopped for three seconds, and somebody dragged meanwhile.
+  now.add(tickAt(7100, 20, 3100))
+  assert.deepEqual(now.loads, [0.5, 0.5, null, 10, null, null, null, 20])
+})
+
+test('a curve grows as loads are held, one point for each, and what is told stays small', () => {
+  const now = session()
+  now.set(0.5)
+  let most = 0
+  let curve: unknown
+  for (let at = 100, hour = 3_600_000; at <= hour; at += 500) {
+    const load = stops[Math.floor(at / 20_000) % stops.length]!
+    const told = now.add(tickAt(at, load, 500))
+    most = Math.max(most, JSON.stringify(told).length)
+    curve = told.curve ?? curve
+  }
+  assert.equal((curve as unknown[]).length, stops.length)
+  assert.ok(most < 3000, `${most} bytes`)
+  assert.equal(now.loads.length, 3600)
+  const everything = now.everything()!
+  assert.equal(everything.points!.length, 120)
+  assert.ok(JSON.stringify(everything).length < 12_000)
+  // At 20x the bare one gives nothing, and the protected one what it can.
+  assert.deepEqual(everything.curve!.at(-1), [20, [0, 100]])
+})
+
+test('before anything is known there is nothing to tell', () => assert.equal(session().everything(), undefined))

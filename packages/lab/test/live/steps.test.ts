@@ -1,0 +1,28 @@
+/** The loads a slider has, and what may come over the wire instead. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadOf, stopsFor } from '../../src/live/steps.ts'
+
+test('from half of what the app can do to twenty times that, in steps that are the same for everybody', () => {
+  const stops = stopsFor(190)
+  assert.deepEqual([stops[0], stops.at(-1)], [0.5, 20])
+  assert.deepEqual(
+    stops,
+    stops.toSorted((one, other) => one - other),
+  )
+  for (const load of [1, 2, 5, 10]) assert.ok(stops.includes(load), `${load}x`)
+})
+
+test('of a fast app, no more than the generator can send; of the fastest, half of it at least', () => {
+  assert.equal(stopsFor(10_000).at(-1), 2)
+  assert.deepEqual(stopsFor(100_000), [0.5])
+})
+
+test('a load is taken to the nearest stop, so that there are only so many figures to keep', () => {
+  const stops = stopsFor(190)
+  assert.equal(loadOf(1.04, stops), 1)
+  assert.equal(loadOf(20, stops), 20)
+  for (const wrong of [0, 0.49, 20.01, -1, Number.NaN, Number.POSITIVE_INFINITY, '5', null, undefined, {}, [5]]) {
+    assert.throws(() => loadOf(wrong, stops), /^RangeError: load must be a number from 0\.5 to 20, got /)
+  }
+})

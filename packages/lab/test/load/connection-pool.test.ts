@@ -1,0 +1,56 @@
+/** Which connection a request gets, by what its server said about keeping it. No sockets: the times are given. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Connection } from '../../src/load/connection.ts'
+import { ConnectionPool } from '../../src/load/connection-pool.ts'
+
+interface Fake {
+  state: string
+  since: number
+  usableUntil: number
+  keptMs: number
+  destroyed: boolean
+}
+
+/** A pool with one free connection whose server keeps it for `keptMs`; answered at 1000. */
+const answered = (keptMs: number) => {
+  const made: Fake[] = []
+  const pool = new ConnectionPool({ standing: 1, most: 9, connectingAtOnce: 9 }, () => {
+    const fake = { state: 'open', busy: true, since: 0, usableUntil: 0, keptMs, destroyed: false }
+    made.push(fake)
+    return Object.assign(fake, { destroy: () => (fake.destroyed = true) }) as unknown as Connection
+  })
+  const connection = pool.connect(0)
+  pool.connected(connection)
+  pool.answered(connection, true, 1000)
+  return { pool, connection, made }
+}
+
+describe('a free connection', () => {
+  it('is used until shortly before its server closes it', () => {
+    const { pool, connection } = answered(5000)
+    assert.equal(pool.takeFree(4999), connection)
+  })
+
+  it('is not used in the last second, and makes room for another', () => {
+    const { pool, made } = answered(5000)
+    assert.equal(pool.takeFree(5001), undefined)
+    assert.equal(pool.closing, 1)
+    // The server closes it. If it does not, we do, and the standing set is filled up.
+    pool.tidy(5001, false, true)
+    assert.equal(made.length, 2)
+    assert.equal(made[0]!.destroyed, false)
+    pool.tidy(5001 + 1500, false, true)
+    assert.equal(made[0]!.destroyed, true)
+  })
+
+  it('is not used in the second half of a short time', () => {
+    assert.equal(answered(1000).pool.takeFree(1501), undefined)
+    assert.notEqual(answered(1000).pool.takeFree(1499), undefined)
+    assert.equal(answered(0).pool.takeFree(1000), undefined)
+  })
+
+  it('is used for ever when its server says nothing', () => {
+    assert.notEqual(answered(Number.POSITIVE_INFINITY).pool.takeFree(1e9), undefined)
+  })
+})

@@ -1,0 +1,188 @@
+/** What a worker may have overlooked: the loop is told turn by turn, and the bound is checked against what happened. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { BusyPeriod } from '../../src/load/busy-period.ts'
+import { FREEZE_MS, Lateness } from '../../src/load/lateness.ts'
+import { parseSchedstat, schedulingOfThisThread } from '../../src/load/scheduling.ts'
+
+const started = (now = 0): Lateness => {
+  const lateness = new Lateness()
+  lateness.start(now)
+  return lateness
+}
+
+describe('lateness', () => {
+  it('of an answer is counted from the poll before the one that read it', () => {
+    const lateness = started()
+    lateness.polls(10)
+    lateness.alive(10.5)
+    lateness.polls(10.6)
+    // It may have come just after the poll at 10 looked.
+    lateness.alive(11)
+    assert.equal(lateness.unreadMs, 1)
+  })
+
+  it('of a worker woken from a timer is what the scheduler made it wait', () => {
+    const woken = (delayMs: number, turns = 1): number => {
+      const lateness = started()
+      lateness.sleeps(0.01, 5, { delayMs: 100, turns: 7 })
+      lateness.woke(4, { delayMs: 100 + delayMs, turns: 7 + turns })
+      return lateness.unreadMs
+    }
+    assert.equal(woken(0), 0)
+    assert.equal(woken(3.5), 3.5)
+    // Run twice since it fell asleep: stopped or put off on the way, nobody knows when.
+    assert.equal(woken(0, 2), 4)
+    // It never slept: the answer was there, and came after the poll at 0.
+    assert.equal(woken(0, 0), 4)
+  })
+
+  it('of a worker woken from a timer is nothing where the scheduler does not tell, unless the timer was late', () => {
+    const woken = (now: number): number => {
+      const lateness = started()
+      lateness.sleeps(0.01, 5, undefined)
+      lateness.woke(now, undefined)
+      return lateness.unreadMs
+    }
+    assert.equal(woken(4), 0)
+    assert.equal(woken(30), 30)
+  })
+
+  it('asks to read first after a gap, until a poll that began after it is over', () => {
+    const lateness = started()
+    lateness.polls(1)
+    assert.equal(lateness.mustRead, false)
+    lateness.alive(60)
+    assert.equal(lateness.mustRead, true)
+    assert.equal(lateness.readUpTo, 1)
+    lateness.polls(60.1)
+    // In that poll, what is read first does not show what else is there.
+    lateness.alive(60.2)
+    assert.equal(lateness.catchingUp, true)
+    assert.equal(lateness.mustRead, false)
+    assert.equal(lateness.readUpTo, 60.1)
+    lateness.polls(60.3)
+    assert.equal(lateness.catchingUp, false)
+  })
+
+  it('records a freeze, and no nap', () => {
+    const lateness = started()
+    lateness.naps(500)
+    lateness.polls(500.1)
+    lateness.sleeps(500.2, 505, undefined)
+    lateness.woke(505, undefined)
+    assert.deepEqual(lateness.freezes, [])
+    lateness.alive(505 + FREEZE_MS)
+    assert.deepEqual(lateness.freezes, [{ atMs: 505, lengthMs: FREEZE_MS }])
+  })
+
+  it('never claims less than an answer has waited, whatever the loop does and wherever it is held', () => {
+    // Turns that take `work`, polls that look at once, and answers that come at any time.
+    const turn = fc.record({
+      work: fc.double({ min: 0, max: 50, noNaN: true }),
+      hold: fc.double({ min: 0, max: 50, noNaN: true }),
+      reading: fc.double({ min: 0, max: 10, noNaN: true }),
+      comes: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 2, maxLength: 20 }), turns => {
+        const lateness = started()
+        let now = 0
+        let unread: number[] = []
+        for (const { work, hold, reading, comes } of turns) {
+          lateness.alive(now)
+          const from = now
+          now += work
+          lateness.polls(now)
+          // Held between the end of the turn and the poll.
+          now += hold
+          unread.push(from + comes * (now - from))
+          const read = unread
+          unread = []
+          // It comes when the poll has looked, while what it found is read.
+          unread.push(now + comes * reading)
+          now += reading
+          for (const came of read) {
+            lateness.alive(now)
+            assert.ok(lateness.unreadMs >= now - came - 1e-9, `${lateness.unreadMs} < ${now - came}`)
+          }
+        }
+      }),
+    )
+  })
+})
+
+describe('busy period', () => {
+  it('charges the lateness of its first request to all that follow, until nothing is in flight', () => {
+    const period = new BusyPeriod()
+    const sent: readonly [lateMs: number, inflight: number, own: number][] = [
+      [0.1, 0, 0.1],
+      [50, 0, 50],
+      [40, 1, 50],
+      [0, 9, 50],
+      [60, 9, 60],
+      [0, 0, 0],
+      [60, 9, 60],
+      [0, 9, 0],
+    ]
+    for (const [lateMs, inflight, own] of sent) assert.equal(period.delayOf(lateMs, inflight, 1), own)
+  })
+
+  it('is over with as few in flight as the server always has', () => {
+    const period = new BusyPeriod()
+    let now = 0
+    // A server that takes 5 ms whatever comes: five in flight at 1,000/s.
+    for (; now < 3000; now++) period.delayOf(0, now < 5 ? now : 5, now)
+    const burst = Array.from({ length: 50 }, (_, k) => period.delayOf(50 - k, k, now + 50))
+    assert.ok(Math.min(...burst.slice(0, 40)) >= 10)
+    assert.equal(period.delayOf(0, 40, now + 51), 45)
+    assert.equal(period.delayOf(0, 5, now + 56), 0)
+    assert.equal(period.delayOf(0, 6, now + 57), 0)
+  })
+
+  it('bounds what a server that serves in order owes to late requests', () => {
+    const times = fc.array(
+      fc.record({
+        gap: fc.double({ min: 0, max: 20, noNaN: true }),
+        service: fc.double({ min: 0.01, max: 20, noNaN: true }),
+        late: fc.double({ min: 0, max: 60, noNaN: true }),
+        stops: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 60 },
+    )
+    fc.assert(
+      fc.property(times, requests => {
+        const period = new BusyPeriod()
+        let due = 0
+        let sent = 0
+        let truth = 0
+        const ends: number[] = []
+        for (const { gap, service, late, stops } of requests) {
+          due += gap
+          sent = Math.max(sent, due + (stops ? late : 0))
+          truth = Math.max(truth, due) + service
+          const end = Math.max(ends.at(-1) ?? 0, sent) + service
+          const own = period.delayOf(sent - due, ends.filter(one => one > sent).length, 1)
+          ends.push(end)
+          assert.ok(end - due - own <= truth - due + 1e-6, `clean ${end - due - own}, truth ${truth - due}`)
+        }
+      }),
+    )
+  })
+})
+
+describe('scheduling', () => {
+  it('reads the figures of the kernel, or none', () => {
+    assert.deepEqual(parseSchedstat('123 4500000 7\n'), { delayMs: 4.5, turns: 7 })
+    for (const text of ['', '0 0 0\n', 'garbage', '1 2']) assert.equal(parseSchedstat(text), undefined)
+  })
+
+  it('tells of this thread on Linux', { skip: process.platform !== 'linux' }, () => {
+    const read = schedulingOfThisThread()
+    const before = read()
+    if (before === undefined) return // A kernel without them.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    assert.ok(read()!.turns > before.turns)
+  })
+})

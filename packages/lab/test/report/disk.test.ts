@@ -1,0 +1,65 @@
+/** A disk that is full when the report is written: what was measured is kept. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { writeOrKeep } from '../../src/commands/carry-out.ts'
+import type { WriteFile } from '../../src/report/write.ts'
+import { UserError } from '../../src/user-error.ts'
+import { madeResult } from './made-result.ts'
+
+/** Writes half of whatever `isFull` holds of, as a full disk does. */
+const fullFor =
+  (isFull: (file: string) => boolean): WriteFile =>
+  (file, text) => {
+    if (!isFull(file)) return writeFileSync(file, text)
+    writeFileSync(file, text.slice(0, text.length / 2))
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+  }
+
+function failure(t: TestContext, isFull: (file: string, out: string) => boolean): { said: string; out: string } {
+  const out = mkdtempSync(path.join(tmpdir(), 'meltlab-disk-'))
+  t.after(() => rmSync(out, { recursive: true, force: true }))
+  try {
+    writeOrKeep(
+      madeResult(),
+      out,
+      fullFor(file => isFull(file, out)),
+    )
+  } catch (error) {
+    assert.ok(error instanceof UserError)
+    assert.equal(error.exitCode, 1)
+    assert.ok(error.message.startsWith(`the report could not be written to ${out} (the disk is full); `), error.message)
+    return { said: error.message, out }
+  }
+  return assert.fail('it was written')
+}
+
+const fileIn = (said: string): string => /what was measured is in (.+\.json): `meltlab report /.exec(said)![1]!
+
+test('full for the page: the result is there, and no half page', t => {
+  const { said, out } = failure(t, file => file.endsWith('.html'))
+  const file = fileIn(said)
+  assert.ok(file.startsWith(out))
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), madeResult())
+  assert.deepEqual(readdirSync(path.dirname(file)).sort(), ['picture.svg', 'result.json'])
+})
+
+test('full for everything there: the result goes to the folder for temporary files', t => {
+  const { said, out } = failure(t, (file, folder) => file.startsWith(folder))
+  const file = fileIn(said)
+  t.after(() => rmSync(file, { force: true }))
+  assert.ok(!file.startsWith(out))
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), madeResult())
+})
+
+test('full everywhere: the result stands on stdout, and no half file stays', t => {
+  const written: string[] = []
+  const { mock } = t.mock.method(process.stdout, 'write', (text: string) => written.push(text) > 0)
+  const { said } = failure(t, () => true)
+  mock.restore()
+  assert.match(said, /all that was measured stands on stdout, as JSON$/)
+  assert.ok(written.some(text => text === `${JSON.stringify(madeResult())}\n`))
+  assert.ok(!existsSync(path.join(tmpdir(), '2026-01-02T03-04-05-made-up.json')))
+})

@@ -1,0 +1,111 @@
+/** The document of a load run: what it keeps, what it hides, and what is said of one that can not be read. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Histogram } from '../../src/load/histogram.ts'
+import { attackDocument, attackJson, documentOf, outcomeOf } from '../../src/results/attack-document.ts'
+import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
+import { secondRows } from '../../src/results/second-rows.ts'
+import { madeAttack, madeOutcome, madePlan, origin } from './made-attack.ts'
+
+const read = (text: string) => checkAttack(parseJson(text, 'a.json'), 'a.json')
+// biome-ignore lint/suspicious/noExplicitAny: it is about to be damaged
+type Damaged = Record<string, any>
+const damaged = (change: (document: Damaged) => void): string => {
+  const document = JSON.parse(attackJson(madeAttack({ shed: 2, failed: 1 }))) as Damaged
+  change(document)
+  return JSON.stringify(document)
+}
+
+test('what was printed reads back as it was', () => {
+  const made = { shed: 2, failed: 1, unsent: 1 }
+  const document = madeAttack(made)
+  assert.deepEqual(read(attackJson(document)), JSON.parse(JSON.stringify(document)))
+  const outcome = outcomeOf(document)
+  assert.deepEqual(outcome.okLatency.toJSON(), madeOutcome(made).okLatency.toJSON())
+  // The whole outcome: made a document again, it is the same one.
+  assert.deepEqual(documentOf(document.url, document.plan, outcome, origin), document)
+})
+
+test('a histogram loses nothing on its way through a document', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1 }), values => {
+      const before = new Histogram()
+      for (const value of values) before.record(value)
+      const document = madeAttack({ seconds: 1, okMs: values })
+      const after = outcomeOf(JSON.parse(attackJson(document))).okLatency
+      assert.deepEqual(after.toJSON(), before.toJSON())
+      for (const percent of [0, 50, 99, 100]) assert.equal(after.percentile(percent), before.percentile(percent))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a second of the series is a line of the text', () => {
+  const lines = attackJson(madeAttack({ seconds: 30 })).split('\n')
+  assert.equal(lines.filter(line => line.startsWith('    {"second":')).length, 30)
+})
+
+test('credentials do not get into the document, and a body only as its digest', () => {
+  const headers = { Authorization: 'Bearer geheim', 'X-Api-Key': 'geheim', cookie: 'sid=geheim', accept: 'text/html' }
+  const document = attackDocument(madePlan({ plan: { headers, body: 'password=geheim' } }), madeOutcome({}), origin)
+  assert.doesNotMatch(attackJson(document), /geheim/)
+  assert.equal(document.plan.headers['accept'], 'text/html')
+  assert.equal(document.plan.body?.bytes, 15)
+  const other = attackDocument(madePlan({ plan: { body: 'password=GEHEIM' } }), madeOutcome({}), origin)
+  assert.notEqual(document.plan.body?.sha256, other.plan.body?.sha256)
+})
+
+for (const [what, text, sentence] of [
+  ['nothing', '', /^a\.json ends in the middle of its JSON: it was cut off, or is still being written$/],
+  ['half a document', attackJson(madeAttack()).slice(0, 500), /^a\.json ends in the middle of its JSON/],
+  ['something else', 'Requests 50', /^a\.json is not JSON: /],
+  ['JSON that is not ours', '{"kind":"scenario"}', /^a\.json is not a result of meltlab attack --json$/],
+  ['a list', '[]', /^a\.json is not a result of meltlab attack --json$/],
+  [
+    'a later form',
+    damaged(d => (d['version'] = 2)),
+    /^a\.json is a result of form 2, this meltlab reads form 1; read it/,
+  ],
+  ['no date', damaged(d => (d['startedAt'] = 'yesterday')), /is damaged: startedAt must be a date, got yesterday$/],
+  ['no address', damaged(d => (d['url'] = 'here')), /is damaged: url must be one, got here$/],
+  [
+    'a second out of its place',
+    damaged(d => (d['seconds'][1].second = 1e15)),
+    /seconds\[1\] is of second 1000000000000000$/,
+  ],
+  [
+    'a count that is none',
+    damaged(d => (d['seconds'][1].good = 'x')),
+    /is damaged: seconds\[1\]\.good must be a whole number, got "x"$/,
+  ],
+  ['a part that is missing', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean$/],
+  ['a part that nobody knows', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known$/],
+  [
+    'a plan that is none',
+    damaged(d => (d['plan'].arrival.schedule.phases[0].rate = -1)),
+    /phases\[0\]\.rate must be at least 0, got -1$/,
+  ],
+  [
+    'buckets that do not add up',
+    damaged(d => (d['histograms'].ok.measured.buckets[1] += 1)),
+    /is damaged: not a histogram/,
+  ],
+  [
+    'answers that do not add up',
+    damaged(d => (d['answered']['200'] += 1)),
+    /answers and failures add up to 29, sent is 28$/,
+  ],
+  ['requests that do not add up', damaged(d => (d['unsent'] = 5)), /sent and unsent add up to 33, scheduled is 28$/],
+] as const) {
+  test(`${what} is refused in one sentence`, () => {
+    assert.throws(() => read(text), { name: 'UserError', message: sentence })
+  })
+}
+
+test('the seconds as CSV: a row each, a cell without a sample empty', () => {
+  const rows = secondRows(madeOutcome({ seconds: 2, okMs: [1, 1000.5], failed: 3, unsent: 1 })).split('\r\n')
+  assert.equal(rows.length, 4)
+  assert.equal(rows[0], 'second,scheduled,sent,ok,good,shed,other,failed,p50_ms,p90_ms,p99_ms,max_ms,shed_p99_ms')
+  assert.match(rows[2]!, /^1,6,5,2,1,0,0,3,1\.\d+,1000\.5,1000\.5,1000\.5,$/)
+})

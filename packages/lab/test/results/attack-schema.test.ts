@@ -1,0 +1,72 @@
+/** The published schema: what `attack --json` prints is valid by a whole validator, and ours judges as that one does. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { runLoad } from '../../src/load/run.ts'
+import { attackDocument, attackJson } from '../../src/results/attack-document.ts'
+import { faultOf, type Schema } from '../../src/results/schema-check.ts'
+import { httpServer, planFor } from '../load/servers.ts'
+import { madeAttack, origin } from './made-attack.ts'
+
+const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
+const validate = new Ajv2020({ strict: true, strictTypes: false, allErrors: false }).compile(schema as object)
+const isValid = (document: unknown): boolean => {
+  const valid = validate(document)
+  assert.equal(faultOf(document, schema) === undefined, valid, JSON.stringify(validate.errors))
+  return valid
+}
+
+test('the document of a real run is valid', async () => {
+  let asked = 0
+  const server = await httpServer((_, res) => {
+    asked++
+    if (asked % 4 === 0) res.destroy()
+    else res.writeHead([200, 503, 404][asked % 3]!).end('ok')
+  })
+  try {
+    const plan = planFor(server.url, { headers: { accept: ['a', 'b'] }, body: 'x' })
+    const document = attackDocument(plan, await runLoad(plan), origin)
+    assert.ok(isValid(JSON.parse(attackJson(document))), JSON.stringify(validate.errors))
+    assert.deepEqual(Object.keys(document.certificate.intervals), ['ok', 'shed', 'other', 'failed'])
+  } finally {
+    await server.close()
+  }
+})
+
+test('whatever a document lacks, or has of another type, both validators refuse or both accept', () => {
+  const plans = [
+    {},
+    { plan: { connections: { kind: 'fresh' } as const } },
+    { plan: { arrival: { kind: 'closed', users: 2, durationMs: 4000, thinkMs: 0 } as const } },
+  ]
+  let refused = 0
+  for (const made of plans) {
+    const document = JSON.parse(attackJson(madeAttack({ seconds: 1, shed: 1, ...made }))) as Record<string, unknown>
+    assert.ok(isValid(document))
+    for (const path of pathsOf(document)) {
+      for (const value of [undefined, null, -1, 0.5, 'x', [], {}, true]) {
+        if (!isValid(changed(document, path, value))) refused++
+      }
+    }
+  }
+  assert.ok(refused > 500, `${refused}`)
+})
+
+/** Of every member, at every depth. */
+function pathsOf(value: unknown): string[][] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => [[name], ...pathsOf(member).map(path => [name, ...path])])
+}
+
+/** A copy with another value at the path; undefined takes it away. */
+function changed(document: unknown, path: readonly string[], value: unknown): unknown {
+  const copy = structuredClone(document) as Record<string, unknown>
+  let at = copy
+  for (const name of path.slice(0, -1)) at = at[name] as Record<string, unknown>
+  const last = path.at(-1)!
+  if (value !== undefined) at[last] = value
+  else if (Array.isArray(at)) at.splice(Number(last), 1)
+  else delete at[last]
+  return copy
+}

@@ -1,0 +1,50 @@
+/** Ctrl-C and its kin may come at any time: every command has an exit code for each, from its first moment. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { runCli } from './run-cli.ts'
+
+const source = (name: string): string => fileURLToPath(new URL(`../src/${name}`, import.meta.url))
+
+const { stdout: help } = await runCli(['--help'])
+const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
+
+/** Sends it as soon as somebody listens. Node's own part of that is done then. */
+const atOnce = (signal: string): string =>
+  `data:text/javascript,process.on('newListener',name=>name==='${signal}'%26%26process.kill(process.pid,name))`
+
+async function interrupted(command: string, signal: NodeJS.Signals): Promise<{ code: number | null; stderr: string }> {
+  const child = spawn(process.execPath, ['--import', atOnce(signal), source('cli.ts'), command], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close') as Promise<[number | null]>])
+  child.stdin.destroy()
+  return { code, stderr }
+}
+
+test('the help names the commands', () => {
+  for (const name of ['attack', 'melt', 'run', 'watch', 'stats', 'list', 'report']) assert.ok(commands.includes(name))
+})
+
+for (const command of commands) {
+  test(`${command}: a signal in its first moment ends it with its exit code`, async () => {
+    const [int, term, hangup] = await Promise.all(
+      (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => interrupted(command, signal)),
+    )
+    assert.deepEqual(int, { code: 130, stderr: 'meltlab: stopped by Ctrl-C\n' })
+    assert.deepEqual(term, { code: 143, stderr: 'meltlab: stopped by SIGTERM\n' })
+    assert.deepEqual(hangup, { code: 129, stderr: 'meltlab: stopped by SIGHUP\n' })
+  })
+}
+
+test('nothing else is loaded before the handlers stand', () => {
+  const imported = (name: string): (string | undefined)[] =>
+    [...readFileSync(source(name), 'utf8').matchAll(/^(?:import|export)\b[^'(]*'([^']+)'/gm)].map(match => match[1])
+  assert.deepEqual(imported('cli.ts'), ['./node-version.ts', './signals.ts', 'node:timers/promises'])
+  assert.deepEqual(imported('node-version.ts'), ['node:process'])
+  assert.deepEqual(imported('signals.ts'), ['node:process'])
+})

@@ -1,0 +1,59 @@
+/** Where results can not be written nothing is measured: one sentence first, not a lost run at the end. */
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { checkWritable } from '../src/commands/writable-folder.ts'
+import { UserError } from '../src/user-error.ts'
+import { runCli } from './run-cli.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'meltlab-writable-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const file = join(folder, 'file')
+writeFileSync(file, '')
+const started = join(folder, 'started')
+const command = ['--', process.execPath, '-e', `fs.writeFileSync(${JSON.stringify(started)}, '')`]
+
+for (const [args, option] of [
+  [['melt', '--out', join(file, 'runs'), ...command], '--out'],
+  [['watch', '--out', file, ...command], '--out'],
+  [['run', '--out', file, '--brief', 'ticks'], '--out'],
+  [['run', '--out', folder, '--keep', file, '--brief', 'ticks'], '--keep'],
+] as const) {
+  test(`meltlab ${args[0]} with ${option} where a file is`, async () => {
+    const { code, stdout, stderr } = await runCli(args)
+    assert.match(
+      stderr,
+      new RegExp(`^meltlab: nothing can be written to ${file}.* \\(a file is in the way\\); ${option} `),
+    )
+    assert.equal(stderr.trim().split('\n').length, 1)
+    assert.deepEqual([code, stdout, existsSync(started)], [2, '', false])
+  })
+}
+
+test('a folder that is tried is left as it was', () => {
+  const deep = join(folder, 'a/b/c')
+  checkWritable(deep, '--out')
+  assert.equal(existsSync(join(folder, 'a')), false)
+  mkdirSync(deep, { recursive: true })
+  checkWritable(deep, '--out')
+  assert.deepEqual(readdirSync(deep), [])
+})
+
+test('where the system makes no folders', { skip: process.platform === 'linux' ? false : 'there is no /proc' }, () => {
+  assert.throws(
+    () => checkWritable('/proc/runs', '--out'),
+    /nothing can be written to \/proc\/runs \(no folder can be made there\)/,
+  )
+})
+
+test('a folder without permission', { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false }, () => {
+  const closed = join(folder, 'closed')
+  mkdirSync(closed)
+  chmodSync(closed, 0o500)
+  assert.throws(
+    () => checkWritable(join(closed, 'runs'), '--out'),
+    (error: unknown) => error instanceof UserError && /\(no permission\); --out/.test(error.message),
+  )
+})
