@@ -7,9 +7,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** These print what they found; the others write their own file under results/. */
-const PRINTING = ['accept-lanes', 'generator']
+const PRINTING = ['accept-lanes']
 
-for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'generator', 'outbound', 'write-docs']) {
+for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'outbound', 'write-docs']) {
   console.log(`\n== ${name}`)
   const script = join(import.meta.dirname, `${name}.ts`)
   if (!PRINTING.includes(name)) {

@@ -2,11 +2,13 @@
  * What a drain loses (packages/meltproof/src/server/drain.ts): requests that were sent and not answered while a server
  * goes away under load. Clients ask again some time after each answer, on keep-alive connections or on a new one each.
  * `balanced`: they stop 100 ms after the drain began, as behind a balancer that asks for readiness that often. `direct`:
- * they go on. A refused request is no loss, since it can be sent elsewhere.
+ * they go on. `rate`: so many requests a second on standing connections that are used in turn, each about once a second:
+ * what an idle connection gets when it is closed a second after its last request. A refused request is no loss, since it can
+ * be sent elsewhere.
  *
  * Every drain is a server process of its own; the figures are sums over the rounds. Loopback only.
  *
- *   node bench/drain.ts [--rounds 10] [--clients 64]
+ *   node bench/drain.ts [--rounds 10] [--clients 64] [--cases 'rate 160']
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,8 +27,18 @@ interface Case {
   readonly fresh: boolean
   /** Clients go on for so long after the drain began, ms. */
   readonly goOnMs: number
+  readonly load: ByUsers | ByRate
+}
+
+interface ByUsers {
   /** Between an answer and the client's next request, ms. */
   readonly thinkMs: number
+}
+
+interface ByRate {
+  /** Requests a second, whatever the server does. */
+  readonly rate: number
+  readonly connections: number
 }
 
 const CASES: readonly Case[] = [
@@ -34,13 +46,18 @@ const CASES: readonly Case[] = [
     [undefined, 0].map(delayMs => ({
       name: `balanced, ${fresh ? 'new connections' : 'keep-alive'}, drainDelayMs ${delayMs ?? 'default'}`,
       options: delayMs === undefined ? {} : { drainDelayMs: delayMs },
-      ...{ fresh, goOnMs: 100, thinkMs: 10 },
+      ...{ fresh, goOnMs: 100, load: { thinkMs: 10 } },
     })),
   ),
   ...[0, 10, 250, 1500].map(thinkMs => ({
     name: `direct, keep-alive, thinking for ${thinkMs} ms, drainDelayMs 0`,
     options: { drainDelayMs: 0 },
-    ...{ fresh: false, goOnMs: 1000 + thinkMs, thinkMs },
+    ...{ fresh: false, goOnMs: 1000 + thinkMs, load: { thinkMs } },
+  })),
+  ...[160, 1000].map(rate => ({
+    name: `direct, keep-alive, rate ${rate}/s, drainDelayMs 500`,
+    options: { drainDelayMs: 500 },
+    ...{ fresh: false, goOnMs: 2500, load: { rate, connections: Math.ceil(1.2 * rate) } },
   })),
 ]
 
@@ -67,9 +84,11 @@ async function main(): Promise<void> {
   const given = scriptOptions(import.meta.filename, {
     rounds: { type: 'string', default: '10' },
     clients: { type: 'string', default: '64' },
+    cases: { type: 'string', default: '' },
   })
+  const cases = CASES.filter(({ name }) => name.includes(given.values.cases))
   const rows: string[][] = []
-  for (const each of CASES) {
+  for (const each of cases) {
     const sums = { answered: 0, lost: 0, refused: 0, cut: 0, longestMs: 0 }
     for (let round = 0; round < given.whole('rounds'); round++) {
       const { clean, ms, answered, failed } = await oneDrain(each, given.whole('clients'))
@@ -85,11 +104,14 @@ async function main(): Promise<void> {
   console.log(markdownTable(['clients', 'answered', 'lost', 'refused', 'drains that cut', 'longest drain, ms'], rows))
 }
 
-async function oneDrain({ options, fresh, goOnMs, thinkMs }: Case, users: number) {
+async function oneDrain({ options, fresh, goOnMs, load: by }: Case, users: number) {
   const child = fork(import.meta.filename, ['serve', JSON.stringify(options)])
   const [port] = (await once(child, 'message')) as [number]
   const url = `http://127.0.0.1:${port}/`
-  const load = runLoad(planOf({ url, users, fresh, thinkMs, durationMs: WARM_UP_MS + goOnMs }))
+  const durationMs = WARM_UP_MS + goOnMs
+  const load = runLoad(
+    planOf('rate' in by ? { url, durationMs, spacing: 'poisson', ...by } : { url, durationMs, users, fresh, ...by }),
+  )
   await sleep(WARM_UP_MS)
   child.send('drain')
   const [drained] = (await once(child, 'message')) as [{ clean: boolean; ms: number }]

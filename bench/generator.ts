@@ -4,49 +4,24 @@
  *
  *   node bench/generator.ts [rounds]
  *
- * The server is a child process that parses nothing and writes a fixed answer from the bare handle of the socket, as
- * fast as Node goes, on a core of its own; generators have another. The truth for the accuracy test is
+ * The server (lib/raw-server.mjs) has a core of its own; generators have another. The truth for the accuracy test is
  * a client that does nothing but spin on one connection, closed loop: what this machine's loopback and that server take.
- * Figures are medians of the rounds.
+ * Figures are medians of the rounds. Writes results/generator.json; bench/write-generator.ts makes the page.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { planOf } from '../packages/lab/src/load/load-request.ts'
 import { pinned } from '../packages/lab/src/launch/core-pinning.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
+import { type Conditions, conditions } from './lib/conditions.ts'
 import { median, pinning } from './lib/measured-server.ts'
 
 const SELF = fileURLToPath(import.meta.url)
-
-const SERVER = `
-  const { TCP, constants } = process.binding('tcp_wrap')
-  const { WriteWrap, streamBaseState, kReadBytesOrError } = process.binding('stream_wrap')
-  const head = ['HTTP/1.1 200 OK', 'Content-Type: text/plain', 'Date: Thu, 01 Jan 1970 00:00:00 GMT', 'Connection: keep-alive', 'Keep-Alive: timeout=5', 'Content-Length: 12', '', ''].join('\\r\\n')
-  const answer = Buffer.from(head + 'hello world\\n')
-  const buffer = new Uint8Array(65536)
-  const server = new TCP(constants.SERVER)
-  server.bind('127.0.0.1', 0)
-  server.onconnection = (error, socket) => {
-    if (error) return
-    socket.setNoDelay(true)
-    socket.onread = () => {
-      if (streamBaseState[kReadBytesOrError] < 0) return socket.close()
-      const write = new WriteWrap()
-      write.handle = socket
-      write.oncomplete = () => {}
-      socket.writeBuffer(write, answer)
-    }
-    socket.useUserBuffer(buffer)
-    socket.readStart()
-  }
-  server.listen(511)
-  const name = {}
-  server.getsockname(name)
-  console.log(name.port)
-`
 
 /** Prints of a Node process on a core. */
 const printed = async (core: number | undefined, ...args: string[]): Promise<string> => {
@@ -64,6 +39,15 @@ interface Round {
   readonly workUs: number
   readonly processUs: number
   readonly certified: boolean
+}
+
+/** Medians of the rounds. */
+export interface GeneratorResult extends Conditions {
+  readonly rounds: number
+  /** The first is the open loop at 1,000/s. */
+  readonly rows: readonly (Omit<Round, 'certified'> & { readonly run: string; readonly certified: number })[]
+  /** Milliseconds, of the client that spins. */
+  readonly truth: { readonly p50: number; readonly p99: number }
 }
 
 /** In the child: one run. */
@@ -123,7 +107,9 @@ const truth = async (port: number): Promise<{ p50: number; p99: number }> => {
 
 const main = async (): Promise<void> => {
   const rounds = Number(process.argv[2] ?? 3) || 3
-  const [command, ...args] = pinned([process.execPath, '--no-deprecation', '-e', SERVER], pinning?.server)
+  const where = conditions()
+  const script = join(import.meta.dirname, 'lib/raw-server.mjs')
+  const [command, ...args] = pinned([process.execPath, '--no-deprecation', script], pinning?.server)
   const server = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [data] = (await once(server.stdout, 'data')) as [Buffer]
   const port = Number(data.toString())
@@ -151,27 +137,21 @@ const main = async (): Promise<void> => {
     server.kill()
   }
   const at = (list: readonly Round[], read: (round: Round) => number): number => median(list.map(read))
-  const us = (ms: number): string => `${(ms * 1000).toFixed(0)}`
-  const rows = [...results].map(([name, list]) => ({
-    run: name,
-    'rate/s': Math.round(at(list, round => round.rate)),
-    'p50 us': us(at(list, round => round.p50)),
-    'p99 us': us(at(list, round => round.p99)),
-    'lag p50 us': us(at(list, round => round.lagP50)),
-    'lag p99 us': us(at(list, round => round.lagP99)),
-    'work us/request': at(list, round => round.workUs).toFixed(2),
-    'process us/request': at(list, round => round.processUs).toFixed(2),
-    certified: `${list.filter(round => round.certified).length}/${list.length}`,
+  const rows = [...results].map(([run, list]) => ({
+    run,
+    rate: at(list, round => round.rate),
+    p50: at(list, round => round.p50),
+    p99: at(list, round => round.p99),
+    lagP50: at(list, round => round.lagP50),
+    lagP99: at(list, round => round.lagP99),
+    workUs: at(list, round => round.workUs),
+    processUs: at(list, round => round.processUs),
+    certified: list.filter(round => round.certified).length,
   }))
-  const real = { p50: median(truths.map(one => one.p50)), p99: median(truths.map(one => one.p99)) }
-  const slow = results.values().next().value!
-  const error = {
-    p50Ms: at(slow, round => round.p50) - real.p50,
-    p99Ms: at(slow, round => round.p99) - real.p99,
-  }
+  const truth = { p50: median(truths.map(one => one.p50)), p99: median(truths.map(one => one.p99)) }
+  const result: GeneratorResult = { ...where, rounds, rows, truth }
   console.table(rows)
-  console.log(`truth at 1,000/s: p50 ${us(real.p50)} us, p99 ${us(real.p99)} us (spinning reference)`)
-  console.log(`error at 1,000/s: p50 ${us(error.p50Ms)} us (bar 100), p99 ${us(error.p99Ms)} us (bar 300)`)
+  writeFileSync(join(import.meta.dirname, 'results/generator.json'), `${JSON.stringify(result, null, 2)}\n`)
 }
 
 if (process.argv[2] === 'child') {

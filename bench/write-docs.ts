@@ -79,13 +79,7 @@ ${overhead.cases.map(each => `| ${each.name} | ${each.rate}/s | ${each.connectio
 ${text('accept-lanes')}
 \`\`\`
 
-## The load generator
-
-\`node bench/generator.ts\`.
-
-\`\`\`
-${text('generator')}
-\`\`\`
+The load generator itself, beside others: \`npm run bench:generator\` writes its page; it has not been run for this version.
 `,
 )
 

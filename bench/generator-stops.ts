@@ -1,0 +1,71 @@
+/**
+ * Does a generator that was stopped ever certify what the stop made? It is stopped once in a run, for 1 to 100 ms, two
+ * hundred times, at four loads; runs without a stop are the truth.
+ *
+ *   node bench/generator-stops.ts [stops]
+ *
+ * A certificate is wrong when a figure exceeds the worst of the runs without a stop by more than a certificate allows.
+ * Exit code 1 when there is one, or when no run without a stop is certified: on a quiet machine they are.
+ */
+import { allowedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
+import { seededRandom } from '../packages/lab/src/load/random.ts'
+import { allowedCores, coresOf, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
+import { StoppedGenerator, type StoppedCase, type StoppedRun } from './lib/stopped-generator.ts'
+
+const DURATION_MS = 600
+const CONTROLS = 6
+const CASES: readonly StoppedCase[] = [
+  // Asleep between requests; awake all the time; a server that is busy 80 % of it; a high rate.
+  { rate: 100, workMs: 0, durationMs: DURATION_MS },
+  { rate: 1000, workMs: 0.2, durationMs: DURATION_MS },
+  { rate: 400, workMs: 2, durationMs: DURATION_MS },
+  { rate: 5000, workMs: 0, durationMs: DURATION_MS },
+]
+
+const stops = Number(process.argv[2] ?? 200)
+const random = seededRandom(1)
+const cores = coresOf(allowedCores())
+const generator = new StoppedGenerator(cores?.lab)
+if (cores !== undefined) pinSelf(cores.server)
+
+const ok = ({ certificate }: StoppedRun) => certificate.intervals.ok!
+let wrong = 0
+let sure = 0
+for (const kind of CASES) {
+  await generator.run(kind)
+  const controls: StoppedRun[] = []
+  for (let run = 0; run < CONTROLS; run++) controls.push(await generator.run(kind))
+  const certified = controls.filter(run => run.certificate.code === 'certified').length
+  sure += certified
+  const tally = { certified: 0, refused: 0, wrong: 0 }
+  for (let stop = 0; stop < stops / CASES.length; stop++) {
+    const lengthMs = 1 + random() * 99
+    const run = await generator.run(kind, { afterMs: random() * DURATION_MS * 0.7, lengthMs })
+    if (run.certificate.code !== 'certified') {
+      tally.refused++
+      continue
+    }
+    tally.certified++
+    const count = (kind.rate * DURATION_MS) / 1000
+    const bad = FIGURES.flatMap(figure => {
+      const { name } = figure
+      const truth = Math.max(...controls.map(control => ok(control)[name][1]))
+      const measured = ok(run)[name][1]
+      return measured - truth > allowedMs(figure, measured, count)
+        ? [`${name} ${measured.toFixed(2)}, truth ${truth.toFixed(2)}`]
+        : []
+    })
+    if (bad.length > 0) {
+      tally.wrong++
+      console.log(`  wrong after a stop of ${lengthMs.toFixed(1)} ms: ${bad.join('; ')} ms`)
+    }
+  }
+  wrong += tally.wrong
+  console.log(
+    `${kind.rate}/s, ${kind.workMs} ms of work: without a stop ${certified} of ${CONTROLS} certified; ` +
+      `with one ${tally.refused} refused, ${tally.certified} certified, ${tally.wrong} of them wrong`,
+  )
+}
+await generator.end()
+console.log(`${wrong} wrong certificates`)
+process.exitCode = wrong > 0 || sure === 0 ? 1 : 0
