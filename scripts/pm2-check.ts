@@ -1,6 +1,7 @@
 /**
  * PM2 from npm reloads an app that has no code for its end, under load. As Node has it, requests are reset; under
- * register, as docs/register.md sets it up, none is, and every request has its line in PM2's log.
+ * register, as docs/deploy/pm2.md sets it up, none is, every request has its line in PM2's log, and one admin port has the
+ * figures of all workers: no counter of it falls.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +12,13 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
+import { blocksOf } from '../test/docs/blocks.ts'
 
 const PM2 = 'pm2@7.0.4'
 const REQUESTS = 600
 const EVERY_MS = 10
+const SCRAPE_EACH = 20
 const APP = `
 require('node:http').createServer((_, response) => {
   console.log('line')
@@ -22,7 +26,6 @@ require('node:http').createServer((_, response) => {
 }).listen(process.env.PORT)
 `
 
-const register = createRequire(import.meta.url).resolve('meltproof/register')
 const folder = mkdtempSync(join(tmpdir(), 'meltproof-pm2-'))
 const command = join(folder, 'node_modules/pm2/bin/pm2')
 const environment = { ...process.env, PM2_HOME: join(folder, 'home') }
@@ -32,28 +35,48 @@ try {
   writeFileSync(join(folder, 'app.cjs'), APP)
   let failed = false
   for (const mode of ['bare', 'register']) {
-    const { lost, lines } = await reload(mode)
+    const { lost, lines, scrapes } = await reload(mode)
     console.log(`pm2 check: ${mode}: ${lost} of ${REQUESTS} requests lost, ${lines} lines logged`)
-    failed ||= mode === 'register' && (lost > 0 || lines !== REQUESTS)
+    if (mode === 'bare') continue
+    const [first, ...rest] = scrapes
+    const counts = scrapes.map(({ admitted }) => admitted)
+    const falls = rest.some(({ admitted }, i) => admitted < counts[i]!)
+    const workers = scrapes.at(-1)?.lanes
+    console.log(`pm2 check: register: ${workers} workers on the admin port, admitted: ${counts.join(' ')}`)
+    failed ||= lost > 0 || lines !== REQUESTS || first === undefined || falls || workers !== documentedApp().instances
   }
   process.exitCode = failed ? 1 : 0
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function reload(mode: string): Promise<{ lost: number; lines: number }> {
-  const port = await freePort()
+/** The settings as the document shows them. */
+function documentedApp(): { readonly node_args: string; readonly instances: number; readonly env: object } {
+  const [block] = blocksOf(readFileSync(join(import.meta.dirname, '../docs/deploy/pm2.md'), 'utf8'))
+  const module: { exports?: { apps: [ReturnType<typeof documentedApp>] } } = {}
+  runInNewContext(block!.code, { module, require: createRequire(import.meta.url) })
+  return module.exports!.apps[0]
+}
+
+interface Scrape {
+  readonly admitted: number
+  /** One a worker. */
+  readonly lanes: number
+}
+
+async function reload(mode: string): Promise<{ lost: number; lines: number; scrapes: Scrape[] }> {
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const scrapes: Scrape[] = []
   const log = join(folder, `${mode}.log`)
+  const { node_args, env, ...documented } = documentedApp()
   const settings = {
+    ...documented,
     name: 'app',
     script: join(folder, 'app.cjs'),
-    exec_mode: 'cluster',
-    instances: 2,
-    kill_timeout: 30_000,
     merge_logs: true,
     out_file: log,
-    ...(mode === 'bare' ? {} : { node_args: `--require=${register}` }),
-    env: { PORT: port, MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '0ms' },
+    ...(mode === 'bare' ? {} : { node_args }),
+    env: { ...env, PORT: port, MELTPROOF_ADMIN: `127.0.0.1:${adminPort}` },
   }
   writeFileSync(join(folder, 'app.config.cjs'), `module.exports = ${JSON.stringify({ apps: [settings] })}`)
   try {
@@ -64,15 +87,17 @@ async function reload(mode: string): Promise<{ lost: number; lines: number }> {
     for (let i = 0; i < REQUESTS; i++) {
       if (i === REQUESTS / 4) spawn(process.execPath, [command, 'reload', 'app'], { env: environment, stdio: 'ignore' })
       answered.push(answers({ port, agent: agents[i % 2]! }))
+      if (i % SCRAPE_EACH === 0) await scrape(adminPort, scrapes)
       await sleep(EVERY_MS)
     }
     const lost = (await Promise.all(answered)).filter(ok => !ok).length
     agents[0].destroy()
+    await scrape(adminPort, scrapes)
     pm2('stop', 'app')
     const lines = readFileSync(log, 'utf8')
       .split('\n')
       .filter(line => line === 'line').length
-    return { lost, lines: lines - 1 } // That of the first answer.
+    return { lost, lines: lines - 1, scrapes } // That of the first answer.
   } finally {
     pm2('kill')
   }
@@ -80,6 +105,17 @@ async function reload(mode: string): Promise<{ lost: number; lines: number }> {
 
 function pm2(...args: string[]): void {
   execFileSync(process.execPath, [command, ...args], { env: environment, stdio: 'ignore' })
+}
+
+/** While a worker takes the port after another, there is none. */
+async function scrape(port: number, scrapes: Scrape[]): Promise<void> {
+  const text = await fetch(`http://127.0.0.1:${port}/metrics`).then(
+    answer => answer.text(),
+    () => '',
+  )
+  const figure = (name: string): number => Number(new RegExp(`^meltproof_${name} (\\d+)$`, 'm').exec(text)?.[1])
+  const [admitted, lanes] = [figure('admitted_total'), figure('lanes')]
+  if (admitted >= 0) scrapes.push({ admitted, lanes })
 }
 
 function answers(options: http.RequestOptions): Promise<boolean> {

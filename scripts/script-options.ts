@@ -11,6 +11,8 @@ type Values<T extends Declared> = ReturnType<typeof parseArgs<{ options: T }>>['
 
 export interface ScriptOptions<T extends Declared> {
   readonly values: Values<T>
+  /** What is no option, such as paths; refused unless `takesOperands`. */
+  readonly operands: readonly string[]
   /** A whole number from `least`, of an option that has a default or was given. */
   whole(name: keyof T & string, least?: number): number
   /** Those of `known` that the option names, with commas between; all of them when it was not given. */
@@ -18,8 +20,19 @@ export interface ScriptOptions<T extends Declared> {
   refuse(why: string): never
 }
 
-/** `script` is the caller's `import.meta.filename`; `help` for more than its comment can say. */
-export function scriptOptions<const T extends Declared>(script: string, declared: T, help?: string): ScriptOptions<T> {
+export interface ScriptWords {
+  /** For more than the script's comment can say. */
+  readonly help?: string
+  /** @default false */
+  readonly takesOperands?: boolean
+}
+
+/** `script` is the caller's `import.meta.filename`. */
+export function scriptOptions<const T extends Declared>(
+  script: string,
+  declared: T,
+  { help, takesOperands = false }: ScriptWords = {},
+): ScriptOptions<T> {
   const refuse = (why: string): never => {
     console.error(`${basename(script)}: ${why}\n--help says what there is`)
     process.exit(2)
@@ -28,17 +41,18 @@ export function scriptOptions<const T extends Declared>(script: string, declared
     console.log(help ?? leadingComment(readFileSync(script, 'utf8')))
     process.exit(0)
   }
-  const read = (): Values<T> => {
+  const read = (): { values: Values<T>; positionals: string[] } => {
     try {
-      return parseArgs({ options: declared }).values
+      return parseArgs({ options: declared, allowPositionals: takesOperands })
     } catch (error) {
       return refuse((error as Error).message)
     }
   }
-  const values = read()
+  const { values, positionals: operands } = read()
   const given = (name: string): string | undefined => (values as Record<string, string | undefined>)[name]
   return {
     values,
+    operands,
     refuse,
     whole(name, least = 1) {
       const text = given(name) ?? ''

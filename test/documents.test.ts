@@ -3,19 +3,16 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { ERROR_CODES } from '../packages/meltproof/src/errors.ts'
-import { PROBES, VARIABLES } from '../packages/meltproof/src/register-options.ts'
+import { CAUSES } from '../packages/lab/src/audit/causes.ts'
+import { PAGES } from './docs/pages.ts'
 
 const read = (file: string): string => readFileSync(file, 'utf8')
 
-test('the first screen of the README has the two commands', () => {
-  const firstScreen = read('README.md').split('\n').slice(0, 40).join('\n')
-  assert.match(firstScreen, /npm ci && npm run demo/)
-  assert.match(firstScreen, /npm ci && npm test/)
-})
-
 test('every npm script that a document names exists', () => {
-  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const scripts = Object.assign(
+    {},
+    ...globSync(['package.json', 'examples/*/package.json']).map(file => JSON.parse(read(file)).scripts ?? {}),
+  ) as Record<string, string>
   for (const file of globSync(['*.md', 'docs/**/*.md'])) {
     for (const [, name] of read(file).matchAll(/npm run ([a-z][a-z0-9:-]*)/g)) {
       assert.ok(name! in scripts, `${file} names 'npm run ${name}', which package.json does not have`)
@@ -47,16 +44,17 @@ test('every link to a heading finds it', () => {
   }
 })
 
-test('every error code is documented', () => {
-  const docs = globSync(['docs/**/*.md', 'packages/meltproof/README.md']).map(read).join('\n')
-  for (const name of Object.keys(ERROR_CODES)) assert.ok(docs.includes(name), `${name} is in no document`)
-})
-
-test('docs/register.md has the variables of meltproof/register, and the probes it exempts', () => {
-  const page = read('docs/register.md')
-  const documented = [...page.matchAll(/^\| `(MELTPROOF\w*)` \|/gm)].map(([, name]) => name)
-  assert.deepEqual(documented.sort(), [...VARIABLES].sort())
-  for (const probe of PROBES) assert.ok(page.includes(`\`${probe}\``), `${probe} is missing`)
+test('no page is longer than three screens, but those that a script writes', () => {
+  const long = PAGES.filter(({ path }) => path !== 'CHANGELOG.md').map(({ path, text, generated }) => ({
+    path,
+    generated,
+    lines: text.split('\n').length - 1,
+  }))
+  assert.deepEqual(
+    long.filter(({ generated, lines }) => !generated && lines > 150),
+    [],
+  )
+  assert.ok(long.filter(({ generated }) => generated).length >= 9, 'a generated page has lost its "Written by"')
 })
 
 test('every path that ARCHITECTURE.md names exists', () => {
@@ -68,5 +66,16 @@ test('every path that ARCHITECTURE.md names exists', () => {
   assert.deepEqual(
     named.filter(path => !roots.some(root => existsSync(join(root, path)))),
     [],
+  )
+})
+
+test('docs/audit.md has the causes that meltlab audit finds, and their severity', () => {
+  const documented = [...read('docs/audit.md').matchAll(/^\| `([\w-]+)` \| (\w+) \|/gm)].map(([, cause, how]) => [
+    cause,
+    how,
+  ])
+  assert.deepEqual(
+    Object.fromEntries(documented),
+    Object.fromEntries(Object.entries(CAUSES).map(([cause, { severity }]) => [cause, severity])),
   )
 })

@@ -1,0 +1,98 @@
+/**
+ * The committed results: what their sentences say is what they measured, and the page and the pictures are those that
+ * `npm run experiments:page` makes of them.
+ */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { markdownReport } from '../packages/lab/src/commands/report.ts'
+import type { Plot, ScenarioResult } from '../packages/lab/src/report/result.ts'
+
+const ROOT = path.join(import.meta.dirname, '..')
+const FOLDER = path.join(ROOT, 'bench/results/experiments')
+
+const results = readdirSync(FOLDER)
+  .filter(name => name.endsWith('.json'))
+  .map(name => JSON.parse(readFileSync(path.join(FOLDER, name), 'utf8')) as ScenarioResult)
+
+interface Figure {
+  readonly words: string
+  readonly value: number
+  readonly digits: number
+  /** Empty for a plain number and for a rate. */
+  readonly unit: string
+}
+
+/** `1,950/s`, `94 %`, `3.02 s`, `10x`; small plain numbers are words. */
+function figuresIn(text: string): Figure[] {
+  return [...text.matchAll(/(?<![\w.-])(\d+(?:,\d{3})*(?:\.\d+)?)(?: ?(%|ms\b|s\b|x\b|MB\b))?/g)].map(
+    ([words, number, unit]) => {
+      const plain = number!.replaceAll(',', '')
+      return { words, value: Number(plain), digits: plain.split('.')[1]?.length ?? 0, unit: unit ?? '' }
+    },
+  )
+}
+
+const SMALL = 10
+
+const drawn = (plot: Plot): number[] =>
+  plot.kind === 'lines'
+    ? [...plot.series.flatMap(({ points }) => points.map(([, y]) => y ?? Number.NaN))]
+    : plot.groups.flatMap(({ bars }) => bars.map(({ value }) => value))
+
+/** Figures of the text that neither tables, plots, verdicts nor the conditions of the experiment bear out. */
+function unproven(text: string, result: ScenarioResult): string[] {
+  const told = [
+    result.story,
+    ...result.tables.flatMap(({ note = '', rows }) => [note, ...rows.flatMap(row => row.cells)]),
+    ...result.verdicts.map(verdict => verdict.measured),
+    ...result.arms.map(arm => arm.what),
+  ].flatMap(figuresIn)
+  const values = result.plots.flatMap(drawn)
+  return figuresIn(text)
+    .filter(({ value, digits, unit }) => {
+      if (unit === '' && value <= SMALL) return false
+      const reads = (other: number): boolean => other.toFixed(digits) === value.toFixed(digits)
+      const isTold = told.some(other => (unit === '' || other.unit === unit) && reads(other.value))
+      const isDrawn = values.some(other => reads(other) || (unit === 's' && reads(other / 1000)))
+      return !isTold && !isDrawn
+    })
+    .map(({ words }) => words)
+}
+
+for (const result of results) {
+  test(`${result.name}: every figure of its finding and of its verdict strip was measured`, () => {
+    const strip = (result.standings ?? []).map(({ says, figure, of }) => `${says} ${figure} ${of}`)
+    assert.ok(strip.length > 1, 'a verdict for each arm')
+    for (const text of [result.finding, ...strip]) assert.deepEqual(unproven(text, result), [], text)
+  })
+
+  test(`${result.name}: what is judged is said with figures, and what is drawn names its arms`, () => {
+    for (const { name, measured } of result.verdicts) assert.match(measured, /\d|named/, name)
+    const arms = new Set(result.arms.map(arm => arm.name))
+    for (const plot of result.plots) {
+      const named = plot.kind === 'lines' ? plot.series : plot.groups.flatMap(group => group.bars)
+      for (const { arm } of named) assert.ok(arms.has(arm), `${plot.title}: ${arm}`)
+    }
+  })
+}
+
+test('a figure that nothing bears out is found', () => {
+  const result = results.find(({ name }) => name === 'burst')!
+  assert.deepEqual(unproven(result.finding.replace('177', '178'), result), ['178'])
+  assert.deepEqual(unproven(result.finding.replace('94 %', '93 %'), result), ['93 %'])
+})
+
+test('the page and the pictures are what the results make of them', t => {
+  const images = path.join(mkdtempSync(path.join(tmpdir(), 'experiments-')), 'images')
+  t.after(() => rmSync(path.dirname(images), { recursive: true, force: true }))
+  const page = markdownReport([FOLDER], images)
+  const again = 'npm run build && npm run experiments:page writes it'
+  assert.equal(readFileSync(path.join(ROOT, 'docs/experiments.md'), 'utf8'), page, again)
+  for (const name of readdirSync(images)) {
+    const committed = readFileSync(path.join(ROOT, 'docs/images', name), 'utf8')
+    assert.equal(committed, readFileSync(path.join(images, name), 'utf8'), `${name}: ${again}`)
+  }
+})

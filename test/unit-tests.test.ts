@@ -1,0 +1,63 @@
+/** Which tests are unit tests is read from what they load. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { whyNotUnit } from '../scripts/unit-tests.ts'
+
+/** The reason for `test/a.test.ts` of these files, without the folder they lie in. */
+function reason(files: Readonly<Record<string, string>>): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'unit-tests-'))
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), text)
+    }
+    return whyNotUnit(join(folder, 'test/a.test.ts'))?.replaceAll(`${folder}/`, '')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const ofTest = (text: string): string | undefined => reason({ 'test/a.test.ts': text })
+
+test('a test that loads what is pure is one, with types of whatever it likes', () => {
+  const pure = {
+    'test/a.test.ts': `import fc from 'fast-check'
+import { test } from 'node:test'
+import type { Server } from 'node:http'
+import { type Socket } from 'node:net'
+import { a } from '../src/a.ts' // 'node:net'
+/* setTimeout() */`,
+    'src/a.ts': `import type {\n  Agent,\n} from 'node:https'\nexport const a = () => setTimeout(() => {}, 1)`,
+  }
+  assert.equal(reason(pure), undefined)
+})
+
+test('what it loads may lie several files away', () => {
+  const files = {
+    'test/a.test.ts': `import { b } from '../src/b.ts'`,
+    'src/b.ts': `import './c.ts'`,
+    'src/c.ts': `export {\n  connect,\n  type Socket,\n} from 'node:net'`,
+  }
+  assert.equal(reason(files), 'test/a.test.ts > src/b.ts > src/c.ts > node:net')
+})
+
+test('processes, threads, packages and waits are none of it', () => {
+  assert.equal(ofTest(`import { spawn } from 'node:child_process'`), 'test/a.test.ts > node:child_process')
+  assert.equal(ofTest(`const { Worker } = await import('node:worker_threads')`), 'test/a.test.ts > node:worker_threads')
+  assert.equal(ofTest(`import pg from 'pg'`), 'test/a.test.ts > pg')
+  assert.equal(ofTest(`await new Promise(resolve => setTimeout(resolve, 5))`), 'test/a.test.ts waits')
+  assert.equal(
+    ofTest(`import { setTimeout as sleep } from 'node:timers/promises'`),
+    'test/a.test.ts > node:timers/promises',
+  )
+  assert.equal(ofTest(`await fetch('http://127.0.0.1')`), 'test/a.test.ts waits')
+  assert.equal(ofTest(`const require = createRequire(import.meta.url)`), 'test/a.test.ts requires')
+})
+
+test('a helper of the test that waits makes the test wait', () => {
+  const files = { 'test/a.test.ts': `import './helper.ts'`, 'test/helper.ts': `setInterval(() => {}, 5)` }
+  assert.equal(reason(files), 'test/helper.ts waits')
+})

