@@ -206,7 +206,9 @@ async function startEnvoy(ports: readonly number[], { http2: h2 = false } = {}):
   writeFileSync(join(folder, 'envoy.yaml'), stringify(config))
   const addressFile = join(folder, 'admin')
   const args = ['-c', join(folder, 'envoy.yaml'), '--admin-address-path', addressFile, '--concurrency', '1']
-  const child: ChildProcess = spawn(ENVOY, [...args, '--use-dynamic-base-id', '-l', 'error'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child: ChildProcess = spawn(ENVOY, [...args, '--use-dynamic-base-id', '-l', 'error'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let said = ''
   child.stderr!.on('data', chunk => (said += chunk))
   const ended = once(child, 'exit')

@@ -218,7 +218,7 @@ function headerFields(text: string, name: string): ShedHeaders {
   return checkShedHeaders(name, Object.fromEntries(fields))
 }
 
-/** Addresses and networks. Nobody means all strangers by a variable: there is no word for them. */
+/** Addresses and networks. There is no word for all: these would be strangers. */
 function peersOf(text: string, name: string): readonly string[] {
   const peers = text.split(',').map(peer => peer.trim())
   checkPeers(name, peers)

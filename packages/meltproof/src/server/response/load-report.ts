@@ -7,10 +7,15 @@
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
+/** Header fields, or trailers. Envoy takes a report with both for none. */
+export const FIELD = 'endpoint-load-metrics'
+/** That of gRPC (A51). */
+export const BINARY_FIELD = 'endpoint-load-metrics-bin'
+
 export interface LoadReport {
-  /** Value of `endpoint-load-metrics`, which Envoy reads. */
+  /** Value of {@link FIELD}. */
   readonly text: string
-  /** Value of `endpoint-load-metrics-bin`, which gRPC (A51) and Envoy read: the message in base64. */
+  /** Value of {@link BINARY_FIELD}: the message in base64. */
   readonly binary: string
 }
 

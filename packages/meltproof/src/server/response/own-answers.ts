@@ -102,7 +102,11 @@ export class OwnAnswers {
       this.#ready = []
     }
     const index =
-      (load === '' ? 0 : 16) + (kind.preflight ? 8 : 0) + (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
+      (load === '' ? 0 : 16) +
+      (kind.preflight ? 8 : 0) +
+      (kind.page ? 4 : 0) +
+      (kind.head ? 2 : 0) +
+      (kind.keepAlive ? 1 : 0)
     this.#ready[index] ??= this.#serialise(kind, load)
     const [before, after] = this.#ready[index]
     return kind.preflight ? before : before + this.#anySeconds() + after
@@ -126,7 +130,8 @@ export class OwnAnswers {
     }
     const needs = describeHead(request.rawHeaders)
     const { headers } = this.#options
-    if (this.isPreflight(request.method, needs)) return write(request, response, needs, 204, undefined, { ...headers, ...load })
+    if (this.isPreflight(request.method, needs))
+      return write(request, response, needs, 204, undefined, { ...headers, ...load })
     const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#anySeconds()) }
     return write(request, response, needs, 503, needs.prefersHtml ? this.#page : this.#body, fields)
   }

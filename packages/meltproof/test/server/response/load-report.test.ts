@@ -82,7 +82,10 @@ test('the message of protobuf has the same', () => {
     [6, 100],
     [7, 12.5],
   ])
-  assert.ok([...bytes].every((byte, i) => i % 9 !== 0 || (byte & 7) === 1), 'doubles')
+  assert.ok(
+    [...bytes].every((byte, i) => i % 9 !== 0 || (byte & 7) === 1),
+    'doubles',
+  )
   for (const limitKnown of [true, false]) assert.doesNotMatch(loadReport({ ...QUIET, limitKnown })!.binary, /=/)
 })
 
