@@ -8,7 +8,7 @@ import { outcomeOf } from '../load/run.ts'
 import { connectionsFor } from '../melt/load-plans.ts'
 import { formatMultiple, formatRate } from '../report/format.ts'
 import { GeneratorProcess } from './generator-process.ts'
-import { type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
+import { type Death, type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
 import type { LiveOptions } from './options.ts'
 import { PageServer } from './page-server.ts'
 import { Session, type Told } from './session.ts'
@@ -37,12 +37,12 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   const { options, sides, capacity, onServing, onPage, ending } = steered
   const { melt, longestMs } = options
   const { signal } = context
-  const died: Record<string, string> = {}
+  const died: Record<string, Death> = {}
   let over = false
   for (const { arm, app } of sides) {
     void app.exited.then(how => {
       if (over) return
-      died[arm] = how
+      died[arm] = { how, load: session.load }
       context.line(`${arm}: its process ${how}`)
     })
   }

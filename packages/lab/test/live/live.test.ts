@@ -168,14 +168,14 @@ describe('on its page', { skip }, () => {
 
     await page.getByRole('button', { name: 'End' }).click()
     await page.waitForURL('**/report', { timeout: 60_000 })
-    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app gives /)
+    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app melts to /)
     const { code, stdout, stderr, result, files, strays } = await live.ended
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])
     assert.deepEqual(files, ['picture.svg', 'report.html', 'result.json'])
     assert.match(stdout, /report\.html\n$/)
     assert.equal(result!.incomplete, false)
-    const rows = result!.measured.rows.filter(row => row.load === 20)
+    const rows = result!.measured.rows.filter(row => row.multiple === 20)
     assert.deepEqual(
       rows.map(({ arm }) => arm),
       ['bare', 'protected'],
@@ -239,7 +239,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])
     assert.match(stderr, /^bare: its process exited with code 7$/m)
-    assert.equal(result!.measured.died['bare'], 'exited with code 7')
+    assert.equal(result!.measured.died['bare']!.how, 'exited with code 7')
   })
 
   test('a command that can not be run twice, exits, or never listens', async () => {
