@@ -73,11 +73,12 @@ function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
 }
 
 function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {
-  const plot = (title: string, unit: Unit, more: Partial<LinesPlot>): LinesPlot => ({
+  const plot = (title: string, label: string, unit: Unit, more: Partial<LinesPlot>): LinesPlot => ({
     kind: 'lines',
     title,
+    fold: 'Second by second',
     x: { label: 'when the request was due', unit: 's' },
-    y: { label: title, unit, ...(unit === 'ms' ? { scale: 'log' as const } : {}) },
+    y: { label, unit, ...(unit === 'ms' ? { scale: 'log' as const } : {}) },
     series: [],
     ...more,
   })
@@ -91,11 +92,15 @@ function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {
     }))
   const offered = seconds.flatMap(({ second, load }) => (load === null ? [] : [[second, load] as const]))
   return [
-    plot('Goodput, second by second', 'rate', { series: series(side => side.goodput) }),
-    plot('Latency p99 of admitted requests', 'ms', { series: series(side => side.admittedP99Ms) }),
+    plot('Goodput, second by second', 'good answers per second', 'rate', { series: series(side => side.goodput) }),
+    plot('Latency of admitted requests', 'p99, log scale', 'ms', { series: series(side => side.admittedP99Ms) }),
     // The same for both, so it is nobody's line.
     ...(offered.length === 0
       ? []
-      : [plot('Offered load', 'multiple', { guide: { name: 'the same for both', points: offered } })]),
+      : [
+          plot('Offered load', 'multiples of the capacity', 'multiple', {
+            guide: { name: 'the same for both', points: offered },
+          }),
+        ]),
   ]
 }

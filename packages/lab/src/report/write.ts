@@ -1,7 +1,6 @@
 /** Writes a scenario's result where people find it: a folder of the run's own. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { scenarioHtml } from './html.ts'
 import { emptySvg, pictureSvg } from './plot-svg.ts'
 import type { ScenarioResult } from './result.ts'
@@ -63,5 +62,7 @@ export function freshFolder(result: Pick<ScenarioResult, 'startedAt' | 'name'>, 
 }
 
 export function scenarioCss(): string {
-  return readFileSync(fileURLToPath(new URL('../../assets/report.css', import.meta.url)), 'utf8')
+  return ['page', 'report']
+    .map(name => readFileSync(new URL(`../../assets/${name}.css`, import.meta.url), 'utf8'))
+    .join('')
 }
