@@ -103,9 +103,6 @@ export class Dots {
 function mark(ink, fate, x, y, size) {
   switch (fate) {
     case 'good':
-      ink.moveTo(x + size, y)
-      ink.arc(x, y, size, 0, 2 * Math.PI)
-      break
     case 'late':
       ink.moveTo(x + size, y)
       ink.arc(x, y, size, 0, 2 * Math.PI)

@@ -3,7 +3,7 @@
  * both the load that the page asks for, until somebody ends it.
  */
 import { type Scenario, scenario } from '../experiment/scenario.ts'
-import { armsOf } from '../melt/arms.ts'
+import { armsOf, namedArms } from '../melt/arms.ts'
 import { formatRate } from '../report/format.ts'
 import type { LiveMeasured } from './measured.ts'
 import type { PageServer } from './page-server.ts'
@@ -30,11 +30,7 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Live {
     story: 'The same load on a command bare and protected, at the same time, as somebody set it.',
     published: [],
     expects: [],
-    arms: arms.map(({ name, kind, command, nodeOptions }) => ({
-      name,
-      kind,
-      what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
-    })),
+    arms: namedArms(arms),
     blank: () => ({
       setup: {
         request: `${method} ${path}, evenly spaced arrivals, open loop`,

@@ -8,11 +8,6 @@ import type { ScenarioResult } from './result.ts'
 /** What writes a whole file; another one stands in for a full disk. */
 export type WriteFile = (file: string, text: string) => void
 
-/** Returns the path of the page. */
-export function writeScenario(result: ScenarioResult, out: string): string {
-  return writeInto(result, freshFolder(result, out))
-}
-
 /** What was measured is written first; each file is there whole or not at all. Returns the path of the page. */
 export function writeInto(result: ScenarioResult, folder: string, write: WriteFile = writeFileSync): string {
   const html = path.join(folder, 'report.html')
