@@ -4,6 +4,7 @@ import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { openBrowser, shouldOpen } from '../live/open-browser.ts'
 import { checkLiveOptions, defaults, type RawLiveOptions } from '../live/options.ts'
+import type { PageServer } from '../live/page-server.ts'
 import { liveScenario } from '../live/scenario.ts'
 import { progressOn } from '../progress.ts'
 import { scenarioHtml } from '../report/html.ts'
@@ -48,12 +49,12 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
   registerUrl()
   const progress = progressOn(process.stderr)
   const ending = new AbortController()
-  let isServing = false
-  const { scenario, finish } = liveScenario({
+  let page: PageServer | undefined
+  const scenario = liveScenario({
     options,
     ending,
-    onServing(address) {
-      isServing = true
+    onServing(served, address) {
+      page = served
       progress.line(`watch it on ${address}`)
       const isTerminal = process.stderr.isTTY === true
       if (shouldOpen({ wanted: raw.open, isTerminal, ci: process.env['CI'] })) openBrowser(address)
@@ -61,15 +62,14 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
   })
   // Once the page is there, the first Ctrl-C is its button End.
   const signal = stopOnSignals(progress, by => {
-    if (by !== 'SIGINT' || !isServing || ending.signal.aborted) return false
+    if (by !== 'SIGINT' || page === undefined || ending.signal.aborted) return false
     ending.abort()
     return true
   })
-  let report: string | undefined
   try {
     const result = await carryOut(scenario, 'quick', raw, progress, signal)
-    report = scenarioHtml(result, scenarioCss())
+    await page?.show(scenarioHtml(result, scenarioCss()))
   } finally {
-    await finish(report)
+    await page?.close()
   }
 }

@@ -20,7 +20,7 @@ export function registerMelt(program: Command): void {
     .summary('offer a command multiples of its capacity, bare and protected, and show the curves')
     .description(
       'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
-        'with meltproof, each time from a cold start. Ends with a table and the path of a report.',
+        'with meltproof, each time from a cold start, in about three minutes. Ends with a verdict on each and the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
