@@ -30,9 +30,9 @@ export function loadReport(figures: LoadFigures): LoadReport | undefined {
   const loop = within(figures.loop, 1)
   const rps = within(figures.offeredPerS, MOST)
   const eps = Math.min(within(figures.shedPerS, MOST), rps)
-  // An instance that sheds is busy at 1 however much more is offered, and shedding is quick: without demand it would look
-  // the faster the more it sheds. So the weight is what it serves. A loop that rests says nothing of a pool that is full,
-  // so there is no more than the loop to tell of until the limit is known, or somebody has been shed.
+  // Utilisation ends at 1, and sheds are quick: without demand an instance would weigh the more, the more it sheds. Until the
+  // limit is known only the loop has been measured, and a loop that rests says nothing of a pool that is full: then it is
+  // told as what it is, the CPU.
   const tells = limitKnown || demand > 1
   const application = tells ? within(figures.utilisation, 1) * Math.max(1, within(demand, MOST)) : 0
   if (rps === 0 || (application || loop) < LEAST_UTILISATION) return undefined

@@ -58,8 +58,8 @@ export class LoadReports {
     }
     beforeHead(response, head => {
       const text = this.#now(now())?.text
-      if (text !== undefined && !response.hasHeader(FIELD) && !names(head.at(-1), FIELD))
-        response.setHeader(FIELD, text)
+      const isSaid = response.hasHeader(FIELD) || names(head.at(-1), FIELD)
+      if (text !== undefined && !isSaid) response.setHeader(FIELD, text)
       return head
     })
   }

@@ -263,13 +263,16 @@ describe('over gRPC', () => {
 })
 
 describe('protect()', () => {
-  async function asking(options: ProtectOptions): Promise<() => Promise<string | null>> {
-    const server = http.createServer((_, response) => void response.end('ok'))
+  async function asking(options: ProtectOptions): Promise<(path: string) => Promise<string | null>> {
+    const server = http.createServer((request, response) => {
+      if (!request.url!.startsWith('/late')) response.end('ok')
+    })
     protect(server, { lanes: 1, ...options })
     const { port } = await listen(server)
-    return async () => {
-      const answer = await fetch(`http://127.0.0.1:${port}/`)
+    return async path => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
       await answer.text()
+      assert.equal(answer.status, path === '/' ? 200 : 504)
       return answer.headers.get(FIELD)
     }
   }
@@ -280,8 +283,8 @@ describe('protect()', () => {
     // The loop of this test is busy enough to tell of.
     let told: string | null = null
     while (told === null) {
-      for (const other of others) assert.equal(await other(), null)
-      told = await peer()
+      for (const other of others) assert.equal(await other('/'), null)
+      told = await peer('/')
     }
     const figures = Object.fromEntries(
       told
@@ -290,5 +293,15 @@ describe('protect()', () => {
         .map(field => field.split(':')),
     )
     assert.ok(Number(figures.rps_fractional) > 1 && Number(figures.eps) === 0, told)
+  })
+
+  it('tells peers with a 504 as well', async () => {
+    const peer = await asking({ reportLoadTo: true, limit: 1000, deadlineMs: 20 })
+    for (let i = 0; (await peer(`/late${i}`)) === null; i++) while ((await peer('/')) === null);
+  })
+
+  it('takes no field of that name for its sheds', () => {
+    const shedHeaders = { 'endpoint-load-metrics': 'x' }
+    assert.throws(() => protect(http.createServer(), { shedHeaders }), /none that meltproof or Node writes/)
   })
 })
