@@ -1,6 +1,7 @@
 /** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
+import { freePort } from '../../src/launch/free-port.ts'
 import type { LoadOutcome } from '../../src/load/plan.ts'
 
 export { constant, planFor } from './plan-for.ts'
@@ -37,12 +38,8 @@ export const httpServer = (listener: RequestListener): Promise<TestServer> => {
   return listening(server, new Set())
 }
 
-/** A port on which nothing listens. */
-export const closedPort = async (): Promise<number> => {
-  const server = await rawServer(() => {})
-  await server.close()
-  return server.port
-}
+/** A port on which nothing listens, and nobody will by chance. */
+export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
   Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { bound } from '../../src/databases/ioredis.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { block } from '../block.ts'
 import { rejection } from '../rejection.ts'
-import { freePort, type Running, skipWithout, startRedis } from './real-servers.ts'
+import { type Running, skipWithout, startRedis } from './real-servers.ts'
 
 const skip = skipWithout('redis-server', 'redis-server')
 let server: Running

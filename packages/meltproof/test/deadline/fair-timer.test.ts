@@ -61,8 +61,16 @@ test('with no credit left to give the verdict comes two turns after the stall', 
   const pending = expiry(100, { creditCapMs: 0 })
   await sleep(20)
   block(200)
-  const verdict = await kept(pending)
-  assert.ok(verdict.waitedMs >= 200 && verdict.waitedMs < 300, `waited ${verdict.waitedMs} ms`)
+  let turns = 0
+  let turning = setImmediate(function turn() {
+    turns++
+    turning = setImmediate(turn)
+  })
+  const verdict = await pending
+  clearImmediate(turning)
+  assert.ok(verdict.waitedMs >= 200, `waited ${verdict.waitedMs} ms`)
+  // In turns, not in time: those are not more on a busy machine. One may pass before the timer is due.
+  assert.ok(turns <= 4, `${turns} turns`)
 })
 
 test('an answer that lies in the socket wins, 30 of 30, even without credit', async () => {
