@@ -25,7 +25,10 @@ const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promis
 const KEEP_ALIVE = { kind: 'keep-alive', count: 10, max: 500 } as const
 const FRESH = { kind: 'fresh' } as const
 
-describe('runLoad: answers', () => {
+// They wait far more than they work, and count.
+const TOGETHER = { concurrency: 6 }
+
+describe('runLoad: answers', TOGETHER, () => {
   it('counts by status and keeps sheds and errors out of the latency of successes', async () => {
     let n = 0
     const statuses = [200, 301, 404, 500, 503]
@@ -100,7 +103,7 @@ describe('runLoad: answers', () => {
   })
 })
 
-describe('runLoad: failures', () => {
+describe('runLoad: failures', TOGETHER, () => {
   for (const connections of [KEEP_ALIVE, FRESH]) {
     const kind = connections.kind
     it(`refused (${kind})`, async () => {
@@ -132,7 +135,7 @@ describe('runLoad: failures', () => {
       const server = await rawServer(() => {})
       const outcome = await against(server, { connections, timeoutMs: 300 })
       assert.deepEqual(outcome.failed, { 'response-timeout': 100 })
-      assert.ok(outcome.elapsedMs < 2000)
+      assert.ok(outcome.elapsedMs < 10_000)
     })
 
     it(`drips a byte at a time, for ever (${kind})`, async () => {
@@ -209,7 +212,8 @@ describe('runLoad: failures', () => {
   for (const [name, answer, code] of strange) {
     it(`${name} is a failure like any other`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.write(answer())))
-      const outcome = await against(server, { timeoutMs: 300 })
+      // What is malformed is read in time, however busy the machine.
+      const outcome = await against(server, code === 'response-timeout' ? { timeoutMs: 300 } : {})
       assert.deepEqual(outcome.failed, { [code]: 100 })
     })
   }
@@ -420,7 +424,7 @@ describe('runLoad: closed loop', () => {
   })
 })
 
-describe('runLoad: abort and mistakes', () => {
+describe('runLoad: abort and mistakes', TOGETHER, () => {
   it('ends at once when aborted and keeps what was measured', async () => {
     const server = await rawServer(socket => {
       let n = 0
