@@ -51,8 +51,8 @@ const phases = [
   // The others mostly wait, but the lab's keep to the same two cores however many there are. The unit tests are short and
   // come last, so that the cores are busy until the end.
   {
-    files: [...others.filter(file => !isMeasure(file)).reverse(), ...unit],
-    concurrency: values.unit ? availableParallelism() : 3,
+    files: [...others.filter(file => !isMeasure(file)), ...unit],
+    concurrency: values.unit ? availableParallelism() : 5,
   },
 ].filter(({ files }) => files.length > 0)
 
