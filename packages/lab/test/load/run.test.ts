@@ -1,26 +1,15 @@
-/** The engine against real sockets: accounting, failures, connections, both loops, abort. */
+/** The engine against real sockets: accounting, failures, connections, abort. Closed loops: ../measures. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import type { LoadPlan } from '../../src/load/plan.ts'
 import { explain, failureOf } from '../../src/load/failure.ts'
 import { runLoad } from '../../src/load/run.ts'
 import { blackhole } from './blackhole.ts'
-import { booksBalance, closedPort, constant, httpServer, planFor, rawServer, type TestServer } from './servers.ts'
+import { against, booksBalance, closedPort, constant, httpServer, planFor, rawServer } from './servers.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-
-/** Runs a plan against a server, balances the books and closes the server. */
-const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
-  try {
-    const outcome = await runLoad(planFor(server.url, plan))
-    booksBalance(outcome)
-    return outcome
-  } finally {
-    await server.close()
-  }
-}
 
 const KEEP_ALIVE = { kind: 'keep-alive', count: 10, max: 500 } as const
 const FRESH = { kind: 'fresh' } as const
@@ -249,7 +238,7 @@ describe('runLoad: failures', TOGETHER, () => {
   })
 })
 
-describe('runLoad: connections', () => {
+describe('runLoad: connections', TOGETHER, () => {
   it('rotates over the whole standing set', async () => {
     let connections = 0
     const used = new Map<number, number>()
@@ -383,44 +372,6 @@ describe('runLoad: connections', () => {
     )
     const outcome = await against(server, { arrival: constant(100, 300) })
     assert.deepEqual(outcome.answered, { 200: 30 })
-  })
-})
-
-describe('runLoad: closed loop', () => {
-  it('keeps every user waiting for the answer', async () => {
-    let open = 0
-    let most = 0
-    const server = await httpServer((_, res) => {
-      open++
-      most = Math.max(most, open)
-      setTimeout(() => {
-        open--
-        res.end('ok')
-      }, 20)
-    })
-    const outcome = await against(server, {
-      arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
-      connections: { kind: 'keep-alive', count: 6, max: 6 },
-    })
-    assert.equal(most, 6)
-    assert.ok(outcome.sent > 150 && outcome.sent <= 300, `${outcome.sent} sent`)
-    assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
-  })
-
-  it('lets users think', async () => {
-    const server = await httpServer((_, res) => res.end('ok'))
-    const outcome = await against(server, { arrival: { kind: 'closed', users: 4, durationMs: 1000, thinkMs: 100 } })
-    assert.ok(outcome.sent >= 25 && outcome.sent <= 50, `${outcome.sent} sent`)
-  })
-
-  it('does not storm a closed port', async () => {
-    const outcome = await runLoad(
-      planFor(`http://127.0.0.1:${await closedPort()}/`, {
-        arrival: { kind: 'closed', users: 3, durationMs: 1000, thinkMs: 0 },
-      }),
-    )
-    booksBalance(outcome)
-    assert.ok(outcome.sent >= 24 && outcome.sent <= 30, `${outcome.sent} sent`)
   })
 })
 

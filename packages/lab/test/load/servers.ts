@@ -2,7 +2,9 @@
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 import { freePort } from '../../src/launch/free-port.ts'
-import type { LoadOutcome } from '../../src/load/plan.ts'
+import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { planFor } from './plan-for.ts'
 
 export { constant, planFor } from './plan-for.ts'
 
@@ -86,4 +88,15 @@ export const booksBalance = (outcome: LoadOutcome): void => {
     sum(second => second.good),
     outcome.good,
   )
+}
+
+/** Runs a plan against a server, balances the books and closes the server. Waits long: a busy machine may be slow. */
+export const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
+  try {
+    const outcome = await runLoad(planFor(server.url, { timeoutMs: 20_000, sloMs: 20_000, ...plan }))
+    booksBalance(outcome)
+    return outcome
+  } finally {
+    await server.close()
+  }
 }
