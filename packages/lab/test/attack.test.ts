@@ -1,9 +1,11 @@
 /** `meltlab attack` as its user meets it: exit codes, sentences, one document. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackDocument } from '../src/results/attack-document.ts'
@@ -114,6 +116,31 @@ describe('meltlab attack', () => {
     assert.doesNotMatch(html, /s3cret/)
   })
 
+  it('keeps what was measured when it can not be written', { skip: process.platform !== 'linux' }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meltlab-full-'))
+    const page = join(folder, 'page.html')
+    const full = openSync('/dev/full', 'w')
+    const load = ['attack', server.url, '--rate', '20', '--duration', '100ms', '--quiet']
+    const kept = async (stdout: 'ignore' | number, args: readonly string[]): Promise<AttackDocument> => {
+      const child = spawn(process.execPath, [CLI, ...load, ...args], {
+        stdio: ['ignore', stdout, 'pipe'],
+        env: { ...process.env, TMPDIR: folder },
+      })
+      const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
+      assert.equal(code, 1, said)
+      assert.match(said, /no space left on device|the disk is full/)
+      const [, file] = /what was measured is in (\S+)$/m.exec(said) ?? assert.fail(said)
+      const document = checkAttack(JSON.parse(readFileSync(file!, 'utf8')), file!)
+      rmSync(file!)
+      return document
+    }
+    assert.equal((await kept(full, ['--json'])).sent, 2)
+    assert.equal((await kept('ignore', ['--csv', '/dev/full', '--html', page])).sent, 2)
+    assert.match(readFileSync(page, 'utf8'), /^<!doctype html>/)
+    closeSync(full)
+    rmSync(folder, { recursive: true })
+  })
+
   it('takes steps of rates, each judged, a row each', async () => {
     const steps = [
       'attack',
@@ -168,7 +195,8 @@ describe('meltlab attack', () => {
     const lines = [`GET ${echo.url}a?n={{seq}}`, 'X-Id: {{turn 1}}', '', `PUT ${echo.url}bad`]
     const { code, stdout } = await runCli(
       ['attack', '--targets', '-', '--rate', '20', '--duration', '200ms', '--json'],
-      { onStart: (_, stdin) => stdin.end(lines.join('\n')) },
+      // Whoever writes to stdin takes his time.
+      { onStart: (_, stdin) => setTimeout(() => stdin.end(lines.join('\n')), 600) },
     )
     await echo.close()
     assert.equal(code, 0)
@@ -235,7 +263,8 @@ describe('meltlab attack', () => {
     [[url, '--steps', '5,9', '--users', '5'], /--steps and --users exclude each other/],
     [[url, '--steps', '5,9', '--rate', '5'], /--steps and --rate exclude each other/],
     [[url, '--steps', '5,9', '--like', 'vegeta'], /--steps and --like exclude each other/],
-    [[url, '--html', '/proc/none/page.html'], /nothing can be written to \/proc\/none.*--html/],
+    [[url, '--html', '/none/page.html'], /\/none\/page\.html can not be written .*--html names another file/],
+    [[url, '--html', tmpdir()], /--html must be a file/],
     [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
     [[url, '--expect', 'speed>9'], /--expect can not read "speed>9": .*p99\.9.*goodput/],
     [[url, '--fresh', '--connections', '5'], /--fresh and --connections exclude each other/],

@@ -13,9 +13,9 @@ const CONNECT_TIMEOUT_MS = 5000
 const RATE_PER_THREAD = 60_000
 
 /** @throws UserError when flags contradict each other */
-export function plansOf(targets: Targets, flags: Flags): readonly LoadPlan[] {
+export async function plansOf(targets: Targets, flags: Flags): Promise<readonly LoadPlan[]> {
   refuseContradictions(flags)
-  const tls = tlsOf(flags)
+  const tls = await tlsOf(flags)
   return (flags.steps ?? [flags.rate ?? DEFAULTS.rate]).map(rate => onePlan(targets, tls, flags, rate))
 }
 

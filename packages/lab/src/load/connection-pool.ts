@@ -36,6 +36,8 @@ export class ConnectionPool {
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
+  /** Of the standing set: no more are begun than it has, or a server that closes each at once would keep us busy for ever. */
+  #begun = 0
   #toReplace = 0
   #lastReplace = 0
   #standingReady: (() => void) | undefined
@@ -64,7 +66,8 @@ export class ConnectionPool {
 
   #openMoreStanding(): void {
     const { standing, connectingAtOnce } = this.#size
-    while (!this.#standingFailed && this.#open < standing && this.#connecting.size < connectingAtOnce) {
+    while (!this.#standingFailed && this.#begun < standing && this.#connecting.size < connectingAtOnce) {
+      this.#begun++
       this.connect(nowMs())
     }
     if (this.#connecting.size === 0) this.standingDone()
@@ -77,7 +80,7 @@ export class ConnectionPool {
     this.#standingReady = undefined
     clearInterval(this.#looking)
     for (const connection of this.#connecting) this.#drop(connection)
-    this.standingOpened = this.#free.length
+    this.standingOpened = this.#open
     ready()
   }
 
@@ -161,7 +164,7 @@ export class ConnectionPool {
   gone(connection: Connection): void {
     if (this.#closing.delete(connection)) return
     this.#open--
-    if (this.#standingReady === undefined) this.#toReplace++
+    this.#toReplace++
   }
 
   /** Those that have been connecting for longer than `timeoutMs`. */

@@ -180,6 +180,18 @@ describe('runLoad: failures', () => {
     })
   }
 
+  it('begins although the server closes each standing connection at once', async () => {
+    let connections = 0
+    const server = await rawServer(socket => {
+      connections++
+      socket.end()
+    })
+    const outcome = await against(server, { arrival: constant(20, 500) })
+    assert.deepEqual(outcome.failed, { reset: 10 })
+    assert.match(outcome.why.join(' '), /Only \d of 10 standing connections could be opened/)
+    assert.ok(connections < 100, `${connections} connections`)
+  })
+
   it('frees the places of standing connections that hang, before the start', async () => {
     const hole = await blackhole()
     try {
