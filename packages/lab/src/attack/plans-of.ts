@@ -20,7 +20,7 @@ export async function plansOf(targets: Targets, flags: Flags): Promise<readonly 
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { users, rate, rampTo, think, steps, fresh, connections, like } = flags
+  const { users, rate, rampTo, think, steps, fresh, connections, like, http2, streams } = flags
   if (users !== undefined && (rate !== undefined || steps !== undefined)) {
     throw new UserError(
       `--${steps === undefined ? 'rate' : 'steps'} and --users exclude each other: a rate does not wait for answers, users do.`,
@@ -33,6 +33,11 @@ function refuseContradictions(flags: Flags): void {
   if (users === undefined && think !== undefined) throw new UserError('--think needs --users.')
   if (fresh === true && connections !== undefined) {
     throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
+  }
+  if (streams !== undefined && (http2 === undefined || fresh === true)) {
+    throw new UserError(
+      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one a connection'}.`,
+    )
   }
   if (users === undefined && (like === 'ab' || like === 'siege')) {
     throw new UserError(`--like ${like} needs --users: it reports users who wait for their answers.`)
@@ -59,6 +64,7 @@ function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flag
     ...(others.length > 0 ? { others } : {}),
     ...(templated ? { templated } : {}),
     ...(tls === undefined ? {} : { tls }),
+    ...(flags.http2 === undefined ? {} : { http2: { streams: flags.streams ?? DEFAULTS.streams } }),
     connections: flags.fresh === true ? { kind: 'fresh' } : { kind: 'keep-alive', count, max },
     connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
     threads,

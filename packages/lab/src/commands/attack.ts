@@ -69,6 +69,12 @@ export const registerAttack = (program: Command): void => {
       numberWithin('--connections', 1, 1_000_000, true),
     )
     .option('--fresh', 'a new connection for every request')
+    .option('--http2', 'HTTP/2: agreed on in TLS (ALPN), without asking on http: URLs (h2c)')
+    .option(
+      '--streams <n>',
+      `requests at once on each connection of --http2 (default ${DEFAULTS.streams}, fewer where the server says so)`,
+      numberWithin('--streams', 1, 10_000, true),
+    )
     .addOption(lasting('--timeout', 'a request without an answer by then has failed', DEFAULTS.timeout))
     .addOption(lasting('--slo', 'answers within this are goodput', DEFAULTS.slo))
     .addOption(
@@ -158,7 +164,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   }
   if (flags.html !== undefined) checkWritableFile(flags.html, '--html')
   if (flags.csv !== undefined) checkWritableFile(flags.csv, '--csv')
-  for (const server of servers) await preflight(server, first!.tls, first!.connectTimeoutMs)
+  for (const server of servers) await preflight(server, first!)
   const startedAt = new Date().toISOString()
   const { runs, exitCode } = await send(plans, flags.quiet === true)
   const judged = runs.map(run => ({

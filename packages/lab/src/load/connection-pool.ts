@@ -3,7 +3,7 @@
  * and ends what nobody needs any more. Knows no schedule and counts no requests. Times are milliseconds of the run.
  */
 import { nowMs } from './clock.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Dialer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 
 /** A connection we no longer need is given this long to be closed by the server: longer than the margin below. */
@@ -30,7 +30,7 @@ export class ConnectionPool {
   /** Opened before the start. */
   standingOpened = 0
   readonly #size: PoolSize
-  readonly #make: () => Connection
+  readonly #dialer: Dialer
   readonly #free = new Fifo<Connection>()
   /** In order of their beginning. */
   readonly #connecting = new Set<Connection>()
@@ -44,9 +44,9 @@ export class ConnectionPool {
   #looking: NodeJS.Timeout | undefined
   #standingFailed = false
 
-  constructor(size: PoolSize, make: () => Connection) {
+  constructor(size: PoolSize, dialer: Dialer) {
     this.#size = size
-    this.#make = make
+    this.#dialer = dialer
   }
 
   /**
@@ -68,7 +68,7 @@ export class ConnectionPool {
     const { standing, connectingAtOnce } = this.#size
     while (!this.#standingFailed && this.#begun < standing && this.#connecting.size < connectingAtOnce) {
       this.#begun++
-      this.connect(nowMs())
+      this.#connectIdle(nowMs())
     }
     if (this.#connecting.size === 0) this.standingDone()
   }
@@ -94,7 +94,7 @@ export class ConnectionPool {
   }
 
   get hasRoom(): boolean {
-    return this.#open < this.#size.most
+    return this.#open < this.#size.most && this.#dialer.hasRoom
   }
 
   get closing(): number {
@@ -121,11 +121,16 @@ export class ConnectionPool {
   }
 
   connect(now: number): Connection {
-    const connection = this.#make()
+    const connection = this.#dialer.connect()
     connection.since = now
-    this.#connecting.add(connection)
+    if (connection.state === 'connecting') this.#connecting.add(connection)
     this.#open++
     return connection
+  }
+
+  #connectIdle(now: number): void {
+    const connection = this.connect(now)
+    if (connection.state === 'open') this.#free.push(connection)
   }
 
   isConnecting(connection: Connection): boolean {
@@ -185,11 +190,12 @@ export class ConnectionPool {
     if (this.#toReplace === 0 || now - this.#lastReplace < REPLACE_EVERY_MS) return
     this.#lastReplace = now
     this.#toReplace--
-    if (needed && this.#open < this.#size.standing) this.connect(now)
+    if (needed && this.#open < this.#size.standing && this.hasRoom) this.#connectIdle(now)
   }
 
   destroy(): void {
     for (const connection of [...this.#connecting, ...this.#closing]) connection.destroy()
     for (let free = this.#free.shift(); free !== undefined; free = this.#free.shift()) free.destroy()
+    this.#dialer.destroy()
   }
 }
