@@ -81,7 +81,10 @@ export class Http2Stream extends Connection {
     try {
       stream = this.#session.request(headers, body === undefined)
     } catch (error) {
-      this.#fail('other', (error as Error).message)
+      const { code, message } = error as NodeJS.ErrnoException
+      // It has ended, and is about to tell why: `sessionEnded`.
+      if (code === 'ERR_HTTP2_INVALID_SESSION') return
+      this.#fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
       return
     }
     this.#stream = stream

@@ -302,8 +302,8 @@ describe('HTTP/2: failures', () => {
 
   it('garbage', async () => {
     const server = await rawServer(socket => socket.on('data', () => socket.write('\x00 garbage\n'.repeat(20))))
-    const { failed } = await against(server, { arrival: constant(40, 250) })
-    assert.deepEqual(failed, { malformed: 10 })
+    const { failed, why } = await against(server, { arrival: constant(40, 250) })
+    assert.deepEqual(failed, { malformed: 10 }, why.join(' '))
   })
 
   it('ends at once when aborted', async () => {
