@@ -6,6 +6,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createServer as createTls } from 'node:tls'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackDocument } from '../src/results/attack-document.ts'
@@ -14,7 +15,8 @@ import { checkAttack } from '../src/results/read-attack.ts'
 import { headersOf } from '../src/option-values.ts'
 import { UserError } from '../src/user-error.ts'
 import { type Kill, runCli } from './run-cli.ts'
-import { closedPort, httpServer, rawServer, type TestServer } from './load/servers.ts'
+import { SERVER } from './load/certificates.ts'
+import { closedPort, http2Server, httpServer, rawServer, type TestServer } from './load/servers.ts'
 
 const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 
@@ -267,6 +269,10 @@ describe('meltlab attack', () => {
     [[url, '--html', tmpdir()], /--html must be a file/],
     [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
     [[url, '--expect', 'speed>9'], /--expect can not read "speed>9": .*p99\.9.*goodput/],
+    [[url, '--streams', '5'], /--streams needs --http2\.$/m],
+    [[url, '--http2', '--streams', '5', '--fresh'], /--streams needs --http2 without --fresh/],
+    [[url, '--http2', '--export', 'k6'], /--export k6 and --http2 exclude each other/],
+    [[url, '--http2', '--header', 'TE: trailers'], /header TE does not exist in HTTP\/2/],
     [[url, '--fresh', '--connections', '5'], /--fresh and --connections exclude each other/],
     [[url, '--rate', 'NaN'], /--rate must be a number from 0\.001 to 1000000, got "NaN"/],
     [[url, '--rate', '1e99'], /--rate must be a number/],
@@ -314,6 +320,34 @@ describe('meltlab attack', () => {
     await plain.close()
     assert.equal(code, 2)
     assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ does not speak TLS as asked: .+\.\n$/)
+  })
+
+  it('speaks HTTP/2, and says before the load that a server does not', async () => {
+    const h2 = await http2Server(stream => {
+      stream.respond({ ':status': 200 })
+      stream.end('ok')
+    })
+    const load = ['--http2', '--streams', '3', '--rate', '20', '--duration', '200ms', '--json']
+    const { code, out } = await meltlab(['attack', h2.url, ...load, '--expect', 'goodput>=0%'])
+    await h2.close()
+    assert.equal(code, 0)
+    const document = checkAttack(JSON.parse(out), 'stdout')
+    assert.deepEqual([document.answered, document.plan.http2], [{ 200: 4 }, { streams: 3 }])
+    const { hostname, port } = new URL(server.url)
+    const plain = await meltlab(['attack', server.url, ...load])
+    assert.deepEqual(
+      [plain.code, plain.err],
+      [2, `meltlab: ${hostname}:${port} does not speak HTTP/2 without TLS (h2c): leave out --http2.\n`],
+    )
+    const secure = createTls({ ...SERVER, ALPNProtocols: ['http/1.1'] }, socket => socket.on('error', () => {}))
+    await new Promise<void>(resolve => secure.listen(0, '127.0.0.1', resolve))
+    const at = `127.0.0.1:${(secure.address() as { port: number }).port}`
+    const tls = await meltlab(['attack', `https://${at}/`, '--insecure', ...load])
+    secure.close()
+    assert.deepEqual(
+      [tls.code, tls.err],
+      [2, `meltlab: ${at} does not speak HTTP/2 (it offers no h2 in TLS): leave out --http2.\n`],
+    )
   })
 
   it('shows help on stdout', () => {

@@ -11,6 +11,7 @@ import { tlsOf } from './tls-files.ts'
 const CONNECT_TIMEOUT_MS = 5000
 /** One thread carries about this many requests a second on one core. */
 const RATE_PER_THREAD = 60_000
+const RATE_PER_THREAD_HTTP2 = 10_000
 
 /** @throws UserError when flags contradict each other */
 export async function plansOf(targets: Targets, flags: Flags): Promise<readonly LoadPlan[]> {
@@ -54,7 +55,7 @@ function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flag
   // A user holds one connection at a time, so a closed loop never needs more connections than users.
   const count = flags.connections ?? users ?? DEFAULTS.connections
   const max = flags.connections ?? users ?? DEFAULTS.mostConnections
-  const needed = Math.ceil(Math.max(rate, rampTo ?? 0) / RATE_PER_THREAD)
+  const needed = Math.ceil(Math.max(rate, rampTo ?? 0) / (flags.http2 ? RATE_PER_THREAD_HTTP2 : RATE_PER_THREAD))
   const spare = Math.max(1, availableParallelism() - 1)
   const threads = flags.threads ?? (users === undefined ? Math.min(Math.max(1, needed), spare, max) : 1)
   const arrival =
