@@ -14,16 +14,23 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Peer } from './connection.ts'
 import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
-import type { Http2Stream } from './http2-stream.ts'
 import type { FailureCode } from './plan.ts'
 
 /** Answers are thrown away as they come: a window this large never keeps a server from sending. */
 const WINDOW_BYTES = 2 ** 24
 
+/** Has a place on the connection: for one stream at a time. */
+export interface SessionUser {
+  /** The connection stands. */
+  connected(): void
+  /** It takes no more requests, or not as many: a place without one goes. */
+  leaveIfIdle(): void
+  sessionEnded(code: FailureCode, reason: string): void
+}
+
 export class Http2Session {
   state: 'connecting' | 'open' | 'leaving' | 'gone' = 'connecting'
-  /** What uses it: each has at most one stream. */
-  readonly users: Set<Http2Stream> = new Set()
+  readonly users: Set<SessionUser> = new Set()
   readonly #fresh: boolean
   readonly #onEnd: (session: Http2Session) => void
   readonly #socket: Socket
@@ -80,7 +87,7 @@ export class Http2Session {
   }
 
   /** Nobody wants to connect any more. */
-  leave(user: Http2Stream): void {
+  leave(user: SessionUser): void {
     this.users.delete(user)
     if (this.users.size === 0 && (this.state !== 'open' || this.#fresh)) this.destroy()
   }

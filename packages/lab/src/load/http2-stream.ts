@@ -4,7 +4,7 @@
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
-import { type Http2Session, sessionFailure } from './http2-session.ts'
+import { type Http2Session, type SessionUser, sessionFailure } from './http2-session.ts'
 import type { Http2Message, OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
 
@@ -18,7 +18,7 @@ const BROKEN: ReadonlySet<number> = new Set([
   constants.NGHTTP2_COMPRESSION_ERROR,
 ])
 
-export class Http2Stream extends Connection {
+export class Http2Stream extends Connection implements SessionUser {
   bodyBytes = 0
   /** HTTP/2 says when it is over (GOAWAY). */
   readonly keptMs: number = Number.POSITIVE_INFINITY
@@ -54,7 +54,6 @@ export class Http2Stream extends Connection {
     this.#session.leave(this)
   }
 
-  /** The connection stands. */
   connected(): void {
     this.state = 'open'
     if (this.busy) this.#open()
