@@ -2,6 +2,7 @@
 import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { dial } from '../load/dial.ts'
+import { explain } from '../load/failure.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import { resolveAddress, type Target } from '../load/target.ts'
 import { tlsOptions } from '../load/tls.ts'
@@ -23,6 +24,14 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       if (problem === undefined) resolve()
       else reject(new UserError(problem))
     }
+    const failed = (error: NodeJS.ErrnoException): void => {
+      const { code = '' } = error
+      if (code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
+      else if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
+      else if (asked && !code.startsWith('ERR_SSL')) end(noHttp2)
+      else if (reached && secure) end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim())}`)
+      else end(`${where} can not be reached: ${sentence(explain(error))}`)
+    }
     const connected = (): void => {
       if (http2 === undefined) return end()
       if (secure && (socket as TLSSocket).alpnProtocol !== 'h2') return end(noHttp2)
@@ -30,7 +39,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       // Its settings are the first thing that a server of HTTP/2 says.
       connectHttp2(`http://${where}`, { createConnection: () => socket })
         .on('remoteSettings', () => end())
-        .on('error', () => end(noHttp2))
+        .on('error', failed)
         .on('close', () => end(noHttp2))
     }
     const peer = { index: 0, address, port, tlsName: secure ? hostname : undefined }
@@ -42,12 +51,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
     socket.on('connect', () => {
       reached = true
     })
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
-      else if (asked || error.code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
-      else if (reached && secure) end(`${where} does not speak TLS as asked: ${sentence(error.message.trim())}`)
-      else end(`${where} can not be reached: ${sentence(error.message)}`)
-    })
+    socket.on('error', failed)
   })
 }
 

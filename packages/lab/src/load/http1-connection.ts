@@ -103,7 +103,7 @@ export class Http1Connection extends Connection {
   #broke(error: NodeJS.ErrnoException): void {
     if (this.state === 'gone') return
     if (this.busy || this.state === 'connecting') {
-      this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error.code, error.message))
+      this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error))
     } else {
       this.#leave()
     }

@@ -51,7 +51,7 @@ export class Http2Session {
     this.#onEnd = onEnd
     this.#socket = dial(peer, tls, () => this.#connected(peer))
       .on('error', (error: NodeJS.ErrnoException) => {
-        this.#end(failureOf(error.code, this.state !== 'connecting'), explain(error.code, error.message))
+        this.#end(failureOf(error.code, this.state !== 'connecting'), explain(error))
       })
       .on('close', () => this.#end('reset', 'the connection closed too early'))
   }
@@ -146,5 +146,5 @@ export class Http2Session {
 export const sessionFailure = (error: NodeJS.ErrnoException): [code: FailureCode, reason: string] => {
   if (error.code === 'ERR_HTTP2_ERROR') return ['malformed', `no valid HTTP/2 (${error.message})`]
   if (error.code === 'ERR_HTTP2_SESSION_ERROR') return ['reset', error.message]
-  return [failureOf(error.code, true), explain(error.code, error.message)]
+  return [failureOf(error.code, true), explain(error)]
 }
