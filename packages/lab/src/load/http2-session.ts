@@ -50,9 +50,7 @@ export class Http2Session {
     this.#fresh = fresh
     this.#onEnd = onEnd
     this.#socket = dial(peer, tls, () => this.#connected(peer))
-      .on('error', (error: NodeJS.ErrnoException) => {
-        this.#end(failureOf(error.code, this.state !== 'connecting'), explain(error))
-      })
+      .on('error', error => this.#end(...sessionFailure(error, this.state !== 'connecting')))
       .on('close', () => this.#end('reset', 'the connection closed too early'))
   }
 
@@ -117,7 +115,7 @@ export class Http2Session {
       .on('connect', session => session.setLocalWindowSize(WINDOW_BYTES))
       .on('remoteSettings', ({ maxConcurrentStreams }) => this.#limitTo(maxConcurrentStreams))
       .on('goaway', () => this.#retire())
-      .on('error', (error: NodeJS.ErrnoException) => this.#end(...sessionFailure(error)))
+      .on('error', error => this.#end(...sessionFailure(error)))
       .on('close', () => this.#end('reset', 'the connection closed too early'))
     for (const user of [...this.users]) user.connected()
   }
@@ -142,9 +140,9 @@ export class Http2Session {
   }
 }
 
-/** Of an error of node:http2 that ends the connection. */
-export const sessionFailure = (error: NodeJS.ErrnoException): [code: FailureCode, reason: string] => {
+/** Of an error that ends the connection, told by node:http2 or by its socket. */
+export const sessionFailure = (error: NodeJS.ErrnoException, connected = true): [code: FailureCode, reason: string] => {
   if (error.code === 'ERR_HTTP2_ERROR') return ['malformed', `no valid HTTP/2 (${error.message})`]
   if (error.code === 'ERR_HTTP2_SESSION_ERROR') return ['reset', error.message]
-  return [failureOf(error.code, true), explain(error)]
+  return [failureOf(error.code, connected), explain(error)]
 }

@@ -18,6 +18,9 @@ const BROKEN: ReadonlySet<number> = new Set([
   constants.NGHTTP2_COMPRESSION_ERROR,
 ])
 
+/** The connection has just ended, and is about to tell why: `sessionEnded`. */
+const SESSION_ENDS: ReadonlySet<string> = new Set(['ERR_HTTP2_INVALID_SESSION', 'ERR_HTTP2_STREAM_CANCEL'])
+
 export class Http2Stream extends Connection implements SessionUser {
   bodyBytes = 0
   /** HTTP/2 says when it is over (GOAWAY). */
@@ -81,8 +84,7 @@ export class Http2Stream extends Connection implements SessionUser {
       stream = this.#session.request(headers, body === undefined)
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      // It has ended, and is about to tell why: `sessionEnded`.
-      if (code === 'ERR_HTTP2_INVALID_SESSION') return
+      if (SESSION_ENDS.has(code ?? '')) return
       this.#fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
       return
     }
@@ -134,7 +136,8 @@ export class Http2Stream extends Connection implements SessionUser {
   #broke(stream: ClientHttp2Stream, error?: NodeJS.ErrnoException): void {
     if (stream !== this.#stream) return
     this.#came(stream)
-    if (error !== undefined && error.code !== 'ERR_HTTP2_STREAM_ERROR') this.#fail(...sessionFailure(error))
+    if (SESSION_ENDS.has(error?.code ?? '')) this.#stream = undefined
+    else if (error !== undefined && error.code !== 'ERR_HTTP2_STREAM_ERROR') this.#fail(...sessionFailure(error))
     else this.#fail(...streamFailure(stream.rstCode ?? 0))
   }
 
