@@ -33,8 +33,10 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       else end(`${where} can not be reached: ${sentence(explain(error))}`)
     }
     const connected = (): void => {
-      if (http2 === undefined) return end()
-      if (secure && (socket as TLSSocket).alpnProtocol !== 'h2') return end(noHttp2)
+      if (http2 === undefined || (secure && (socket as TLSSocket).alpnProtocol !== 'h2')) {
+        end(http2 && noHttp2)
+        return
+      }
       asked = true
       // Its settings are the first thing that a server of HTTP/2 says.
       connectHttp2(`http://${where}`, { createConnection: () => socket })
