@@ -30,8 +30,9 @@ import { stepsReport } from '../report/steps-report.ts'
 import { vegetaReport } from '../report/vegeta-report.ts'
 import { scenarioCss } from '../report/write.ts'
 import { wrk2Report } from '../report/wrk2-report.ts'
-import { attackDocument, attackJson, type Origin } from '../results/attack-document.ts'
+import { attackDocument, attackJson } from '../results/attack-document.ts'
 import { k6Script } from '../results/k6-script.ts'
+import { originHere } from '../results/origin.ts'
 import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
 import { notMet, provenance } from './carry-out.ts'
@@ -226,9 +227,8 @@ const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => s
 
 const printed = (runs: readonly AttackRun[], steps: number, flags: Flags, startedAt: string): string => {
   const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
-  const origin: Origin = { labVersion: labVersion(), startedAt, machines: [describeMachine()] }
   const json = ({ plan, outcome, judged }: AttackRun): string =>
-    attackJson(attackDocument(plan, outcome, origin, judged))
+    attackJson(attackDocument(plan, outcome, originHere(labVersion(), startedAt), judged))
   const [first] = runs
   if (flags.steps !== undefined || first === undefined) {
     return flags.json === true ? `{ "steps": [\n${runs.map(json).join(',\n')}] }\n` : stepsReport(runs, steps, colour)

@@ -1,17 +1,19 @@
 /** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
 import { markdownPage } from '../report/markdown-page.ts'
 import { attackReport } from '../report/attack-report.ts'
+import type { AttackRun } from '../report/attack-words.ts'
+import { stepsReport } from '../report/steps-report.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
-import { outcomeOf, planOfDocument } from '../results/attack-document.ts'
+import { type AttackDocument, outcomeOf, planOfDocument } from '../results/attack-document.ts'
 import { foreignText } from '../results/foreign/text.ts'
 import { readResult } from '../results/read-result.ts'
-import { UserError } from '../user-error.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
+import { resultFiles } from './result-files.ts'
 import { readText } from './written-file.ts'
 
 interface Flags {
@@ -36,7 +38,7 @@ export function registerReport(program: Command): void {
 
 function report(places: readonly string[], { markdown, images }: Flags): void {
   if (markdown !== true) {
-    for (const file of places.flatMap(filesIn)) {
+    for (const file of places.flatMap(resultFiles)) {
       const content = readText(file)
       const result = scenarioOf(content, file)
       if (result === undefined) {
@@ -56,7 +58,7 @@ function report(places: readonly string[], { markdown, images }: Flags): void {
 export function markdownReport(places: readonly string[], images: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places
-    .flatMap(filesIn)
+    .flatMap(resultFiles)
     .map(readScenario)
     .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
@@ -69,17 +71,14 @@ export function markdownReport(places: readonly string[], images: string): strin
 
 /** Of the result of a load run, ours or another tool's. */
 function loadText(content: string, file: string): string {
-  const result = readResult(content, file)
-  return result.kind === 'foreign'
-    ? foreignText(result.result)
-    : attackReport(planOfDocument(result.document), outcomeOf(result.document), result.document.expectations)
-}
-
-function filesIn(place: string): string[] {
-  const stats = statSync(place, { throwIfNoEntry: false })
-  if (stats === undefined) throw new UserError(`there is no ${place}; expected a result.json or a folder with results`)
-  if (!stats.isDirectory()) return [place]
-  const names = readdirSync(place).filter(name => name.endsWith('.json'))
-  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
-  return names.sort().map(name => path.join(place, name))
+  const read = readResult(content, file)
+  if (read.kind === 'foreign') return foreignText(read.result)
+  const runOf = (document: AttackDocument): AttackRun => ({
+    plan: planOfDocument(document),
+    outcome: outcomeOf(document),
+    judged: document.expectations,
+  })
+  if (read.kind === 'steps') return stepsReport(read.documents.map(runOf), read.documents.length, false)
+  const { plan, outcome, judged } = runOf(read.document)
+  return attackReport(plan, outcome, judged)
 }

@@ -22,6 +22,8 @@ const LEAST = 0.001
 export interface Round {
   readonly a: RunFigures
   readonly b: RunFigures
+  /** Figures of which one or the other is the generator's. */
+  readonly late: readonly FigureName[]
 }
 
 export type FigureVerdict = 'better' | 'worse' | 'no difference seen' | 'cannot tell'
@@ -35,19 +37,24 @@ export interface ComparedFigure extends FigureKind {
   /** The least and the most that the change may be; null where rounds are too few. */
   readonly interval: readonly [low: number, high: number] | null
   readonly verdict: FigureVerdict
+  /** That it rests on: those in which the figure is the server's. */
+  readonly rounds: number
 }
 
 export function comparedFigures(rounds: readonly Round[]): ComparedFigure[] {
-  const judged = FIGURES.filter(({ name }) => rounds.every(({ a, b }) => a[name] !== null && b[name] !== null))
-  const confidence = 1 - (1 - CONFIDENCE) / judged.length
-  return FIGURES.map(figure => {
-    const known = judged.includes(figure)
-    const middles = { a: middleOf(rounds, 'a', figure.name), b: middleOf(rounds, 'b', figure.name) }
+  const timely = FIGURES.map(figure => ({ figure, used: rounds.filter(({ late }) => !late.includes(figure.name)) }))
+  const isKnown = ({ figure: { name }, used }: (typeof timely)[number]): boolean =>
+    used.length > 0 && used.every(({ a, b }) => a[name] !== null && b[name] !== null)
+  const judged = timely.filter(each => isKnown(each) && each.used.length >= FEWEST).length
+  const confidence = 1 - (1 - CONFIDENCE) / judged
+  return timely.map(each => {
+    const { figure, used } = each
+    const middles = { a: middleOf(used, 'a', figure.name), b: middleOf(used, 'b', figure.name), rounds: used.length }
     const nothing = { ...figure, ...middles, change: null, interval: null, verdict: 'cannot tell' } as const
-    if (!known || rounds.length === 0) return nothing
-    const changes = rounds.map(({ a, b }) => changeOf(figure, a[figure.name]!, b[figure.name]!))
+    if (!isKnown(each)) return nothing
+    const changes = used.map(({ a, b }) => changeOf(figure, a[figure.name]!, b[figure.name]!))
     const read = (value: number): number => (figure.unit === 'share' ? value : Math.exp(value) - 1)
-    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes)) }
+    if (used.length < FEWEST) return { ...nothing, change: read(median(changes)) }
     const { middle, low, high } = trimmedInterval(changes, confidence)
     const change = read(middle)
     const interval = [read(low), read(high)] as const

@@ -1,5 +1,7 @@
 /** What of two runs is compared. Pure. */
-import { planMs } from '../load/schedule.ts'
+import { lateOf, LOST_SHARE } from '../load/certify.ts'
+import type { LoadOutcome } from '../load/plan.ts'
+import { loadSeconds } from '../load/schedule.ts'
 import { type AttackDocument, outcomeOf } from '../results/attack-document.ts'
 
 export type FigureName = 'goodput' | 'p50' | 'p90' | 'p99' | 'errors'
@@ -23,16 +25,42 @@ export const FIGURES: readonly FigureKind[] = [
 /** Null for a figure that a result does not say, or that rests on nothing. */
 export type RunFigures = Readonly<Record<FigureName, number | null>>
 
-export function runFigures(document: AttackDocument): RunFigures {
-  const { okLatency, scheduled, good } = outcomeOf(document)
-  const seconds = Math.max(1, planMs(document.plan)) / 1000
+/** A run in figures. */
+export interface ReadRun {
+  readonly figures: RunFigures
+  /** Those that owe more to the generator's lateness than a certificate allows. */
+  readonly late: readonly FigureName[]
+}
+
+export function readRun(document: AttackDocument): ReadRun {
+  const outcome = outcomeOf(document)
+  const { okLatency, scheduled, good } = outcome
   const latency = (percent: number): number | null =>
     okLatency.count === 0 ? null : okLatency.smoothPercentile(percent)
   return {
-    goodput: good / seconds,
-    p50: latency(50),
-    p90: latency(90),
-    p99: latency(99),
-    errors: scheduled === 0 ? null : (scheduled - okLatency.count) / scheduled,
+    figures: {
+      goodput: good / loadSeconds(document.plan, outcome),
+      p50: latency(50),
+      p90: latency(90),
+      p99: latency(99),
+      errors: scheduled === 0 ? null : (scheduled - okLatency.count) / scheduled,
+    },
+    late: lateFigures(document, outcome),
   }
+}
+
+/** A certificate is about all figures, also those that are not compared: the slowest request is soon the generator's. */
+function lateFigures({ plan }: AttackDocument, outcome: LoadOutcome): FigureName[] {
+  const { okLatency, clean, unsent, good, scheduled, certified } = outcome
+  if (certified) return []
+  const late = lateOf({ measured: okLatency, clean: clean.ok })
+  // A user asks again when the answer was read; at a rate, what counts is how many answers came in time.
+  const inTime = clean.ok.count === 0 ? 0 : clean.ok.shareWithin(plan.sloMs) * clean.ok.count
+  const lost = unsent > LOST_SHARE * scheduled || inTime - good > LOST_SHARE * inTime
+  const goodput = lost || (plan.arrival.kind === 'closed' && late.includes('mean'))
+  return [
+    ...(goodput ? (['goodput'] as const) : []),
+    ...(['p50', 'p90', 'p99'] as const).filter(name => late.includes(name)),
+    ...(unsent > 0 ? (['errors'] as const) : []),
+  ]
 }

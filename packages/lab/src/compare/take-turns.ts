@@ -3,10 +3,10 @@
  * meanwhile changes for both. A command is started anew each time: two starts of one program may differ as well.
  */
 import type { Context } from '../experiment/scenario.ts'
-import { describeMachine } from '../launch/machine.ts'
 import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
 import { type LoadRequest, planOf } from '../load/load-request.ts'
 import { type AttackDocument, attackDocument } from '../results/attack-document.ts'
+import { originHere } from '../results/origin.ts'
 
 export const SIDES = ['a', 'b'] as const
 export type SideName = (typeof SIDES)[number]
@@ -50,7 +50,7 @@ async function measure(context: Context, turns: Turns, side: SideName, round: nu
   const startedAt = new Date().toISOString()
   const outcome = await context.load(label, request)
   await stop()
-  return attackDocument(planOf(request), outcome, { labVersion, startedAt, machines: [describeMachine()] })
+  return attackDocument(planOf(request), outcome, originHere(labVersion, startedAt))
 }
 
 async function reach(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { doubts, type Evidence, intervalsOf } from '../../src/load/certify.ts'
+import { certificateOf, doubts, type Evidence } from '../../src/load/certify.ts'
 import type { EngineReport } from '../../src/load/engine-job.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { Pair } from '../../src/load/tally.ts'
@@ -191,7 +191,8 @@ describe('certification', () => {
   })
 
   it("says by how much each figure may be the generator's", () => {
-    const { ok, shed, failed } = intervalsOf(
+    const { ok, shed, failed } = certificateOf(
+      [],
       of({
         ok: pair(
           100,
@@ -204,7 +205,7 @@ describe('certification', () => {
           () => 100,
         ),
       }),
-    )
+    ).intervals
     assert.deepEqual(ok?.max, [10, 10])
     assert.deepEqual(ok?.mean.map(Math.round), [8, 10])
     assert.deepEqual(failed?.p50, [200, 300])
