@@ -4,15 +4,15 @@
  */
 import { createHash } from 'node:crypto'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
-import {
-  type ByKind,
-  type Certificate,
-  type Counts,
-  type Kind,
-  type LoadOutcome,
-  type LoadPlan,
-  type LoadTarget,
-  type RequestHeaders,
+import type {
+  ByKind,
+  Certificate,
+  Counts,
+  Kind,
+  LoadOutcome,
+  LoadPlan,
+  LoadTarget,
+  RequestHeaders,
 } from '../load/plan.ts'
 import { hasFields, targetsOf } from '../load/prepare.ts'
 import { loadSeconds } from '../load/schedule.ts'
