@@ -12,6 +12,7 @@ import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
 import { registerWatch } from './commands/watch.ts'
+import { withoutControls } from './terminal.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
@@ -53,7 +54,7 @@ for (const command of program.commands) {
 /** A fault of the user's: one sentence and exit code 2. Anything else is ours and keeps its stack. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
-    process.stderr.write(`meltlab: ${error.message}\n`)
+    process.stderr.write(`meltlab: ${withoutControls(error.message)}\n`)
     process.exitCode = error.exitCode
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return

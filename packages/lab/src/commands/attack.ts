@@ -7,18 +7,14 @@ import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
 import { DEFAULTS, type Flags, type Tool, TOOLS } from '../attack/flags.ts'
-import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
-import { knownMethod } from '../attack/methods.ts'
 import { plansOf } from '../attack/plans-of.ts'
-import { preflight, sentence } from '../attack/preflight.ts'
+import { preflight } from '../attack/preflight.ts'
 import { send } from '../attack/send.ts'
 import { targetsOf } from '../attack/targets-of.ts'
 import { parseDuration } from '../durations.ts'
 import { describeMachine } from '../launch/machine.ts'
-import { checkPlan } from '../load/check-plan.ts'
 import type { LoadOutcome, LoadPlan, Spacing } from '../load/plan.ts'
-import { prepare, type Prepared } from '../load/prepare.ts'
-import { collect, numberOf } from '../option-values.ts'
+import { collect, knownMethod, numberOf } from '../option-values.ts'
 import { abReport } from '../report/ab-report.ts'
 import { attackPage } from '../report/attack-page.ts'
 import { attackReport } from '../report/attack-report.ts'
@@ -36,6 +32,7 @@ import { originHere } from '../results/origin.ts'
 import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
 import { notMet, provenance } from './carry-out.ts'
+import { checkedPlans } from './checked-plans.ts'
 import { labVersion } from './lab-version.ts'
 import { checkWritable } from './writable-folder.ts'
 import { checkWritableFile, writeText } from './written-file.ts'
@@ -103,7 +100,7 @@ export const registerAttack = (program: Command): void => {
       "requests that take turns, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
     )
     .option('--har <file>', 'requests that take turns, as a browser recorded them; - is stdin')
-    .option('--method <name>', 'HTTP method (default GET, POST with --body)', knownMethod)
+    .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also the same name', collect)
     .option('--body <text>', 'body of every request; @FILE is what FILE holds, @- stdin')
     .option('--insecure', 'do not verify the certificate of the server')
@@ -167,8 +164,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   const plans = plansOf(targets, flags)
   if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
   const [first] = plans
-  const { servers } = checked(plans)
-  for (const plan of plans) refuseImpossible(plan, servers.length, thisMachine())
+  const { servers } = checkedPlans(plans)
   if (flags.export === 'k6') {
     process.stdout.write(k6Script(first!))
     return 0
@@ -208,15 +204,6 @@ const writePage = (file: string, page: string): void => {
 
 /** The load had no core of its own, and who else was busy is not watched. */
 const conditions = (): ScenarioConditions => ({ ...provenance(), ...describeMachine(), pinning: null, foreign: null })
-
-const checked = (plans: readonly LoadPlan[]): Prepared => {
-  try {
-    for (const plan of plans) checkPlan(plan)
-    return prepare(plans[0]!)
-  } catch (error) {
-    throw new UserError(sentence((error as Error).message))
-  }
-}
 
 const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => string>> = {
   ab: abReport,

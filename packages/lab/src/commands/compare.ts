@@ -11,12 +11,15 @@ import { parseDuration } from '../durations.ts'
 import { makeContext } from '../experiment/context.ts'
 import { findProgram } from '../launch/command.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import { planOf } from '../load/load-request.ts'
 import { splitWords } from '../melt/arms.ts'
-import { checkMethod, checkPath, collect, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { checkPath, collect, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { type AttackDocument, attackJson } from '../results/attack-document.ts'
+import { withoutControls } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { notMet } from './carry-out.ts'
+import { checkedPlans } from './checked-plans.ts'
 import { labVersion } from './lab-version.ts'
 import { sideOf } from './result-files.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
@@ -185,7 +188,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
   checkPath(requestPath)
   const common = {
     durationMs,
-    method: checkMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST')),
+    method: knownMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST'), '--method'),
     headers: headersOf(flags.header ?? []),
     body: flags.body,
     timeoutMs: parseDuration(flags.timeout ?? DEFAULTS.timeout, '--timeout'),
@@ -202,6 +205,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
             : { connections: numberOf(flags.connections, '--connections', 1, 15_000, true) }),
         }
       : { ...common, users: numberOf(flags.users, '--users', 1, 15_000, true) }
+  checkedPlans([planOf({ ...load, url: new URL(requestPath, 'http://localhost').href })])
   return {
     subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
     rounds: numberOf(flags.rounds ?? DEFAULTS.rounds, '--rounds', FEWEST, 1000, true),
@@ -243,7 +247,7 @@ function lineOf(side: SideName, round: number, rounds: number, document: AttackD
 }
 
 function show(comparison: Comparison, { json, failOnRegression }: Flags): void {
-  process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison))
+  process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : withoutControls(comparisonText(comparison)))
   if (failOnRegression === true && comparison.figures.some(({ verdict }) => verdict === 'worse')) {
     process.exitCode = notMet
   }

@@ -13,6 +13,7 @@ import { type AttackDocument, outcomeOf, planOfDocument } from '../results/attac
 import { foreignText } from '../results/foreign/text.ts'
 import { readResult } from '../results/read-result.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
+import { withoutControls } from '../terminal.ts'
 import { resultFiles } from './result-files.ts'
 import { readText } from './written-file.ts'
 
@@ -42,7 +43,7 @@ function report(places: readonly string[], { markdown, images }: Flags): void {
       const content = readText(file)
       const result = scenarioOf(content, file)
       if (result === undefined) {
-        process.stdout.write(loadText(content, file))
+        process.stdout.write(withoutControls(loadText(content, file)))
         continue
       }
       const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))

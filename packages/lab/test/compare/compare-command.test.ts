@@ -96,6 +96,22 @@ describe('meltlab compare', () => {
     ],
     [['a.json', 'b.json', '--warm-up', '1s'], '--warm-up belongs to --a and --b; results are compared as they are'],
     [['a.json', '--a', 'node x.js', '--b', 'node y.js'], 'results (a.json) and --a, --b exclude each other'],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--duration', '30h'],
+      'durationMs must be from 1 to 86400000, got 108000000.',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--header', 'a b: c'],
+      'header names must be HTTP tokens, got "a b".',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--rate', '1', '--duration', '100ms'],
+      '1/s for 100ms is not one request: a higher rate or a longer duration is needed.',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--method', 'GTE'],
+      '--method: expected an HTTP method such as GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, got "GTE".',
+    ],
   ] as const) {
     it(`refuses ${args.join(' ') || 'nothing'}`, async () => {
       const { code, stdout, stderr } = await runCli(['compare', ...args])
