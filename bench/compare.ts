@@ -73,7 +73,9 @@ async function onThisMachine(minutes: number): Promise<void> {
   const { users, durationMs } = LOAD.load as { readonly users: number; readonly durationMs: number }
   console.log(`Node ${node}, ${cpu}, ${cores} cores, Linux ${kernel}; load average before ${loadBefore}`)
   console.log(`${same.length} rounds of three runs, each on a server started anew: ${users} users, ${durationMs} ms`)
-  const medians = [same, again].flatMap(arm => sideOf('', arm, 0, arm.length).results.map(run => run.figures.p50!))
+  const medians = [same, again].flatMap(arm =>
+    sideOf('', arm, 0, arm.length).results.map(run => run.figures.measured.p50!),
+  )
   console.log(`scatter of p50 from run to run (half the middle 68 %): ${percent(scatterOf(medians))}`)
   console.log('in how many comparisons a difference was seen')
   row(HEAD)

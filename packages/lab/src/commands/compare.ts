@@ -240,10 +240,10 @@ function keep(folder: string, round: number, document: AttackDocument): void {
 }
 
 function lineOf(side: SideName, round: number, rounds: number, document: AttackDocument): string {
-  const { latencyMs, goodputPerSecond, certified } = document
+  const { latencyMs, goodputPerSecond, certified, certificate } = document
   const ms = (value: number | null): string => (value === null ? '–' : `${Number(value.toPrecision(3))} ms`)
   const figures = `goodput ${goodputPerSecond}/s  p50 ${ms(latencyMs.p50)}  p99 ${ms(latencyMs.p99)}`
-  return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : '  not certified'}`
+  return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
 function show(comparison: Comparison, { json, failOnRegression }: Flags): void {

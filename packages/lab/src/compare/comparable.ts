@@ -6,7 +6,7 @@ import { differences, loadInWords, type Part, REQUEST_PARTS } from '../results/d
 import { type ReadRun, readRun } from './figures.ts'
 
 /** One run. */
-export interface Result extends ReadRun {
+export interface Result {
   /** Under which the user knows it. */
   readonly name: string
   /** That measured it. */
@@ -15,6 +15,7 @@ export interface Result extends ReadRun {
   readonly latencyOf: string
   /** ISO 8601; null where it is not said. */
   readonly startedAt: string | null
+  readonly figures: ReadRun
   /** Ids of the runs in it. */
   readonly runs: readonly string[]
   /** Of our own results. */
@@ -30,7 +31,7 @@ export function resultOf(name: string, document: AttackDocument): Result {
     latencyOf: 'answers 2xx and 3xx',
     startedAt: document.startedAt,
     runs: document.runs,
-    ...readRun(document),
+    figures: readRun(document),
     document,
   }
 }
@@ -42,7 +43,7 @@ export function foreignResultOf(name: string, foreign: ForeignResult, run: strin
   const errors = due === null || due === 0 || ok === null ? null : Math.max(0, due - ok) / due
   const { p50, p90, p99 } = latencyMs
   const figures = { goodput: null, p50, p90, p99, errors }
-  return { name, tool, latencyOf, startedAt, runs: [run], figures, late: [], foreign }
+  return { name, tool, latencyOf, startedAt, runs: [run], figures: { measured: figures, clean: figures }, foreign }
 }
 
 /** What of a run has to be the same. Host and port may differ: they are what tells A from B. */

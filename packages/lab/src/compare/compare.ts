@@ -1,4 +1,5 @@
 /** Two sides, each with its results: paired into rounds, or refused. Pure. */
+import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { DoubtCode } from '../load/plan.ts'
 import { checkRuns } from '../results/differences.ts'
@@ -58,9 +59,7 @@ export function compare(a: Side, b: Side): Comparison {
       `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')}`,
     )
   }
-  const figures = comparedFigures(
-    rounds.map(([one, other]) => ({ a: one.figures, b: other.figures, late: [...one.late, ...other.late] })),
-  )
+  const figures = comparedFigures(rounds.map(([one, other]) => ({ a: one.figures, b: other.figures })))
   return {
     kind: 'comparison',
     version: 1,
@@ -80,7 +79,7 @@ function inOrder({ results }: Side): Result[] {
   return results.toSorted((one, other) => at(one) - at(other))
 }
 
-/** Of the whole run. Lateness is a doubt about those figures in which it shows. */
+/** Of the whole run. How much a figure owes to lateness is known, and widens its interval. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document?.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }
@@ -89,15 +88,13 @@ function leftOutText(round: number, result: Result): string {
   return `round ${round}: ${result.name} is not certified (${doubtOf(result)})`
 }
 
-/** Which figures rest on fewer rounds, and why. */
+/** Where that matters, and why. */
 function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly [Result, Result])[]): string[] {
-  const fewer = figures.filter(figure => figure.rounds < rounds.length)
-  const example = rounds.flat().find(({ late }) => late.length > 0)
-  if (example === undefined) return []
-  const told = fewer.map(({ name, rounds: used }) => `${name} rests on ${used} of ${plural(rounds.length, 'round')}`)
-  const why = example.document!.why[0] ?? 'No reason is given.'
+  const blurred = figures.flatMap(figure => (figure.blurred ? figure.name : []))
+  const late = rounds.flat().find(({ document }) => document?.certified === false)
+  if (blurred.length === 0 || late === undefined) return []
   return [
-    `${told.join(', ')}: in the others the generator's own lateness shows in it, as in ${example.name}: ${why} Close what else works on this machine, or measure more rounds.`,
+    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document!.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
   ]
 }
 

@@ -4,10 +4,11 @@
  * Both runs of a round make one difference: of goodput and latencies the ratio B / A (its logarithm, so that half and double
  * are as far from one another), of errors the difference of the shares. Around the trimmed mean of these lies an interval
  * (trimmed-interval.ts). All intervals together hold with {@link CONFIDENCE}: each is as much wider as there are more of them
- * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real when its interval
- * does not hold "none".
+ * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). The generator may have been late: so
+ * there is an interval of the figures as measured and one of those without its own delay, and what is told reaches over both.
+ * A difference is real when that does not hold "none".
  */
-import { FIGURES, type FigureKind, type FigureName, type RunFigures } from './figures.ts'
+import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 
 /** That no figure is called different when nothing is: two comparisons of a hundred may be wrong somewhere. */
@@ -16,14 +17,15 @@ export const CONFIDENCE = 0.98
 /** A latency is known to a bucket of its histogram (load/histogram.ts), and goodput changes with it. */
 const RESOLUTION = 1 / 128
 
+/** So many times as wide as the narrower of the two intervals. */
+const BLURRED = 1.5
+
 /** Of a rate or of milliseconds: added to both sides, because nothing at all has no logarithm, and too little to matter. */
 const LEAST = 0.001
 
 export interface Round {
-  readonly a: RunFigures
-  readonly b: RunFigures
-  /** Figures of which one or the other is the generator's. */
-  readonly late: readonly FigureName[]
+  readonly a: ReadRun
+  readonly b: ReadRun
 }
 
 export type FigureVerdict = 'better' | 'worse' | 'no difference seen' | 'cannot tell'
@@ -37,28 +39,31 @@ export interface ComparedFigure extends FigureKind {
   /** The least and the most that the change may be; null where rounds are too few. */
   readonly interval: readonly [low: number, high: number] | null
   readonly verdict: FigureVerdict
-  /** That it rests on: those in which the figure is the server's. */
-  readonly rounds: number
+  /** The generator's own lateness makes the interval more than half as wide again. */
+  readonly blurred: boolean
 }
 
 export function comparedFigures(rounds: readonly Round[]): ComparedFigure[] {
-  const timely = FIGURES.map(figure => ({ figure, used: rounds.filter(({ late }) => !late.includes(figure.name)) }))
-  const isKnown = ({ figure: { name }, used }: (typeof timely)[number]): boolean =>
-    used.length > 0 && used.every(({ a, b }) => a[name] !== null && b[name] !== null)
-  const judged = timely.filter(each => isKnown(each) && each.used.length >= FEWEST).length
-  const confidence = 1 - (1 - CONFIDENCE) / judged
-  return timely.map(each => {
-    const { figure, used } = each
-    const middles = { a: middleOf(used, 'a', figure.name), b: middleOf(used, 'b', figure.name), rounds: used.length }
+  const isKnown = ({ name }: FigureKind): boolean =>
+    rounds.length > 0 && rounds.every(({ a, b }) => a.measured[name] !== null && b.measured[name] !== null)
+  const confidence = 1 - (1 - CONFIDENCE) / FIGURES.filter(isKnown).length
+  return FIGURES.map(figure => {
+    const { name, unit } = figure
+    const middles = { a: middleOf(rounds, 'a', name), b: middleOf(rounds, 'b', name), blurred: false }
     const nothing = { ...figure, ...middles, change: null, interval: null, verdict: 'cannot tell' } as const
-    if (!isKnown(each)) return nothing
-    const changes = used.map(({ a, b }) => changeOf(figure, a[figure.name]!, b[figure.name]!))
-    const read = (value: number): number => (figure.unit === 'share' ? value : Math.exp(value) - 1)
-    if (used.length < FEWEST) return { ...nothing, change: read(median(changes)) }
-    const { middle, low, high } = trimmedInterval(changes, confidence)
-    const change = read(middle)
+    if (!isKnown(figure)) return nothing
+    const changes = (which: keyof ReadRun): number[] =>
+      rounds.map(({ a, b }) => changeOf(figure, a[which][name]!, b[which][name]!))
+    const read = (value: number): number => (unit === 'share' ? value : Math.exp(value) - 1)
+    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes('measured'))) }
+    const measured = trimmedInterval(changes('measured'), confidence)
+    const clean = trimmedInterval(changes('clean'), confidence)
+    const [low, high] = [Math.min(measured.low, clean.low), Math.max(measured.high, clean.high)]
+    const narrower = Math.min(measured.high - measured.low, clean.high - clean.low)
+    const blurred = high - low > Math.max(RESOLUTION, BLURRED * narrower)
+    const change = read(measured.middle)
     const interval = [read(low), read(high)] as const
-    return { ...figure, ...middles, change, interval, verdict: verdictOf(figure, change, interval) }
+    return { ...figure, ...middles, change, interval, blurred, verdict: verdictOf(figure, change, interval) }
   })
 }
 
@@ -78,7 +83,7 @@ function verdictOf(
 }
 
 function middleOf(rounds: readonly Round[], side: 'a' | 'b', name: FigureName): number | null {
-  const values = rounds.flatMap(round => round[side][name] ?? [])
+  const values = rounds.flatMap(round => round[side].measured[name] ?? [])
   return values.length === 0 ? null : median(values)
 }
 

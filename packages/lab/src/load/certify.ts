@@ -28,7 +28,7 @@ const TAIL_MS = 0.3
 /** The extremes rest on a handful of samples, and one slice of Linux's scheduler (3 ms on two cores) moves them. */
 const EXTREME_MS = 3
 /** Share of goodput that may be lost to the generator's lateness. */
-export const LOST_SHARE = 0.01
+const LOST_SHARE = 0.01
 /** A closed loop is as fast as its two ends; beyond this share of a core the slow end was ours. */
 const SATURATED = 0.9
 /** With fewer samples beyond it, a percentile of the tail is an extreme under another name. */
@@ -107,28 +107,17 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
 export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
-interface OwnShare extends Figure {
-  readonly measuredMs: number
-  /** Of that the generator's, at most. */
-  readonly ownMs: number
-}
-
-const tooMuch = ({ measured, clean }: Pair<Histogram>): OwnShare[] =>
-  FIGURES.map(figure => {
-    const measuredMs = figure.read(measured)
-    return { ...figure, measuredMs, ownMs: measuredMs - figure.read(clean) }
-  }).filter(figure => figure.ownMs > allowedMs(figure, figure.measuredMs, measured.count))
-
-/** The figures that owe more to the generator than a certificate allows. */
-export const lateOf = (latencies: Pair<Histogram>): FigureName[] => tooMuch(latencies).map(({ name }) => name)
-
-/** The same, of all kinds and worded. */
+/** The figures that owe too much to the generator, worded. */
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
-  KINDS.flatMap(kind =>
-    tooMuch(latencies[kind]).map(
-      ({ title, measuredMs, ownMs }) => `${TITLES[kind]}${title} of ${ms(measuredMs)} by up to ${ms(ownMs)}`,
-    ),
-  )
+  KINDS.flatMap(kind => {
+    const { clean, measured } = latencies[kind]
+    return FIGURES.flatMap(figure => {
+      const value = figure.read(measured)
+      const own = value - figure.read(clean)
+      if (!(own > allowedMs(figure, value, measured.count))) return []
+      return [`${TITLES[kind]}${figure.title} of ${ms(value)} by up to ${ms(own)}`]
+    })
+  })
 
 /** The same stop of the process freezes every worker: told once. */
 const distinct = (freezes: readonly Freeze[]): Freeze[] => {

@@ -1,6 +1,6 @@
 /** `meltlab compare` as its user meets it. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -66,6 +66,37 @@ describe('meltlab compare', () => {
       assert.deepEqual(files, ['0001.json', '0002.json', '0003.json', '0004.json', '0005.json'])
       for (const file of files) checkAttack(parseJson(readFileSync(path.join(kept, name, file), 'utf8'), file), file)
     }
+  })
+
+  it('a file too large to be read is refused before it is', async () => {
+    const file = path.join(folder, 'large.json')
+    writeFileSync(file, '')
+    truncateSync(file, 2e9)
+    const { code, stderr } = await runCli(['report', file])
+    assert.equal(code, 2)
+    assert.match(stderr, /large\.json has 2000 MB, and at most 500 can be read; give the tool's summary instead/)
+  })
+
+  it('report prints the steps of attack; compare says that it takes one load', async () => {
+    const file = path.join(folder, 'steps.json')
+    writeFileSync(file, `{ "steps": [${attackJson(madeAttack())},${attackJson(madeAttack({ okMs: [1] }))}] }`)
+    const { code, stdout } = await runCli(['report', file])
+    assert.equal(code, 0)
+    assert.match(stdout, /^ *4\/s .*\n *1\/s /m)
+    const { stderr } = await runCli(['compare', file, file])
+    assert.match(
+      stderr,
+      /steps\.json holds the 2 runs of attack --steps; compare takes a file for each run: measure one/,
+    )
+  })
+
+  it('what is in a file does not get at the terminal', async () => {
+    const file = path.join(folder, 'colour.json')
+    const why = ['\u001b[31mred'] as const
+    const certificate = { code: 'late', doubts: ['late'], intervals: {} } as const
+    writeFileSync(file, attackJson(madeAttack({ outcome: { certified: false, why, certificate } })))
+    const { code, stdout } = await runCli(['report', file])
+    assert.deepEqual([code, /\[31mred/.test(stdout), stdout.includes('\u001b')], [0, true, false])
   })
 
   it('report prints a result of attack as attack did', async () => {
