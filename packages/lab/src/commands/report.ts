@@ -1,5 +1,5 @@
 /** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
@@ -15,7 +15,7 @@ import { readResult } from '../results/read-result.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
 import { withoutControls } from '../terminal.ts'
 import { resultFiles } from './result-files.ts'
-import { readText } from './written-file.ts'
+import { readText, writeText } from './written-file.ts'
 
 interface Flags {
   readonly markdown?: true
@@ -38,21 +38,29 @@ export function registerReport(program: Command): void {
 }
 
 function report(places: readonly string[], { markdown, images }: Flags): void {
-  if (markdown !== true) {
-    for (const file of places.flatMap(resultFiles)) {
-      const content = readText(file)
-      const result = scenarioOf(content, file)
-      if (result === undefined) {
-        process.stdout.write(withoutControls(loadText(content, file)))
-        continue
-      }
-      const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))
-      writeFileSync(html, scenarioHtml(result, scenarioCss()))
-      process.stdout.write(`${html}\n`)
-    }
+  if (markdown === true) {
+    process.stdout.write(markdownReport(places, images))
     return
   }
-  process.stdout.write(markdownReport(places, images))
+  const files = places.flatMap(resultFiles)
+  for (const [at, file] of files.entries()) {
+    const content = readText(file)
+    const result = scenarioOf(content, file)
+    if (result === undefined) {
+      const title = files.length === 1 ? '' : `${at === 0 ? '' : '\n'}${file}\n`
+      process.stdout.write(withoutControls(title + loadText(content, file)))
+    } else {
+      const html = pageBeside(file)
+      writeText(html, scenarioHtml(result, scenarioCss()))
+      process.stdout.write(`${html}\n`)
+    }
+  }
+}
+
+/** `report.html` for `result.json`, else its own name; never the result itself. */
+function pageBeside(file: string): string {
+  const { dir, name } = path.parse(file)
+  return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
 /** One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. */
@@ -64,7 +72,7 @@ export function markdownReport(places: readonly string[], images: string): strin
     .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
   for (const result of results) {
-    if (result.plots.length > 0) writeFileSync(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
+    if (result.plots.length > 0) writeText(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
   }
   const head = path.join(places[0]!, 'README.md')
   return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)

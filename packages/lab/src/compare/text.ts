@@ -55,7 +55,7 @@ export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   if (better !== '') return `B is better: ${better}.`
   const untold = figures.flatMap(({ name, verdict }) => (verdict === 'cannot tell' ? name : []))
   if (untold.length === figures.length) return 'Whether A and B differ can not be told.'
-  const told = 'No difference between A and B is real'
+  const told = 'No difference between A and B is seen'
   return untold.length === 0 ? `${told}.` : `${told}; of ${formatList(untold)} it can not be told.`
 }
 

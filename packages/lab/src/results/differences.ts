@@ -51,16 +51,20 @@ const brief = (text: string): string => {
   return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain
 }
 
-/** That may each be in one result only. @throws UserError with the sentence for the first that is in two */
+/** That each may be in one result only, or else: `consequence`. @throws UserError */
 export function checkRuns(
   results: readonly { readonly name: string; readonly runs: readonly string[] }[],
-  sentence: (one: string, other: string) => string,
+  consequence: string,
 ): void {
   const seen = new Map<string, string>()
   for (const { name, runs } of results) {
     for (const run of runs) {
       const before = seen.get(run)
-      if (before !== undefined) throw new UserError(sentence(before, name))
+      if (before !== undefined) {
+        const what =
+          before === name ? `${name} is given twice, or holds a run twice` : `${before} and ${name} hold the same run`
+        throw new UserError(`${what}, ${consequence}`)
+      }
       seen.set(run, name)
     }
   }

@@ -36,10 +36,7 @@ const SAME: readonly Part[] = [
 export function mergeAttacks(parts: readonly NamedDocument[]): AttackDocument {
   const first = parts[0]!
   const named = parts.map(({ name, document }) => ({ name, runs: document.runs }))
-  checkRuns(
-    named,
-    (one, other) => `${one} and ${other} hold the same run, whose requests would count twice; give it once`,
-  )
+  checkRuns(named, 'whose requests would count twice; give it once')
   const [differing] = differences(SAME, parts)
   if (differing !== undefined) {
     throw new UserError(

@@ -8,6 +8,7 @@ import type { Comparison } from '../../src/compare/compare.ts'
 import { attackJson } from '../../src/results/attack-document.ts'
 import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
 import { httpServer, type TestServer } from '../load/servers.ts'
+import { madeResult } from '../report/made-result.ts'
 import { type Made, madeAttack } from '../results/made-attack.ts'
 import { runCli } from '../run-cli.ts'
 
@@ -88,6 +89,30 @@ describe('meltlab compare', () => {
       stderr,
       /steps\.json holds the 2 runs of attack --steps; compare takes a file for each run: measure one/,
     )
+  })
+
+  it('merge takes one run of ours a file, and none twice', async () => {
+    const [one, copy, k6] = ['one', 'copy', 'k6'].map(name => path.join(folder, `${name}.json`)) as [
+      string,
+      string,
+      string,
+    ]
+    const text = attackJson(madeAttack())
+    for (const file of [one, copy]) writeFileSync(file, text)
+    writeFileSync(k6, '{"metrics":{"http_reqs":{"count":5}}}')
+    assert.match((await runCli(['merge', one, copy])).stderr, /one\.json and .*copy\.json hold the same run, whose/)
+    assert.match(
+      (await runCli(['merge', one, k6])).stderr,
+      /k6\.json holds a result of k6; merge takes results of meltlab/,
+    )
+  })
+
+  it('report never writes a page over the result it is of', async () => {
+    const file = path.join(folder, 'tide.txt')
+    const text = JSON.stringify(madeResult())
+    writeFileSync(file, text)
+    const { code, stdout } = await runCli(['report', file])
+    assert.deepEqual([code, stdout, readFileSync(file, 'utf8')], [0, `${path.join(folder, 'tide.html')}\n`, text])
   })
 
   it('what is in a file does not get at the terminal', async () => {

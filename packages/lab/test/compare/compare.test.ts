@@ -89,7 +89,7 @@ test('scatter is no difference, nor is one round that was disturbed', () => {
   disturbed[3] = around(30)
   const { figures } = compare(...inTurns(a, disturbed))
   assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen'))
-  assert.equal(finding({ figures }), 'No difference between A and B is real.')
+  assert.equal(finding({ figures }), 'No difference between A and B is seen.')
 })
 
 test('one round that was disturbed does not hide a change', () => {
@@ -262,7 +262,7 @@ test('a run that is on both sides, or twice on one, is refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   assert.throws(() => compare(a, { ...b, results: [a.results[0]!, ...b.results.slice(1)] }), {
     name: 'UserError',
-    message: /^A 1 and A 1 hold|^A 1 holds the same run twice/,
+    message: 'A 1 is given twice, or holds a run twice, which does not differ from itself; give results of two runs',
   })
 })
 
