@@ -10,8 +10,8 @@ import type { AttackDocument } from '../../packages/lab/src/results/attack-docum
 
 export const LOAD: TurnLoad = {
   path: '/',
-  load: { users: 5, durationMs: 500, timeoutMs: 10_000, method: 'GET' },
-  warmUpMs: 300,
+  load: { users: 5, durationMs: 400, timeoutMs: 10_000, method: 'GET' },
+  warmUpMs: 200,
   startTimeoutMs: 10_000,
   labVersion: 'bench',
 }

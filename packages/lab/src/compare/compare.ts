@@ -52,7 +52,7 @@ export function compare(a: Side, b: Side): Comparison {
   if (leftOut.length > 0 && rounds.length < FEWEST) {
     const { document } = doubtful.find(result => result !== undefined)!
     throw new UserError(
-      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')}`,
+      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
   const figures = comparedFigures(rounds.map(([one, other]) => ({ a: one.figures, b: other.figures })))

@@ -4,9 +4,11 @@
  * Both runs of a round make one difference: of goodput and latencies the ratio B / A (its logarithm, so that half and double
  * are as far from one another), of errors the difference of the shares. Around the trimmed mean of these lies an interval
  * (trimmed-interval.ts). All intervals together hold with {@link CONFIDENCE}: each is as much wider as there are more of them
- * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). The generator may have been late: so
- * there is an interval of the figures as measured and one of those without its own delay, and what is told reaches over both.
- * A difference is real when that does not hold "none".
+ * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real when its interval
+ * does not hold "none".
+ *
+ * The generator may have been late. The server's own figure lies between that as measured and that without the generator's own
+ * delay, at most; so the change that the server made lies between the changes of both, and the interval reaches that far.
  */
 import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
@@ -17,8 +19,8 @@ export const CONFIDENCE = 0.98
 /** A latency is known to a bucket of its histogram (load/histogram.ts), and goodput changes with it. */
 const RESOLUTION = 1 / 128
 
-/** So many times as wide as the narrower of the two intervals. */
-const BLURRED = 1.5
+/** Share of the interval that lateness has to add before it is worth a word. */
+const BLURRED = 0.5
 
 /** Of a rate or of milliseconds: added to both sides, because nothing at all has no logarithm, and too little to matter. */
 const LEAST = 0.001
@@ -39,7 +41,7 @@ export interface ComparedFigure extends FigureKind {
   /** The least and the most that the change may be; null where rounds are too few. */
   readonly interval: readonly [low: number, high: number] | null
   readonly verdict: FigureVerdict
-  /** The generator's own lateness makes the interval more than half as wide again. */
+  /** The generator's own lateness makes the interval at least half as wide again. */
   readonly blurred: boolean
 }
 
@@ -57,10 +59,11 @@ export function comparedFigures(rounds: readonly Round[]): ComparedFigure[] {
     const read = (value: number): number => (unit === 'share' ? value : Math.exp(value) - 1)
     if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes('measured'))) }
     const measured = trimmedInterval(changes('measured'), confidence)
-    const clean = trimmedInterval(changes('clean'), confidence)
-    const [low, high] = [Math.min(measured.low, clean.low), Math.max(measured.high, clean.high)]
-    const narrower = Math.min(measured.high - measured.low, clean.high - clean.low)
-    const blurred = high - low > Math.max(RESOLUTION, BLURRED * narrower)
+    const clean = changes('clean')
+    const moved = changes('measured').map((each, at) => clean[at]! - each)
+    const byMost = trimmedInterval(moved, confidence).middle
+    const [low, high] = [measured.low + Math.min(0, byMost), measured.high + Math.max(0, byMost)]
+    const blurred = Math.abs(byMost) > Math.max(RESOLUTION, BLURRED * (measured.high - measured.low))
     const change = read(measured.middle)
     const interval = [read(low), read(high)] as const
     return { ...figure, ...middles, change, interval, blurred, verdict: verdictOf(figure, change, interval) }

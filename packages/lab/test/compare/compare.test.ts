@@ -220,11 +220,10 @@ const lateRounds = (a: readonly Made[], b: readonly Made[]) =>
     { name: 'B', results: b.map((made, at) => madeResult(`B ${at}`, 2 * at + 1, made)) },
   )
 
-test('lateness of the generator refuses nothing: it widens the interval in which it shows', () => {
-  const lates = [0, 1, 2, 0, 1, 2, 0, 1]
+test('lateness of the generator refuses nothing: the interval reaches as far as it may have moved the change', () => {
   const { rounds, leftOut, figures, remarks } = lateRounds(
-    lates.map(late => lateTail(10, late)),
-    lates.toReversed().map(late => lateTail(11, late)),
+    scattered(10).map(okMs => lateTail(okMs[0]!, 1)),
+    scattered(11).map(okMs => lateTail(okMs[0]!, 4)),
   )
   assert.deepEqual([rounds, leftOut], [8, []])
   assert.equal(verdicts(figures)['p50'], 'worse')
@@ -232,6 +231,9 @@ test('lateness of the generator refuses nothing: it widens the interval in which
     figures.filter(({ blurred }) => blurred).map(({ name }) => name),
     ['p99'],
   )
+  const [low, high] = figures.find(({ name }) => name === 'p99')!.interval!
+  // Of 10 and 11 ms, and of 11 and 15.
+  assert.ok(low < 0.1 && low > 0.05 && high > 0.3 && high < 0.45, `${low} ${high}`)
   assert.match(
     remarks[0]!,
     /^The generator was late, which makes the interval of p99 wider\. Of A 0: It was late\. Close/,
@@ -289,7 +291,7 @@ test('too few that are certified are refused', () => {
   const results = b.results.map((result, at) => (at < 4 ? madeResult(`B ${at + 1}`, 2 * at, uncertified) : result))
   assert.throws(() => compare(a, { ...b, results }), {
     message:
-      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (saturated): It used its whole core.',
+      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (saturated): It used its whole core. Mend that, or measure a smaller load: --rate, or fewer --users.',
   })
 })
 
