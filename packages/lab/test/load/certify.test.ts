@@ -268,6 +268,25 @@ describe('certification', () => {
     assert.equal(text({ workers: [worker({ cpuMs: 9800, idleMs: 5000 })] }), '')
   })
 
+  it('has all the doubts of a run, the gravest first: a core that is used up is one beside lateness', () => {
+    const arrival = { kind: 'closed', users: 5, durationMs: 10_000, thinkMs: 0 } as const
+    const late = pair(
+      5000,
+      () => 25,
+      () => 20,
+    )
+    const found = doubts(
+      evidence({
+        workers: [worker({ cpuMs: 9800, standingOpened: 7 })],
+        plan: planFor('http://127.0.0.1/', { arrival }),
+        latencies: of({ ok: late }),
+        goodLost: 500,
+      }),
+    )
+    const { code, doubts: codes } = certificateOf(found.map(doubt => doubt.code).toReversed(), of({ ok: late }))
+    assert.deepEqual([code, codes], ['late', ['late', 'saturated', 'standing']])
+  })
+
   it('tells a freeze once, however many workers it stopped', () => {
     const freezes = [{ atMs: 4000, lengthMs: 1000 }]
     const said = text({ workers: [worker({ freezes }), worker({ freezes: [{ atMs: 4001, lengthMs: 999 }] })] })
