@@ -28,7 +28,7 @@ import { writeText } from './written-file.ts'
 
 /** Of the load in turns; those that only --a and --b use have no commander default, so that they are seen when misplaced. */
 const DEFAULTS = {
-  /** With runs that scatter by 2 %, a change of 5 % is found nine times in ten (bench/compare.ts). */
+  /** Where p50 scatters by up to 2 % from run to run, a change of 5 % is found nine times in ten: bench/compare.ts, simulated. */
   rounds: '20',
   /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
   duration: '5s',

@@ -121,7 +121,11 @@ function pathIn({ url }: ForeignResult): string | null {
 export function remarksOn(results: readonly Result[]): string[] {
   const tool = results.find(({ document }) => document === undefined)?.tool
   if (tool !== undefined) {
-    return [`Results of ${tool} do not say on which machine they were measured, nor whether ${tool} itself was late.`]
+    const told = results.flatMap(({ foreign }) => foreign?.remarks[0] ?? [])
+    return [
+      `Results of ${tool} do not say on which machine they were measured, nor whether ${tool} itself was late.`,
+      ...new Set(told),
+    ]
   }
   const headers = results.flatMap(({ document }) => Object.entries(document!.plan.headers))
   const hidden = [...new Set(headers.flatMap(([name, value]) => (value === HIDDEN ? [name] : [])))]

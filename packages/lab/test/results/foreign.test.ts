@@ -162,6 +162,18 @@ for (const [what, name, change, sentence] of [
   })
 }
 
+test('autocannon without an answer has no latency', () => {
+  const { requests, ...rest } = JSON.parse(text('autocannon.json'))
+  const { latencyMs } = read(JSON.stringify({ ...rest, requests: { ...requests, total: 0 }, statusCodeStats: {} }))
+  assert.ok(Object.values(latencyMs).every(value => value === null))
+})
+
+test('how a tool measures is said where its results are compared', () => {
+  const again = { ...JSON.parse(text('autocannon.json')), start: '2026-11-23T10:00:00Z' }
+  const b = { name: 'B', results: [foreignResultOf('B', read(JSON.stringify(again)), 'b')] }
+  assert.match(compare(side('A', 'autocannon.json'), b).remarks.join(' '), /in whole milliseconds/)
+})
+
 test('the same file on both sides is refused', () => {
   assert.throws(() => compare(side('A', 'k6-summary.json'), side('B', 'k6-summary.json')), {
     message: 'A and B hold the same run, which does not differ from itself; give results of two runs',

@@ -4,9 +4,11 @@ import { type ForeignResult, isOk, type Members, membersOf, numberAt, textAt, ti
 /** Undefined for what is no result of autocannon. */
 export function autocannonResult(document: Members): ForeignResult | undefined {
   const requests = membersOf(document['requests'])
-  const latency = membersOf(document['latency'])
-  if (requests === undefined || latency === undefined || !('pipelining' in document)) return undefined
+  const measured = membersOf(document['latency'])
+  if (requests === undefined || measured === undefined || !('pipelining' in document)) return undefined
   const answers = numberAt(requests, 'total')
+  // It tells the latency of nothing as 0.
+  const latency = answers === 0 ? undefined : measured
   const codes = membersOf(document['statusCodeStats'])
   const answered =
     codes === undefined
