@@ -12,8 +12,7 @@ const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', impor
 /** @throws UserError for JSON that ends too early or is none; `name` is how the user named it */
 export function parseJson(text: string, name: string): unknown {
   try {
-    // Windows puts a byte order mark before it.
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    return JSON.parse(text)
   } catch (error) {
     const { message } = error as Error
     const early = text.trim() === '' || /end of JSON|Unterminated|after (?:array|property)/i.test(message)

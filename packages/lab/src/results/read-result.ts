@@ -14,7 +14,9 @@ export type ReadResult =
   | { readonly kind: 'foreign'; readonly result: ForeignResult }
 
 /** @throws UserError that says in a sentence why it can not be read; `name` is how the user named it */
-export function readResult(text: string, name: string): ReadResult {
+export function readResult(content: string, name: string): ReadResult {
+  // Windows puts a byte order mark before it.
+  const text = content.startsWith('\uFEFF') ? content.slice(1) : content
   const lines = new Lines(text, name)
   const first = lines.first()
   if (first !== undefined) {

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Histogram } from '../../src/load/histogram.ts'
 import { attackDocument, attackJson, documentOf, outcomeOf } from '../../src/results/attack-document.ts'
 import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
+import { readResult } from '../../src/results/read-result.ts'
 import { secondRows } from '../../src/results/second-rows.ts'
 import { madeAttack, madeOutcome, madePlan, origin } from './made-attack.ts'
 
@@ -176,7 +177,9 @@ for (const [what, text, sentence] of [
 }
 
 test('a byte order mark before it is none of its faults', () => {
-  assert.equal(read(`\uFEFF${attackJson(madeAttack())}`).kind, 'attack')
+  assert.equal(readResult(`\uFEFF${attackJson(madeAttack())}`, 'a.json').kind, 'attack')
+  const line = '{"code":200,"timestamp":"2026-11-23T09:35:55Z","latency":5}\n'
+  assert.equal(readResult(`\uFEFF${line}${line}`, 'a.json').kind, 'foreign')
 })
 
 test('the seconds as CSV: a row each, a cell without a sample empty', () => {
