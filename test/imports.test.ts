@@ -161,7 +161,7 @@ const RULES: Readonly<Record<string, Rules>> = {
         'live',
         ...['durations', 'progress', 'terminal', 'option-values', 'signals', 'user-error'],
       ],
-      main: ['commands', 'terminal', 'user-error'],
+      main: ['commands', 'user-error'],
       cli: ['node-version', 'signals', 'main'],
       index: ['load', 'report', 'results'],
     },

@@ -42,7 +42,7 @@ export interface RequestDocument {
 /** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
 export interface PlanDocument
   extends Omit<RequestDocument, 'url'>,
-    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads'> {
+    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'> {
   /** Further requests that took turns with it. */
   readonly others: readonly RequestDocument[]
   /** Fields such as `{{seq}}` were filled in. */
@@ -209,9 +209,9 @@ export function outcomeOf(document: AttackDocument): LoadOutcome {
 
 /** As far as a document says it: bodies are not in it. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
-  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads } = plan
+  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2 } = plan
   const body = undefined
-  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads }
+  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, ...(http2 && { http2 }) }
   return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...load }
 }
 
@@ -228,7 +228,7 @@ export function attackJson(document: AttackDocument): string {
 }
 
 function planDocument(plan: LoadPlan): PlanDocument {
-  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls } = plan
+  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls, http2 } = plan
   const [{ method, headers, body }, ...others] = targetsOf(plan).map(requestDocument) as [RequestDocument]
   return {
     method,
@@ -244,6 +244,7 @@ function planDocument(plan: LoadPlan): PlanDocument {
     connectTimeoutMs,
     sloMs,
     threads,
+    ...(http2 === undefined ? {} : { http2 }),
   }
 }
 

@@ -23,6 +23,7 @@ export const REQUEST_PARTS: readonly Part[] = [
   ['method', ({ plan }) => plan.method],
   ['set of headers', ({ plan }) => plan.headers],
   ['body', ({ plan }) => plan.body],
+  ['use of HTTP/2', ({ plan }) => plan.http2 ?? 'none'],
   ['filling in of fields', ({ plan }) => plan.templated],
   ['verifying of certificates', ({ plan }) => !plan.insecure],
 ]

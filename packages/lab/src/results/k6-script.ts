@@ -16,14 +16,19 @@ const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
 /** k6 has no such thing: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
 type NotK6s = 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
-type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls'
+type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
 /** A new part of a plan is to be given its place here, or the script would be another load. */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
 export function k6Script(plan: LoadPlan): string {
-  const { url, method, headers, body, arrival, connections, timeoutMs, others, tls } = plan
+  const { url, method, headers, body, arrival, connections, timeoutMs, others, tls, http2 } = plan
   if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
+  if (http2 !== undefined) {
+    throw new UserError(
+      '--export k6 and --http2 exclude each other: k6 takes HTTP/2 wherever a server offers it over TLS.',
+    )
+  }
   if (hasFields(plan)) throw new UserError('--export k6 takes no fields such as {{seq}}: write them in the script.')
   if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
   const options = {
