@@ -92,8 +92,7 @@ async function runOne(
   mkdirSync(output.keep, { recursive: true })
   const part = partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
-  // What everything else is made of would be too much for a repository.
-  const measured = scenario.kept?.(result.measured)
+  const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
   // A half file on a full disk would count as measured.
   writeFileSync(`${kept}.new`, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   renameSync(`${kept}.new`, kept)

@@ -46,8 +46,8 @@ function section(result: Found, images: string): string {
     finding,
   ]
   if (published.length > 0) {
-    const rows = published.map(({ what, value }) => [what, value])
-    parts.push(markdownTable(['published', 'figure'], rows))
+    const rows = published.map(({ what, value, ours = '' }) => [what, value, ours])
+    parts.push(markdownTable(['published', 'figure', 'here'], rows))
   }
   if (verdicts.length > 0) {
     const rows = verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured])
