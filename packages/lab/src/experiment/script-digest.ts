@@ -10,19 +10,19 @@ import { fileURLToPath } from 'node:url'
 /** Raise it with a fix of the load engine or of the frame that changes what scenarios measure. */
 const FRAME = 1
 
-const lab = fileURLToPath(new URL('../..', import.meta.url))
+const LAB = fileURLToPath(new URL('../..', import.meta.url))
 const OF_FIGURES = /^(?!.*-(?:view|expects)\.ts$)/
 
 /** Undefined where there are no sources: in the published package. */
-export function scriptDigest(name: string): string | undefined {
+export function scriptDigest(name: string, lab: string = LAB): string | undefined {
   const script = path.join(lab, 'src/scenarios', `${name}.ts`)
   if (!existsSync(script)) return undefined
   const hash = createHash('sha256').update(String(FRAME))
-  for (const file of sourcesOf(script)) hash.update(`\n${path.basename(file)}\n${codeOf(file)}`)
+  for (const file of sourcesOf(script, lab)) hash.update(`\n${path.basename(file)}\n${codeOf(file)}`)
   return hash.digest('hex').slice(0, 12)
 }
 
-function sourcesOf(script: string): readonly string[] {
+function sourcesOf(script: string, lab: string): readonly string[] {
   const found = new Set([script])
   // A set goes on to what is added meanwhile.
   for (const file of found) {
@@ -41,3 +41,4 @@ const codeOf = (file: string): string =>
   readFileSync(file, 'utf8')
     .replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '')
     .replace(/\s+/g, ' ')
+    .trim()
