@@ -26,11 +26,11 @@ function sourcesOf(script: string, lab: string): readonly string[] {
   const found = new Set([script])
   // A set goes on to what is added meanwhile.
   for (const file of found) {
-    const beside = [...codeOf(file).matchAll(/from '\.\/([^']+)'|import '\.\/([^']+)'/g)]
+    const beside = [...codeOf(file).matchAll(/(?:from|import) '\.\/([^']+)'/g)]
     const apps = [...codeOf(file).matchAll(/'([\w/-]+\.(?:js|go))'/g)]
     const named = [
-      ...beside.map(([, from, bare]) => path.join(path.dirname(file), from ?? bare!)),
-      ...apps.map(([, app]) => path.join(lab, 'apps', app!)),
+      ...beside.map(([, name]) => path.join(path.dirname(file), name!)),
+      ...apps.map(([, name]) => path.join(lab, 'apps', name!)),
     ]
     for (const other of named) if (OF_FIGURES.test(other) && existsSync(other)) found.add(other)
   }
