@@ -64,15 +64,18 @@ export interface BlameMeasured {
 }
 
 const LOOP_ALERT = 'MeltproofLoopBlocked'
+/** A service's own work has none. */
 const ALERTS: Partial<Record<Cause, string>> = {
   loop: LOOP_ALERT,
   dependency: 'MeltproofDependencySlow',
   network: 'MeltproofNetworkSlow',
 }
 
+export const hasAlert = (cause: Cause): boolean => ALERTS[cause] !== undefined
+
 /**
- * The alert of the cause fires, and no other. There is none for a service's own work; the half of it that computes blocks
- * the loop, so that the loop's alert may fire.
+ * The alert of the cause fires, and no other. The half of a service's own work that computes blocks the loop, so that the
+ * loop's alert may fire.
  */
 export function firesRightly({ cause, firing }: Fired): boolean {
   const expected = ALERTS[cause]

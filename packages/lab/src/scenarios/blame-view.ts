@@ -12,6 +12,7 @@ import {
   errorsOf,
   type Fired,
   firesRightly,
+  hasAlert,
   meanLatency,
   naiveAlertFires,
   type Operation,
@@ -127,14 +128,24 @@ function standings(measured: BlameMeasured, bad: readonly Cause[]): readonly Sta
   ]
 }
 
+function finding(measured: BlameMeasured, bad: readonly Cause[]): string {
+  const { operations } = measured
+  if (bad.length < injected.length) return `${operations.length} operations were measured before the end.`
+  const fires = bad.filter(cause => naiveAlertFires(of(measured, cause))).length
+  const own = (fired(measured) ?? []).filter(({ cause }) => hasAlert(cause))
+  const shipped =
+    own.length === 0
+      ? ''
+      : `the shipped alert of ${own.filter(firesRightly).length} of ${own.length} fires for its own cause alone; `
+  const right = `${(rightShare(measured) * 100).toFixed(1)} % of ${operations.length - of(measured, 'nothing').length} operations`
+  return `The alert on latency fires for ${fires} of ${bad.length} causes alike; ${shipped}the verdict is right for ${right}.`
+}
+
 export function blameView(measured: BlameMeasured): View {
   const there = CAUSES.filter(cause => of(measured, cause).length > 0)
   const bad = there.filter(cause => cause !== 'nothing')
   return {
-    finding:
-      bad.length < injected.length
-        ? `${measured.operations.length} operations were measured before the end.`
-        : `The alert on latency fires for ${bad.filter(cause => naiveAlertFires(of(measured, cause))).length} of ${bad.length} causes alike; the shipped alerts name the right one for ${measured.alerts.filter(each => each.cause !== 'nothing' && firesRightly(each)).length}, and the verdict is right for ${(rightShare(measured) * 100).toFixed(1)} % of ${measured.operations.length - of(measured, 'nothing').length} operations.`,
+    finding: finding(measured, bad),
     ...(bad.length < injected.length ? {} : { standings: standings(measured, bad) }),
     plots: [
       {

@@ -114,10 +114,11 @@ export function burstView(runs: Runs): View {
     return top === undefined ? [] : [{ run, top }]
   })
   if (tops.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
-  const good = tops.map(({ run, top }) => `${run.arm} ${formatRate(perSecond(top.good))}`)
+  const given = tops.map(({ run, top }) => `${run.arm} ${formatRate(perSecond(top.good))}`)
+  const rate = formatRate(Math.max(...tops.map(({ top }) => perSecond(top.started))))
   return {
     standings: tops.map(({ run, top }) => standing(run, top, most(runs))),
-    finding: `New connections that rise to ${formatRate(Math.max(...tops.map(({ top }) => perSecond(top.started))))} a second: at the top the app gives this many good answers a second: ${good.join(', ')}. It can give ${formatRate(perSecond(most(runs)))}.`,
+    finding: `New connections rise to ${rate} a second. Good answers a second then: ${given.join(', ')}; at most it is ${formatRate(perSecond(most(runs)))}.`,
     plots: [
       plot(runs, 'Good answers, by the load', { label: 'answers 200 within 1 s, a second', unit: 'rate' }, step =>
         perSecond(step.good),

@@ -42,7 +42,7 @@ function finding(measured: LoggingMeasured): string {
   if (bare!.length === 0 || ours!.length === 0) return 'The run ended before it could compare.'
   const { cell, kept } = bare!.reduce((a, b) => (a.kept < b.kept ? a : b))
   const least = Math.min(...ours!.map(each => each.kept))
-  return `One line of logging a request, on ${readerOf(cell)} of the needed speed, leaves ${formatPercent(kept)} of the rate without logging: ${formatRate(cell.rate)} requests/s. With meltproof/stdout it leaves ${formatPercent(least)} or more, whatever stdout is and however slowly it is read.`
+  return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read.`
 }
 
 /** What the article measured, beside what stands for it here. */

@@ -133,7 +133,7 @@ test('the view copes with nothing, with half, and names the worst', () => {
       cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
     ),
   )
-  assert.match(finding, /a pipe set to block, read at 10 % of the needed speed, leaves 10 % of .*: 100 requests/)
+  assert.match(finding, /leaves 10 % of .*: 100\/s, on a pipe set to block, read at 10 % of the needed speed\. With .* 99 % or more/)
   assert.equal(tables[0]?.rows.length, 3)
   assert.match(plots[0]?.note ?? '', /our inference/)
 })
