@@ -1,4 +1,6 @@
 /** What the logging scenario measures, and the cells it measures it in. Types and plain data. */
+import { median } from '../melt/summary.ts'
+
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'
 export type Stage = 'null' | 'file' | 'pipe' | 'blocking' | 'terminal'
 
@@ -71,3 +73,10 @@ export const slowlyRead = ({ cells }: LoggingMeasured, protect: boolean): CellRe
 
 export const cellOf = ({ cells }: LoggingMeasured, what: Partial<Cell>): CellResult | undefined =>
   cells.find(cell => Object.entries(what).every(([name, value]) => cell[name as keyof Cell] === value))
+
+/** How far the runs without logging lie from their median, as shares of it: a difference within that says nothing. */
+export function scatter({ cells }: LoggingMeasured): readonly [least: number, most: number] | undefined {
+  const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === 'database').map(cell => cell.rate)
+  const middle = median(rates)
+  return middle === null || rates.length < 3 ? undefined : [Math.min(...rates) / middle, Math.max(...rates) / middle]
+}

@@ -66,6 +66,10 @@ test('95 % is asked of every protected cell with a slow reader', () => {
   const terminal = cell({ protect: true, stage: 'terminal' }, { rate: 950 })
   assert.equal(verdict('95 %', terminal), true)
   assert.equal(verdict('95 %', terminal, cell({ protect: true }, { rate: 949 })), false)
+  const { measured: words } = logging.expects
+    .find(({ name }) => name.includes('95 %'))!
+    .judge(measured(terminal, { ...none, rate: 940 }, { ...none, rate: 1030 }))!
+  assert.match(words, /the runs without logging themselves are 94 % to 103 % of their median/)
 })
 
 test('one line that is neither read nor told of fails the run, and so does a service that had to be killed', () => {
@@ -133,7 +137,10 @@ test('the view copes with nothing, with half, and names the worst', () => {
       cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
     ),
   )
-  assert.match(finding, /leaves 10 % of .*: 100\/s, on a pipe set to block, read at 10 % of the needed speed\. With .* 99 % or more/)
+  assert.match(
+    finding,
+    /leaves 10 % of .*: 100\/s, on a pipe set to block, read at 10 % of the needed speed\. With .* 99 % or more/,
+  )
   assert.equal(tables[0]?.rows.length, 3)
   assert.match(plots[0]?.note ?? '', /our inference/)
 })
