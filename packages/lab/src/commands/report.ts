@@ -5,12 +5,11 @@ import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
 import { markdownPage } from '../report/markdown-page.ts'
 import { attackReport } from '../report/attack-report.ts'
-import { scriptDigest } from '../experiment/script-digest.ts'
+import { isOlder } from '../experiment/script-digest.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { outcomeOf, planOfDocument } from '../results/attack-document.ts'
 import { foreignText } from '../results/foreign/text.ts'
-import type { ScenarioResult } from '../report/result.ts'
 import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
@@ -68,12 +67,6 @@ export function markdownReport(places: readonly string[], images: string): strin
   }
   const head = path.join(places[0]!, 'README.md')
   return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
-}
-
-/** Measured by another script than this version's; unknown, and so not said, where there are no sources. */
-function isOlder({ name, conditions }: ScenarioResult): boolean {
-  const script = scriptDigest(name)
-  return script !== undefined && script !== conditions.script
 }
 
 /** Of the result of a load run, ours or another tool's. */

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { ScenarioResult } from '../report/result.ts'
 
 /** Raise it with a fix of the load engine or of the frame that changes what scenarios measure. */
 const FRAME = 1
@@ -20,6 +21,12 @@ export function scriptDigest(name: string, lab: string = LAB): string | undefine
   const hash = createHash('sha256').update(String(FRAME))
   for (const file of sourcesOf(script, lab)) hash.update(`\n${path.basename(file)}\n${codeOf(file)}`)
   return hash.digest('hex').slice(0, 12)
+}
+
+/** Measured by another script than today's; where there are no sources nobody knows. */
+export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'conditions'>): boolean {
+  const script = scriptDigest(name)
+  return script !== undefined && script !== conditions.script
 }
 
 function sourcesOf(script: string, lab: string): readonly string[] {
