@@ -1,7 +1,10 @@
 /** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { LoadOutcome } from '../../src/load/plan.ts'
+import { freePort } from '../../src/launch/free-port.ts'
+import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { planFor } from './plan-for.ts'
 
 export { constant, planFor } from './plan-for.ts'
 
@@ -37,12 +40,8 @@ export const httpServer = (listener: RequestListener): Promise<TestServer> => {
   return listening(server, new Set())
 }
 
-/** A port on which nothing listens. */
-export const closedPort = async (): Promise<number> => {
-  const server = await rawServer(() => {})
-  await server.close()
-  return server.port
-}
+/** A port on which nothing listens, and nobody will by chance. */
+export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
   Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)
@@ -89,4 +88,15 @@ export const booksBalance = (outcome: LoadOutcome): void => {
     sum(second => second.good),
     outcome.good,
   )
+}
+
+/** Runs a plan against a server, balances the books and closes the server. Waits long: a busy machine may be slow. */
+export const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
+  try {
+    const outcome = await runLoad(planFor(server.url, { timeoutMs: 20_000, sloMs: 20_000, ...plan }))
+    booksBalance(outcome)
+    return outcome
+  } finally {
+    await server.close()
+  }
 }
