@@ -171,6 +171,17 @@ describe('runLoad: failures', TOGETHER, () => {
     })
   }
 
+  it('begins although the server closes each standing connection at once', async () => {
+    let connections = 0
+    const server = await rawServer(socket => {
+      connections++
+      socket.end()
+    })
+    const outcome = await against(server, { arrival: constant(20, 500) })
+    assert.deepEqual(outcome.failed, { reset: 10 })
+    assert.ok(connections < 100, `${connections} connections`)
+  })
+
   it('frees the places of standing connections that hang, before the start', async () => {
     const hole = await blackhole()
     try {
@@ -231,9 +242,15 @@ describe('runLoad: failures', TOGETHER, () => {
     assert.deepEqual(outcome.failed, { unresolved: 100 })
   })
 
+  it('says what TLS says, without where its source says it', () => {
+    const error = { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', reason: 'certificate required' }
+    assert.equal(explain(Object.assign(new Error('40AD:error:rec_layer_s3.c:918'), error)), 'certificate required')
+  })
+
   it('says in words when this machine has no local port left', () => {
     assert.equal(failureOf('EADDRNOTAVAIL', false), 'other')
-    assert.match(explain('EADDRNOTAVAIL', 'connect EADDRNOTAVAIL'), /ran out of local ports/)
+    const error = Object.assign(new Error('connect EADDRNOTAVAIL'), { code: 'EADDRNOTAVAIL' })
+    assert.match(explain(error), /ran out of local ports/)
   })
 })
 
