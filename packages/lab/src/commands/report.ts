@@ -7,6 +7,7 @@ import { markdownPage } from '../report/markdown-page.ts'
 import { attackReport } from '../report/attack-report.ts'
 import type { AttackRun } from '../report/attack-words.ts'
 import { stepsReport } from '../report/steps-report.ts'
+import { isOlder } from '../experiment/script-digest.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { type AttackDocument, outcomeOf, planOfDocument } from '../results/attack-document.ts'
@@ -69,6 +70,7 @@ export function markdownReport(places: readonly string[], images: string): strin
   const results = places
     .flatMap(resultFiles)
     .map(readScenario)
+    .map(result => (isOlder(result) ? { ...result, older: true as const } : result))
     .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
   for (const result of results) {
