@@ -16,6 +16,7 @@ import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { explainShed } from '../admission/explanation.ts'
+import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
 import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from './protect-options.ts'
@@ -53,7 +54,13 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   let draining: Promise<boolean> | undefined
   const isReadiness = readiness && exemptPaths([readiness.path])
   const guard: Guard = {
-    stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
+    stats: () => ({
+      ...interceptor.stats(),
+      open: openRequests(interceptor.parser, sessions.open),
+      lanes: lanes.count,
+      draining: draining !== undefined,
+      dryRun,
+    }),
     pressure: () => interceptor.gate.load.pressure(now()),
     explain: () =>
       explainShed(
