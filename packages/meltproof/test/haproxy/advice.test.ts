@@ -1,0 +1,199 @@
+/** What HAProxy is told, figure by figure. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { Advice, DRAIN, type Figures, RELEASE } from '../../src/haproxy/advice.ts'
+import { Balancers } from '../../src/haproxy/balancers.ts'
+
+const EVERY_MS = 500
+const IDLE: Figures = {
+  abandoned: 0,
+  admitted: 0,
+  draining: false,
+  dryRun: false,
+  inflight: 0,
+  limit: 16,
+  limitKnown: false,
+  open: 0,
+  queued: 0,
+  shed: { standing: 0 } as Figures['shed'],
+}
+/** Its limit of 10 binds, and four more wait. */
+const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14 }
+const PROBED: Partial<Figures> = { limit: 5, inflight: 5, queued: 9 }
+const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
+
+/** Asks again and again; each look may change the figures. */
+class Asked {
+  readonly #advice = new Advice()
+  readonly #balancers: number
+  #nowMs = 0
+  #figures: Figures
+
+  constructor(figures: Figures, balancers = 1) {
+    this.#figures = figures
+    this.#balancers = balancers
+  }
+
+  line(change: Partial<Figures> = {}, came = 10): string {
+    this.#figures = { ...this.#figures, admitted: this.#figures.admitted + came, ...change }
+    this.#nowMs += EVERY_MS
+    return this.#advice.line(this.#figures, this.#nowMs, this.#balancers)
+  }
+
+  /** Undefined: it says nothing of it. */
+  maxconn(change?: Partial<Figures>, came?: number): number | undefined {
+    const line = this.line(change, came)
+    const told = /^up 100%(?: maxconn:(\d+))?\n$/.exec(line)
+    assert.ok(told, line)
+    return told[1] === undefined ? undefined : Number(told[1])
+  }
+}
+
+describe('the number', () => {
+  it('is none until the limit is known', () => {
+    const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
+    for (const open of [3, 9, 0, 5, 1, 12]) assert.equal(asked.maxconn({ open, inflight: open }), undefined)
+  })
+
+  it('is more than the limit, so that it still binds here', () => {
+    assert.equal(new Asked(FULL).maxconn(), 14)
+  })
+
+  it('has room for 30 ms of work, however quick that is', () => {
+    const asked = new Asked(FULL)
+    for (let i = 0; i < 20; i++) asked.maxconn({ queued: 60, open: 70 }, 1000)
+    assert.equal(asked.maxconn({ queued: 60, open: 70 }, 1000), 10 + 60)
+  })
+
+  it('has room for what flows without a permit, and none for requests whose client has left', () => {
+    assert.equal(new Asked({ ...FULL, open: 114 }).maxconn(), 114)
+    assert.equal(new Asked({ ...FULL, abandoned: 6, open: 8 }).maxconn(), 4 + 4)
+    assert.equal(new Asked({ ...FULL, abandoned: 10, queued: 0, open: 0 }).maxconn(), 1 + 4)
+  })
+
+  it('does not follow the limiter into a probe, and follows a lower limit after two seconds', () => {
+    const asked = new Asked(FULL)
+    asked.maxconn()
+    for (let ms = EVERY_MS; ms < 2000; ms += EVERY_MS) assert.equal(asked.maxconn(PROBED), 14)
+    assert.equal(asked.maxconn(PROBED), 9)
+  })
+
+  it('follows at once when there is too much for it', () => {
+    const asked = new Asked(FULL)
+    asked.maxconn()
+    assert.equal(asked.maxconn({ ...PROBED, ...sheds(20) }), 9)
+  })
+
+  it('is given where handlers never wait: their loop is overloaded, and no limit is ever found', () => {
+    const asked = new Asked({ ...IDLE, inflight: 1, queued: 20, open: 21 })
+    assert.equal(asked.maxconn(), undefined)
+    assert.equal(asked.maxconn(sheds(100)), 1 + 4)
+  })
+
+  it('is not there in a dry run, in which nobody is held up', () => {
+    const asked = new Asked({ ...FULL, dryRun: true })
+    for (let i = 1; i < 10; i++) assert.equal(asked.maxconn(sheds(i * 100)), undefined)
+  })
+})
+
+describe('a number that holds the service', () => {
+  const held = (told: number): Partial<Figures> => ({ inflight: told, open: told, queued: 0 })
+
+  it('rises while as many come as may, and nobody waits', () => {
+    const asked = new Asked(FULL)
+    let told = asked.maxconn()!
+    for (const more of [28, 56, 112]) {
+      told = asked.maxconn({ ...held(told), limit: 200, limitKnown: false })!
+      assert.equal(told, more)
+    }
+  })
+
+  it('rises while the limit is known, too: what is in service may not count', () => {
+    const asked = new Asked(FULL)
+    const told = asked.maxconn()!
+    assert.ok(asked.maxconn({ ...held(told), limit: told })! > 2 * told)
+  })
+
+  it('does not rise while some wait here, nor when fewer come', () => {
+    const asked = new Asked(FULL)
+    assert.equal(asked.maxconn(), 14)
+    assert.equal(asked.maxconn({ limitKnown: false }), 14)
+    assert.equal(asked.maxconn({ limitKnown: false, ...held(11) }), 14)
+  })
+
+  it('falls back to what fits when more come than can be served', () => {
+    const asked = new Asked(FULL)
+    asked.maxconn()
+    for (let i = 0; i < 6; i++) asked.maxconn({ ...held(14 * 2 ** i), limitKnown: false })
+    assert.equal(asked.maxconn({ ...FULL, queued: 400, open: 410 }), 14)
+  })
+
+  it('may be that of a predecessor: where the number of requests stands, it is lifted', () => {
+    const asked = new Asked({ ...IDLE, inflight: 12, open: 12 })
+    for (let i = 1; i < 4; i++) assert.equal(asked.maxconn({ open: 12 - (i % 2) }), undefined)
+    assert.equal(`up 100% maxconn:${asked.maxconn()}\n`, RELEASE)
+  })
+
+  it('is lifted when meltproof has stepped aside', () => {
+    const asked = new Asked(FULL)
+    asked.maxconn()
+    assert.equal(asked.line({ limitKnown: false }, 0), RELEASE)
+  })
+})
+
+describe('several balancers', () => {
+  it('have the whole each while that fits, and share it when it does not', () => {
+    const asked = new Asked(FULL, 2)
+    assert.equal(asked.maxconn(), 14)
+    assert.equal(asked.maxconn({ queued: 18, open: 28 }), 7)
+    // One of them sends nothing.
+    assert.equal(asked.maxconn({ inflight: 7, queued: 0, open: 7 }), 14)
+  })
+
+  it('are those that ask again and again', () => {
+    const balancers = new Balancers()
+    for (let ms = 0; ms < 20_000; ms += EVERY_MS) {
+      balancers.asks('10.0.0.1', ms)
+      if (ms > 5000 && ms < 8000) balancers.asks('10.0.0.2', ms)
+      if (ms === 9000) assert.equal(balancers.count, 2)
+    }
+    balancers.asks('a person', 20_000)
+    assert.equal(balancers.count, 1)
+  })
+
+  it('that are made up are not kept', () => {
+    const balancers = new Balancers()
+    for (let i = 0; i < 10_000; i++) balancers.asks(String(i), i / 100)
+    assert.ok(balancers.addresses.length < 100)
+  })
+})
+
+it('a server that drains, or none, gets nothing; the word is none that only `ready` takes back', () => {
+  const asked = new Asked(FULL)
+  assert.equal(asked.line({ draining: true }), DRAIN)
+  assert.equal(new Advice().line(undefined, 0, 1), DRAIN)
+  assert.match(DRAIN, /^up 0%\n$/)
+})
+
+it('whatever the figures, HAProxy understands the line, and is never told 0, which means no end', () => {
+  const count = fc.nat({ max: 20_000 })
+  const figures = fc.record({
+    ...{ abandoned: count, admitted: count, inflight: count, limit: count, open: count, queued: count },
+    ...{ draining: fc.boolean(), dryRun: fc.boolean(), limitKnown: fc.boolean() },
+    shed: count.map(standing => ({ standing }) as Figures['shed']),
+  })
+  const looks = fc.array(fc.tuple(figures, fc.integer({ min: 0, max: 5000 })), { maxLength: 20 })
+  fc.assert(
+    fc.property(looks, fc.integer({ min: 1, max: 5 }), (all, balancers) => {
+      const advice = new Advice()
+      let nowMs = 0
+      for (const [each, laterMs] of all) {
+        nowMs += laterMs
+        const line = advice.line(each, nowMs, balancers)
+        assert.match(line, /^up (?:0%|100%(?: maxconn:[1-9]\d{0,4})?)\n$/)
+        assert.ok(Number(/maxconn:(\d+)/.exec(line)?.[1] ?? 1) <= 10_000)
+      }
+    }),
+  )
+})

@@ -1,0 +1,99 @@
+/** deploy/haproxy/haproxy.cfg in a real HAProxy, in front of a real service. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import { after, describe, it } from 'node:test'
+import { pathOf, skipWithout } from '../installed.ts'
+import { type Child, get, start } from '../register/child.ts'
+import { eventually } from '../server/harness.ts'
+import { CONFIGURATION, RealHaproxy } from './real-haproxy.ts'
+
+const skip = skipWithout('haproxy', 'haproxy')
+const LIMIT = 4
+/** The limit, and room for a queue. */
+const TOLD = 8
+/** Below the ports that the system gives out. */
+const ADMIN = 10_000 + 2 * (process.pid % 5000)
+const AGENT = ADMIN + 1
+
+let haproxy: RealHaproxy | undefined
+after(() => haproxy?.stop())
+
+const service = (): Child =>
+  start('slow.mjs', {
+    env: {
+      MELTPROOF_LIMIT: String(LIMIT),
+      MELTPROOF_ADMIN: `127.0.0.1:${ADMIN}`,
+      MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${AGENT}`,
+      MELTPROOF_DRAIN: 'on',
+    },
+  })
+
+interface Answer {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly type: string | undefined
+  readonly body: string
+}
+
+async function ask(path: string): Promise<Answer> {
+  const request = http.get({ socketPath: haproxy!.path, path, agent: false })
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  const body = (await response.toArray()).join('')
+  const { 'retry-after': retryAfter, 'content-type': type } = response.headers
+  return { status: response.statusCode!, retryAfter, type, body }
+}
+
+const open = async (): Promise<number> => JSON.parse(await get(ADMIN, '/stats')).open
+
+describe('HAProxy', { skip }, () => {
+  it('takes the configuration without a warning', () => {
+    const { status, stdout, stderr } = spawnSync(pathOf('haproxy')!, ['-c', '-f', CONFIGURATION], { encoding: 'utf8' })
+    assert.deepEqual([status, stdout.trim(), stderr], [0, 'Configuration file is valid', ''])
+  })
+
+  let child: Child
+  it('takes over what the agent says', async () => {
+    child = service()
+    const port = await child.port()
+    await eventually('the admin port is there', () => get(ADMIN, '/ready').then(Boolean, () => false))
+    haproxy = await RealHaproxy.start({ service: port, admin: ADMIN, agent: AGENT })
+    await eventually('it is told', async () => (await haproxy!.server('slim')) === String(TOLD))
+    assert.equal(await haproxy.server('weight'), '100')
+    assert.equal((await ask('/')).body, 'served')
+  })
+
+  it('sends no more than that, and turns the rest away itself, probes excepted', async () => {
+    const answers = Array.from({ length: 150 }, () => ask('/slow'))
+    await eventually('the service has what it was to have', async () => (await open()) === TOLD)
+    const probe = ask('/healthz')
+    const all = await Promise.all(answers)
+    const [good, away] = [all.filter(({ status }) => status === 200), all.filter(({ status }) => status === 503)]
+    assert.equal(good.length + away.length, 150)
+    assert.ok(good.length >= TOLD, `${good.length} served`)
+    const { admitted, shed } = JSON.parse(await get(ADMIN, '/stats'))
+    const shedThere = Object.values(shed as Record<string, number>).reduce((sum, each) => sum + each, 0)
+    assert.ok(admitted + shedThere <= good.length + 2, `${admitted} and ${shedThere} have reached the service`)
+    for (const { body, retryAfter, type } of away) {
+      assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 4, `retry-after: ${retryAfter}`)
+      assert.deepEqual([type, JSON.parse(body).status], ['application/problem+json', 503])
+    }
+    assert.ok([200, 503].includes((await probe).status))
+  })
+
+  it('sends nothing to a service that drains, loses nothing of what it has, and sends again to the next', async () => {
+    const last = ask('/slow')
+    await eventually('it is in service', async () => (await open()) === 1)
+    child.process.kill('SIGTERM')
+    await eventually('it is told', async () => (await haproxy!.server('weight')) === '0')
+    assert.equal((await last).body, 'served')
+    assert.equal((await ask('/')).status, 503)
+    await child.ended
+    child = service()
+    await haproxy!.command(`set server app/app1 addr 127.0.0.1 port ${await child.port()}`)
+    await eventually('it is served', async () => (await ask('/')).body === 'served')
+    assert.equal(await haproxy!.server('weight'), '100')
+    child.process.kill('SIGKILL')
+  })
+})
