@@ -1,0 +1,49 @@
+/** MELTPROOF_HAPROXY_AGENT in a cluster: to HAProxy its workers are one server. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { it } from 'node:test'
+import { get, start } from '../register/child.ts'
+import { eventually } from '../server/harness.ts'
+
+const WORKERS = 3
+const LIMIT = 10
+
+async function ask(port: number): Promise<string> {
+  const socket = net.connect({ port, host: '127.0.0.1' })
+  let heard = ''
+  socket.on('data', data => {
+    heard += data
+  })
+  await once(socket, 'close')
+  return heard
+}
+
+it('one worker has the port and tells the sum, and another one when it dies', async () => {
+  /** Below those that the system gives out. */
+  const agent = 20_000 + (process.pid % 10_000)
+  const child = start('workers.mjs', {
+    env: {
+      WORKERS: String(WORKERS),
+      MELTPROOF_LIMIT: String(LIMIT),
+      MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${agent}`,
+    },
+  })
+  const port = await child.port()
+  const told = `up 100% maxconn:${WORKERS * LIMIT + 4}\n`
+  const isTold = (): Promise<boolean> =>
+    ask(agent).then(
+      line => line === told,
+      () => false,
+    )
+  await eventually('it is told', isTold)
+  const pids = new Set<string>()
+  while (pids.size < WORKERS) pids.add(await get(port))
+  for (let i = 1; i < WORKERS; i++) await child.port()
+  for (const pid of [...pids].slice(0, 2)) child.process.send(Number(pid))
+  await child.port()
+  await child.port()
+  await eventually('it is told again', isTold)
+  child.process.kill('SIGKILL')
+  assert.ok(!(await child.ended).stderr.includes('agent checks'), 'nobody complains of a port that one of them has')
+})
