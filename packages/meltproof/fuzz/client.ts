@@ -3,6 +3,7 @@ import net from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Answer, parseAnswer } from '../test/server/raw.ts'
 import type { Conversation } from './conversations.ts'
+import { listenOverflows } from './listen-overflows.ts'
 
 /** A connection on which nothing happens for so long after the last byte was sent is left; ms. */
 const QUIET_MS = 60
@@ -30,13 +31,21 @@ export async function converse(port: number, localAddress: string | undefined, t
     ...(localAddress === undefined ? {} : { localAddress }),
   })
   const reader = talk.strict === undefined ? undefined : new StrictReader(talk.strict)
+  const overflows = listenOverflows()
   let ended = false
+  let broke = ''
   const startedMs = performance.now()
   let lastMs = startedMs
   const end = (): void => {
     ended = true
   }
-  socket.on('end', end).on('close', end).on('error', end)
+  socket
+    .on('end', end)
+    .on('close', end)
+    .on('error', (error: NodeJS.ErrnoException) => {
+      broke = error.code ?? error.message
+      end()
+    })
   if (talk.ending.how !== 'deaf') {
     socket.on('data', chunk => {
       lastMs = performance.now()
@@ -55,10 +64,15 @@ export async function converse(port: number, localAddress: string | undefined, t
       if (reader === undefined ? nowMs - lastMs > QUIET_MS : nowMs > owedUntil) break
     }
     // Node lets go of what it has not answered yet when it sees a FIN (server.httpAllowHalfOpen), and of a connection on
-    // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word).
-    const mayLetGo = talk.ending.how === 'half-close' || performance.now() - startedMs >= PATIENCE_MS
+    // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word). The kernel resets
+    // what no listener of the machine has accepted in time.
+    const unaccepted = broke === 'ECONNRESET' && reader?.begun === false && listenOverflows() > overflows
+    const mayLetGo = talk.ending.how === 'half-close' || unaccepted || performance.now() - startedMs >= PATIENCE_MS
     if (ended && mayLetGo) reader?.rethrow()
-    else reader?.finish(ended)
+    else
+      reader?.finish(
+        ended ? `the server closed ${broke} after ${Math.round(performance.now() - startedMs)} ms` : undefined,
+      )
     return { statuses: reader?.statuses ?? {} }
   } finally {
     leave(socket)
@@ -105,6 +119,11 @@ class StrictReader {
     this.#methods = methods
   }
 
+  /** Something came. */
+  get begun(): boolean {
+    return this.#at > 0 || this.#rest !== ''
+  }
+
   take(text: string): void {
     this.#rest += text
     try {
@@ -114,11 +133,12 @@ class StrictReader {
     }
   }
 
-  finish(ended: boolean): void {
+  /** @param end how the connection ended, if it did */
+  finish(end: string | undefined): void {
     if (this.#broken === undefined && !this.done) {
       try {
-        this.#read(ended)
-        if (!this.done) throw new Error(ended ? 'the server closed' : `nothing more came for ${OWED_MS} ms`)
+        this.#read(end !== undefined)
+        if (!this.done) throw new Error(end ?? `nothing more came for ${OWED_MS} ms`)
       } catch (error) {
         this.#fail(error)
       }

@@ -108,7 +108,8 @@ test('a cancel that comes after its query has ended does not hit the next one', 
 test('a cancel that comes about when its query ends never hits the next one', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     const pid = await pidOf(pool)
-    for (let i = 0; i < 60; i++) {
+    // A busy machine gives its stalls back to the queries, and cancels fewer.
+    for (let i = 0; i < 60 || (i < 600 && proxy.cancels <= 10); i++) {
       proxy.treatment = i % 7
       await within(20, () => pool.query(`select pg_sleep(${0.015 + (i % 13) / 1000})`)).catch(() => {})
       const { rows } = await pool.query('select pg_sleep(0.005), pg_backend_pid() as pid')

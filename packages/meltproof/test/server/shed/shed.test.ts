@@ -165,7 +165,7 @@ describe('the connection after a shed', () => {
   })
 
   it('is not cut under a request that is admitted later', async () => {
-    const house = await openFullDoor({ server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object })
+    const house = await openFullDoor({ server: { keepAliveTimeout: 20_000, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
     await house.make()
@@ -177,7 +177,7 @@ describe('the connection after a shed', () => {
   })
 
   it('is not cut under a request that is handed on after the door has opened', async () => {
-    const house = await openFullDoor({ server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object })
+    const house = await openFullDoor({ server: { keepAliveTimeout: 20_000, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
     house.door.open()
@@ -192,17 +192,18 @@ describe('the connection after a shed', () => {
   it('is not cut by the idle timeout of Node under a request that waits', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, {
-      server: { keepAliveTimeout: 100, keepAliveTimeoutBuffer: 0 } as object,
+      server: { keepAliveTimeout: 500, keepAliveTimeoutBuffer: 0 } as object,
     })
     const client = (await house.connect()).get('/first')
-    ;(await holding.take('/first')).response.end()
-    await client.answer()
+    const first = await holding.take('/first')
     const other = (await house.connect()).get('/other')
+    first.response.end()
     const inService = await holding.take('/other')
+    await client.answer()
     client.get('/second')
     await eventually('the second waits', () => house.door.stats().queued === 1)
     // Longer than the idle timeout; nothing but a cut connection could end this wait early.
-    await Promise.race([client.closed, new Promise(resolve => setTimeout(resolve, 400))])
+    await Promise.race([client.closed, new Promise(resolve => setTimeout(resolve, 800))])
     assert.equal(client.isClosed, false)
     inService.response.end()
     await other.answer()
