@@ -20,7 +20,7 @@ import { runLoad } from '../packages/lab/src/load/run.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
-import { type HaproxyPorts, startHaproxy } from './lib/haproxy.ts'
+import { ASKS, type HaproxyPorts, startHaproxy } from './lib/haproxy.ts'
 
 /** What stands on the server line; `direct` has no HAProxy. */
 const ARMS = {
@@ -28,7 +28,7 @@ const ARMS = {
   untold: '',
   /** Two for the core, and some to keep it busy. */
   static: 'maxconn 10',
-  told: 'agent-check agent-port 9402 agent-inter 500ms',
+  told: ASKS,
 } as const
 type Arm = keyof typeof ARMS
 

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pinned } from '../../packages/lab/src/launch/core-pinning.ts'
 
+/** What the agent's part of the server line is. */
+export const ASKS = 'agent-check agent-port 9402 agent-inter 500ms maxconn 1000'
 const CONFIGURATION = join(import.meta.dirname, '../../deploy/haproxy/haproxy.cfg')
 
 export interface HaproxyPorts {
@@ -24,12 +26,11 @@ export interface Haproxy {
   stop(): Promise<void>
 }
 
-/** @param server what stands in the place of `agent-check agent-port 9402 agent-inter 500ms` */
-export async function startHaproxy(ports: HaproxyPorts, core: number | undefined, server?: string): Promise<Haproxy> {
+/** @param server what stands in the place of {@link ASKS} */
+export async function startHaproxy(ports: HaproxyPorts, core: number | undefined, server: string): Promise<Haproxy> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-bench-haproxy-'))
-  const asks = 'agent-check agent-port 9402 agent-inter 500ms'
   const changes: readonly (readonly [string, string])[] = [
-    [asks, server ?? asks],
+    [ASKS, server],
     ['/run/haproxy/admin.sock', join(folder, 'stats')],
     ['bind :8080', `bind 127.0.0.1:${ports.web}`],
     ['127.0.0.1:3000', `127.0.0.1:${ports.service}`],

@@ -2,16 +2,18 @@
  * What HAProxy is told: how many requests the service takes at once (`maxconn`), and whether it takes new ones at all (the
  * weight). Pure: figures and the time in, a line out.
  *
- * The number is the limit, and room for what the limit does not count:
+ * A burst is no overload: the service queues it and sheds nobody, and HAProxy's short queue would not. So HAProxy is held to a
+ * number only from the first sheds of an overload until fewer come than may. The number is the limit, and room for what the
+ * limit does not count:
  *
  * - what flows: answers that stream without a permit, stragglers, exempt requests, upgraded connections;
  * - a short queue of our own. Without one the limit would never bind, and so never be found again, and the service would
  *   idle while HAProxy sends the next request.
  *
- * HAProxy keeps what it was told last, and its queue is invisible to us. So the service must never be held by an old number:
- * nothing is said until the limit is known, and the number rises whenever as many are open as were allowed while nobody
- * waits here.
+ * HAProxy keeps what it was told last, and its queue is invisible to us. As many open as may be, and nobody waits here: then
+ * the number is what holds us, and goes.
  */
+import type { ShedReason } from '../admission/shed-reason.ts'
 import type { GuardStats } from '../server/guard.ts'
 
 export type Figures = Pick<
@@ -19,8 +21,10 @@ export type Figures = Pick<
   'abandoned' | 'admitted' | 'draining' | 'dryRun' | 'inflight' | 'limit' | 'limitKnown' | 'open' | 'queued' | 'shed'
 >
 
-/** Holds nothing: the limiter itself admits no more. */
-const RELEASED = 10_000
+/** What holds nobody and still keeps a sudden flood off a loop that has to turn to speak: so many, and twice what is open. */
+const RELEASED = 1000
+/** The limiter itself admits no more. */
+const MOST = 10_000
 /** So much work may wait here, ms: HAProxy takes a few ms to send the next, more on a busy core. The queue must not stand. */
 const ROOM_MS = 30
 const LEAST_ROOM = 4
@@ -28,12 +32,17 @@ const LEAST_ROOM = 4
 const PROBE_MS = 2000
 /** Weight of a rate by its age, ms. */
 const RATE_MS = 1000
+/** How long it is remembered that as many came as might, ms. A service that is nearly full has as many in half of the looks. */
+const PRESSED_MS = 5000
+const PRESSED = 0.6
 /** So many looks in a row without a change are no chance. */
 const FLAT_LOOKS = 4
 /** What came in between two looks may hide so much of a flat top. */
 const FLAT = 0.8
+/** Sheds for want of capacity. */
+const OVERLOAD: readonly ShedReason[] = ['standing', 'stale', 'late', 'full']
 
-export const RELEASE: string = `up 100% maxconn:${RELEASED}\n`
+export const RELEASE: string = `up 100% maxconn:${MOST}\n`
 /** Not `drain`: only `ready` ends that, and `ready` also ends what the operator has set by hand. */
 export const DRAIN = 'up 0%\n'
 
@@ -43,9 +52,10 @@ interface Seen {
   readonly shed: number
 }
 
+/** What has happened since the last look. */
 interface Interval {
   readonly nowMs: number
-  readonly came: number
+  readonly passedMs: number
   readonly sheds: boolean
   readonly room: number
 }
@@ -54,13 +64,13 @@ export class Advice {
   #seen: Seen | undefined
   /** Admitted a second. */
   #rate = 0
+  /** The share of the looks at which as many were open as may be; undefined: HAProxy is not held to a number. */
+  #pressed: number | undefined
   #limits: { readonly atMs: number; readonly limit: number }[] = []
-  /** For all balancers together, while none of them presses. */
+  /** For all balancers together; undefined: nothing was ever said. */
   #base: number | undefined
-  /** What one balancer gets of it: more when we are held, less when several send more than we can queue. */
+  /** What one balancer gets of it: less when several send more than we can queue. */
   #share = 1
-  /** What each was told last. */
-  #told: number | undefined
   /** Open requests at the last looks. */
   #tops: number[] = []
 
@@ -70,45 +80,56 @@ export class Advice {
    */
   line(figures: Figures | undefined, nowMs: number, balancers: number): string {
     if (figures === undefined || figures.draining) return DRAIN
-    this.#look(figures, nowMs, balancers)
+    const interval = this.#intervalUntil(figures, nowMs)
+    this.#judge(figures, interval, balancers)
+    this.#base = this.#baseOf(figures, interval)
     return this.#told === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#told}\n`
   }
 
-  #look(figures: Figures, nowMs: number, balancers: number): void {
-    const { admitted, queued } = figures
-    const shed = Object.values(figures.shed).reduce((sum, count) => sum + count, 0)
-    const before = this.#seen
+  get #told(): number | undefined {
+    return this.#base && Math.min(MOST, Math.ceil(this.#base * this.#share))
+  }
+
+  #intervalUntil(figures: Figures, nowMs: number): Interval {
+    const { admitted } = figures
+    const shed = OVERLOAD.reduce((sum, reason) => sum + (figures.shed[reason] ?? 0), 0)
+    const before = this.#seen ?? { atMs: nowMs, admitted, shed }
     this.#seen = { atMs: nowMs, admitted, shed }
-    const passedMs = Math.max(1, nowMs - (before?.atMs ?? nowMs))
-    // A counter of several processes falls when one of them ends.
-    const came = Math.max(0, admitted - (before?.admitted ?? admitted))
+    const passedMs = Math.max(1, nowMs - before.atMs)
+    // Counters of several processes fall when one of them ends.
+    const came = Math.max(0, admitted - before.admitted)
     this.#rate += ((came * 1000) / passedMs - this.#rate) * Math.min(1, passedMs / RATE_MS)
     const room = Math.max(LEAST_ROOM, Math.round((this.#rate * ROOM_MS) / 1000))
-    const sheds = shed - (before?.shed ?? shed) > 0
-    if (sheds || queued > 2 * room) this.#share = this.#share > 1 ? 1 : Math.max(1 / balancers, this.#share / 2)
-    else if (this.#isHeld(figures, room)) this.#share *= 2
-    this.#base = this.#baseOf(figures, { came, sheds, nowMs, room })
-    if (this.#base !== undefined) this.#told = Math.min(RELEASED, Math.ceil(this.#base * this.#share))
+    return { nowMs, passedMs, sheds: shed > before.shed, room }
   }
 
-  /** As many are open as one balancer may send, and nobody waits for us. */
-  #isHeld({ open, queued }: Figures, room: number): boolean {
-    return this.#told !== undefined && this.#told < RELEASED && queued === 0 && open >= this.#told - room / 2
+  /** Whether HAProxy is to be held to a number, and what each balancer gets of it. */
+  #judge({ dryRun, open, queued }: Figures, { passedMs, room, sheds }: Interval, balancers: number): void {
+    if (dryRun) return
+    const isFull = open >= (this.#told ?? Number.POSITIVE_INFINITY) - room / 2
+    if (sheds || queued > 2 * room) this.#share = Math.max(1 / balancers, this.#share / 2)
+    if (sheds) this.#pressed = 1
+    else if (this.#pressed !== undefined) {
+      const presses = isFull && queued > 0 ? 1 : 0
+      this.#pressed += (presses - this.#pressed) * Math.min(1, passedMs / PRESSED_MS)
+      const isHeld = isFull && queued === 0
+      if (this.#pressed < PRESSED || (isHeld && this.#share === 1)) this.#pressed = undefined
+      else if (isHeld) this.#share = Math.min(1, 2 * this.#share)
+    }
   }
 
-  #baseOf(figures: Figures, { came, sheds, nowMs, room }: Interval): number | undefined {
-    const { abandoned, dryRun, inflight, limit, limitKnown, open, queued } = figures
+  #baseOf(figures: Figures, { sheds, nowMs, room }: Interval): number | undefined {
+    const { abandoned, inflight, limit, limitKnown, open, queued } = figures
+    if (this.#pressed === undefined) {
+      this.#limits = []
+      this.#share = 1
+      return this.#base !== undefined || this.#isFlat(figures) ? Math.max(RELEASED, 2 * open) : undefined
+    }
+    this.#tops = []
+    if (!limitKnown && !sheds) return this.#base
     // HAProxy counts no request whose client has left.
     const wanted = Math.max(0, inflight - abandoned)
     const flows = Math.max(0, open - queued - wanted)
-    // In a dry run nobody is held up.
-    if (dryRun || !(limitKnown || sheds)) {
-      this.#limits = []
-      // Nothing is admitted any more by a guard that has stepped aside.
-      const released = this.#base === undefined ? this.#isFlat(figures) : came === 0
-      return released ? RELEASED : this.#base
-    }
-    this.#tops = []
     // Handlers that never wait are one at a time: their loop is overloaded, and no limit is ever found.
     const free = Math.max(1, (limitKnown ? limit : inflight) - (inflight - wanted))
     this.#limits = sheds ? [] : this.#limits.filter(({ atMs }) => nowMs - atMs < PROBE_MS)

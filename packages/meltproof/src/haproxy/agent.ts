@@ -44,7 +44,8 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()
-    agentServer.release()
+    // What drains is still to be sent nothing.
+    if (!guard.stats().draining) agentServer.release()
     return original()
   })
   return {

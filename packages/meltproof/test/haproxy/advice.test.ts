@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Advice, DRAIN, type Figures, RELEASE } from '../../src/haproxy/advice.ts'
+import { Advice, DRAIN, type Figures } from '../../src/haproxy/advice.ts'
 import { Balancers } from '../../src/haproxy/balancers.ts'
 
 const EVERY_MS = 500
@@ -22,6 +22,7 @@ const IDLE: Figures = {
 const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14 }
 const PROBED: Partial<Figures> = { limit: 5, inflight: 5, queued: 9 }
 const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
+const RELEASED = 1000
 
 /** Asks again and again; each look may change the figures. */
 class Asked {
@@ -41,6 +42,14 @@ class Asked {
     return this.#advice.line(this.#figures, this.#nowMs, this.#balancers)
   }
 
+  /** Its first sheds. */
+  static overloaded(figures: Figures, balancers = 1): Asked {
+    const asked = new Asked(figures, balancers)
+    asked.line()
+    asked.line(sheds(1))
+    return asked
+  }
+
   /** Undefined: it says nothing of it. */
   maxconn(change?: Partial<Figures>, came?: number): number | undefined {
     const line = this.line(change, came)
@@ -51,44 +60,41 @@ class Asked {
 }
 
 describe('the number', () => {
-  it('is none until the limit is known', () => {
-    const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
-    for (const open of [3, 9, 0, 5, 1, 12]) assert.equal(asked.maxconn({ open, inflight: open }), undefined)
+  it('is none before the first sheds: a burst is for the service itself to queue', () => {
+    const asked = new Asked(FULL)
+    for (const queued of [4, 100, 30, 8]) assert.equal(asked.maxconn({ queued, open: 10 + queued }), undefined)
+    assert.equal(asked.maxconn({ shed: { deadline: 5, memory: 5 } as Figures['shed'] }), undefined, 'no want of capacity')
+    assert.equal(asked.maxconn(sheds(1)), 14)
   })
 
   it('is more than the limit, so that it still binds here', () => {
-    assert.equal(new Asked(FULL).maxconn(), 14)
+    assert.equal(Asked.overloaded(FULL).maxconn(), 14)
   })
 
   it('has room for 30 ms of work, however quick that is', () => {
-    const asked = new Asked(FULL)
+    const asked = Asked.overloaded(FULL)
     for (let i = 0; i < 20; i++) asked.maxconn({ queued: 60, open: 70 }, 1000)
     assert.equal(asked.maxconn({ queued: 60, open: 70 }, 1000), 10 + 60)
   })
 
   it('has room for what flows without a permit, and none for requests whose client has left', () => {
-    assert.equal(new Asked({ ...FULL, open: 114 }).maxconn(), 114)
-    assert.equal(new Asked({ ...FULL, abandoned: 6, open: 8 }).maxconn(), 4 + 4)
-    assert.equal(new Asked({ ...FULL, abandoned: 10, queued: 0, open: 0 }).maxconn(), 1 + 4)
+    assert.equal(Asked.overloaded({ ...FULL, open: 114 }).maxconn(), 114)
+    assert.equal(Asked.overloaded({ ...FULL, abandoned: 6, open: 8 }).maxconn(), 4 + 4)
+    assert.equal(Asked.overloaded({ ...FULL, abandoned: 10, queued: 5, open: 5 }).maxconn(), 1 + 4)
   })
 
   it('does not follow the limiter into a probe, and follows a lower limit after two seconds', () => {
-    const asked = new Asked(FULL)
-    asked.maxconn()
+    const asked = Asked.overloaded(FULL)
     for (let ms = EVERY_MS; ms < 2000; ms += EVERY_MS) assert.equal(asked.maxconn(PROBED), 14)
     assert.equal(asked.maxconn(PROBED), 9)
   })
 
   it('follows at once when there is too much for it', () => {
-    const asked = new Asked(FULL)
-    asked.maxconn()
-    assert.equal(asked.maxconn({ ...PROBED, ...sheds(20) }), 9)
+    assert.equal(Asked.overloaded(FULL).maxconn({ ...PROBED, ...sheds(20) }), 9)
   })
 
   it('is given where handlers never wait: their loop is overloaded, and no limit is ever found', () => {
-    const asked = new Asked({ ...IDLE, inflight: 1, queued: 20, open: 21 })
-    assert.equal(asked.maxconn(), undefined)
-    assert.equal(asked.maxconn(sheds(100)), 1 + 4)
+    assert.equal(Asked.overloaded({ ...IDLE, inflight: 1, queued: 20, open: 21 }).maxconn(), 1 + 4)
   })
 
   it('is not there in a dry run, in which nobody is held up', () => {
@@ -97,55 +103,48 @@ describe('the number', () => {
   })
 })
 
-describe('a number that holds the service', () => {
-  const held = (told: number): Partial<Figures> => ({ inflight: told, open: told, queued: 0 })
-
-  it('rises while as many come as may, and nobody waits', () => {
-    const asked = new Asked(FULL)
-    let told = asked.maxconn()!
-    for (const more of [28, 56, 112]) {
-      told = asked.maxconn({ ...held(told), limit: 200, limitKnown: false })!
-      assert.equal(told, more)
-    }
+describe('a number that is not needed any more', () => {
+  it('stays while as many come as may', () => {
+    const asked = Asked.overloaded(FULL)
+    for (let i = 0; i < 100; i++) assert.equal(asked.maxconn(), 14)
   })
 
-  it('rises while the limit is known, too: what is in service may not count', () => {
-    const asked = new Asked(FULL)
-    const told = asked.maxconn()!
-    assert.ok(asked.maxconn({ ...held(told), limit: told })! > 2 * told)
+  it('stays in a service so slow that none is admitted between two looks', () => {
+    const asked = Asked.overloaded(FULL)
+    for (let i = 0; i < 10; i++) assert.equal(asked.maxconn({}, 0), 14)
   })
 
-  it('does not rise while some wait here, nor when fewer come', () => {
-    const asked = new Asked(FULL)
-    assert.equal(asked.maxconn(), 14)
-    assert.equal(asked.maxconn({ limitKnown: false }), 14)
-    assert.equal(asked.maxconn({ limitKnown: false, ...held(11) }), 14)
+  it('goes when fewer come, in more than a moment', () => {
+    const asked = Asked.overloaded(FULL)
+    for (let i = 0; i < 4; i++) assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6 }), 14)
+    for (let i = 0; i < 2; i++) asked.maxconn()
+    assert.equal(asked.maxconn(), RELEASED)
   })
 
-  it('falls back to what fits when more come than can be served', () => {
-    const asked = new Asked(FULL)
-    asked.maxconn()
-    for (let i = 0; i < 6; i++) asked.maxconn({ ...held(14 * 2 ** i), limitKnown: false })
-    assert.equal(asked.maxconn({ ...FULL, queued: 400, open: 410 }), 14)
+  it('goes at once when it is what holds the service: all of them are in service', () => {
+    const asked = Asked.overloaded(FULL)
+    assert.equal(asked.maxconn({ limit: 200, inflight: 14, queued: 0, open: 14 }), RELEASED)
   })
 
-  it('may be that of a predecessor: where the number of requests stands, it is lifted', () => {
+  it('goes when meltproof has stepped aside, and sees nobody any more', () => {
+    const asked = Asked.overloaded(FULL)
+    for (let i = 0; i < 5; i++) asked.maxconn({ limitKnown: false, inflight: 0, queued: 0, open: 0 }, 0)
+    assert.equal(asked.maxconn({}, 0), RELEASED)
+  })
+
+  it('may be that of a predecessor: where the number of requests stands, it goes', () => {
     const asked = new Asked({ ...IDLE, inflight: 12, open: 12 })
     for (let i = 1; i < 4; i++) assert.equal(asked.maxconn({ open: 12 - (i % 2) }), undefined)
-    assert.equal(`up 100% maxconn:${asked.maxconn()}\n`, RELEASE)
-  })
-
-  it('is lifted when meltproof has stepped aside', () => {
-    const asked = new Asked(FULL)
-    asked.maxconn()
-    assert.equal(asked.line({ limitKnown: false }, 0), RELEASE)
+    assert.equal(asked.maxconn(), RELEASED)
+    for (const open of [400, 700, 1300, 2600]) {
+      assert.equal(asked.maxconn({ inflight: open, open }), Math.max(RELEASED, 2 * open), 'nor does this one hold it')
+    }
   })
 })
 
 describe('several balancers', () => {
   it('have the whole each while that fits, and share it when it does not', () => {
-    const asked = new Asked(FULL, 2)
-    assert.equal(asked.maxconn(), 14)
+    const asked = Asked.overloaded(FULL, 2)
     assert.equal(asked.maxconn({ queued: 18, open: 28 }), 7)
     // One of them sends nothing.
     assert.equal(asked.maxconn({ inflight: 7, queued: 0, open: 7 }), 14)
@@ -170,8 +169,7 @@ describe('several balancers', () => {
 })
 
 it('a server that drains, or none, gets nothing; the word is none that only `ready` takes back', () => {
-  const asked = new Asked(FULL)
-  assert.equal(asked.line({ draining: true }), DRAIN)
+  assert.equal(new Asked(FULL).line({ draining: true }), DRAIN)
   assert.equal(new Advice().line(undefined, 0, 1), DRAIN)
   assert.match(DRAIN, /^up 0%\n$/)
 })

@@ -40,6 +40,15 @@ describe('the door that is told', () => {
     assert.ok(goodFrom(result, 1) >= 198, `${goodFrom(result, 1)}/s`)
   })
 
+  it('leaves a burst to the service, which has time for it, also after an overload', () => {
+    const burst = (nowMs: number): boolean => nowMs >= 14_000 && nowMs < 14_100
+    const rate = (nowMs: number): number => (nowMs < 2000 ? 2000 : burst(nowMs) ? 600 : 20)
+    const result = told({ rate, steps: cpu5 }, 16)
+    assert.ok(result.door!.refused > 1000, 'an overload')
+    assert.deepEqual(new Set(result.seconds.slice(5).map(({ shed }) => shed)), new Set([0]))
+    assert.ok(result.seconds[14]!.offered > 40, 'a burst')
+  })
+
   it('turns nobody away below capacity', () => {
     assert.equal(told({ rate: () => 0.9 * CPU5, steps: cpu5 }, 20).shed, 0)
     assert.equal(told({ rate: () => 180, steps: pool50 }, 20).shed, 0)
