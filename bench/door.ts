@@ -140,10 +140,12 @@ async function measure(arm: Arm, load: number, perSecond: number): Promise<Row> 
 const rows: Row[] = []
 const capacities: number[] = []
 for (let round = 0; round < rounds; round++) {
-  const perSecond = await capacity()
-  capacities.push(perSecond)
-  console.error(`capacity ${perSecond.toFixed(0)}/s`)
-  for (const load of loads) for (const arm of arms) rows.push(await measure(arm, load, perSecond))
+  for (const load of loads) {
+    const perSecond = await capacity()
+    capacities.push(perSecond)
+    console.error(`capacity ${perSecond.toFixed(0)}/s`)
+    for (const arm of arms) rows.push(await measure(arm, load, perSecond))
+  }
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!

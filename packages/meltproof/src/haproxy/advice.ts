@@ -13,7 +13,6 @@
  * HAProxy keeps what it was told last, and its queue is invisible to us. As many open as may be, and nobody waits here: then
  * the number is what holds us, and goes.
  */
-import type { ShedReason } from '../admission/shed-reason.ts'
 import type { GuardStats } from '../server/guard.ts'
 
 export type Figures = Pick<
@@ -40,7 +39,7 @@ const FLAT_LOOKS = 4
 /** What came in between two looks may hide so much of a flat top. */
 const FLAT = 0.8
 /** Sheds for want of capacity. */
-const OVERLOAD: readonly ShedReason[] = ['standing', 'stale', 'late', 'full']
+const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']
 
 export const RELEASE: string = `up 100% maxconn:${MOST}\n`
 /** Not `drain`: only `ready` ends that, and `ready` also ends what the operator has set by hand. */

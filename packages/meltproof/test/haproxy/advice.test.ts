@@ -63,7 +63,11 @@ describe('the number', () => {
   it('is none before the first sheds: a burst is for the service itself to queue', () => {
     const asked = new Asked(FULL)
     for (const queued of [4, 100, 30, 8]) assert.equal(asked.maxconn({ queued, open: 10 + queued }), undefined)
-    assert.equal(asked.maxconn({ shed: { deadline: 5, memory: 5 } as Figures['shed'] }), undefined, 'no want of capacity')
+    assert.equal(
+      asked.maxconn({ shed: { deadline: 5, memory: 5 } as Figures['shed'] }),
+      undefined,
+      'no want of capacity',
+    )
     assert.equal(asked.maxconn(sheds(1)), 14)
   })
 

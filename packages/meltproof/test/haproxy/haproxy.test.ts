@@ -66,7 +66,7 @@ describe('HAProxy', { skip }, () => {
     await eventually('the admin port is there', () => get(ADMIN, '/ready').then(Boolean, () => false))
     haproxy = await RealHaproxy.start({ service: port, admin: ADMIN, agent: AGENT })
     await eventually('it has asked', async () => (await haproxy!.server('agent_status')) === 'L7OK')
-    assert.deepEqual([await haproxy.server('slim'), await haproxy.server('weight')], ['1000', '100'])
+    assert.deepEqual([await haproxy.server('slim'), await haproxy.server('weight')], ['1000', '1'])
     assert.equal((await ask('/')).body, 'served')
   })
 
@@ -97,7 +97,7 @@ describe('HAProxy', { skip }, () => {
     child = service()
     await haproxy!.command(`set server app/app1 addr 127.0.0.1 port ${await child.port()}`)
     await eventually('it is served', async () => (await ask('/')).body === 'served')
-    assert.equal(await haproxy!.server('weight'), '100')
+    assert.equal(await haproxy!.server('weight'), '1')
     child.process.kill('SIGKILL')
   })
 })
