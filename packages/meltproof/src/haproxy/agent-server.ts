@@ -12,7 +12,7 @@ const MOST_CONNECTIONS = 100
 /** The same line for so long, ms: looking costs more than answering. */
 const SAME_MS = 100
 /** Who neither reads nor hangs up is cut off, ms. */
-const PATIENCE_MS = 2000
+const PATIENCE_MS = 5000
 /** As it is before meltproof/register stands in its way. */
 const { listen } = Server.prototype
 
