@@ -107,6 +107,13 @@ async function measure(arm: Arm, load: number, perSecond: number): Promise<Row> 
   const { app, ports } = await startService(true)
   const line = ARMS[arm]
   const haproxy = line === undefined ? undefined : await startHaproxy(ports, cores?.dependency, line)
+  const told: string[] = []
+  const telling = setInterval(() => {
+    haproxy?.server('slim').then(
+      maxconn => told.push(maxconn),
+      () => told.push('?'),
+    )
+  }, 250)
   const outcome = await runLoad(
     planOf({
       url: `http://127.0.0.1:${haproxy === undefined ? ports.service : ports.web}/`,
@@ -117,6 +124,8 @@ async function measure(arm: Arm, load: number, perSecond: number): Promise<Row> 
       timeoutMs: TIMEOUT_MS,
     }),
   )
+  clearInterval(telling)
+  if (told.length > 0) console.error(`${arm} at ${load}x, maxconn every 250 ms: ${told.join(' ')}`)
   const maxconn = (await haproxy?.server('slim')) ?? ''
   await haproxy?.stop()
   await app.stop()

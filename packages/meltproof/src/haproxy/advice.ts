@@ -20,8 +20,11 @@ export type Figures = Pick<
   'abandoned' | 'admitted' | 'draining' | 'dryRun' | 'inflight' | 'limit' | 'limitKnown' | 'open' | 'queued' | 'shed'
 >
 
-/** What holds nobody and still keeps a sudden flood off a loop that has to turn to speak: so many, and twice what is open. */
-const RELEASED = 1000
+/**
+ * What holds nobody, and still keeps a sudden flood off a loop that has to turn to speak: so many, twice what is open, and
+ * what is served in a second.
+ */
+const RELEASED = 200
 /** The limiter itself admits no more. */
 const MOST = 10_000
 /** So much work may wait here, ms: HAProxy takes a few ms to send the next, more on a busy core. The queue must not stand. */
@@ -85,6 +88,11 @@ export class Advice {
     return this.#told === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#told}\n`
   }
 
+  /** HAProxy is held to a number. */
+  get holds(): boolean {
+    return this.#pressed !== undefined
+  }
+
   get #told(): number | undefined {
     return this.#base && Math.min(MOST, Math.ceil(this.#base * this.#share))
   }
@@ -122,7 +130,9 @@ export class Advice {
     if (this.#pressed === undefined) {
       this.#limits = []
       this.#share = 1
-      return this.#base !== undefined || this.#isFlat(figures) ? Math.max(RELEASED, 2 * open) : undefined
+      return this.#base !== undefined || this.#isFlat(figures)
+        ? Math.max(RELEASED, 2 * open, Math.round(this.#rate))
+        : undefined
     }
     this.#tops = []
     if (!limitKnown && !sheds) return this.#base

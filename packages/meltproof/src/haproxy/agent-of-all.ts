@@ -7,16 +7,20 @@ import { Workers } from '../admin/workers.ts'
 import { AllGuards } from '../all-guards.ts'
 import { holdPort } from '../held-port.ts'
 import type { Guard } from '../server/guard.ts'
+import { tellHeld } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @param guards of the servers that listen now */
 export function serveAgent(address: AdminAddress, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
+  const tellAllHeld = (): void => {
+    for (const guard of guards()) tellHeld(guard)
+  }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
     // While one worker takes requests, the host does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
-  })
+  }, tellAllHeld)
   const { server } = agent
   let alone: unknown
   const tellAlone = (): void => {
@@ -27,7 +31,11 @@ export function serveAgent(address: AdminAddress, guards: () => readonly Guard[]
     all,
     families: [],
     explain: () => [],
-    ready: () => guards().length > 0 && !all.stats().draining,
+    ready: () => {
+      // Another worker tells HAProxy, and asks this one each time.
+      if (!server.listening) tellAllHeld()
+      return guards().length > 0 && !all.stats().draining
+    },
     holds: () => server.listening,
     alone: why => {
       alone = why

@@ -19,15 +19,20 @@ const { listen } = Server.prototype
 export class AgentServer {
   readonly server: Server
   readonly #figures: () => Promise<Figures | undefined> | Figures | undefined
+  readonly #isHeld: () => void
   readonly #advice = new Advice()
   readonly #balancers = new Balancers()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
   /** Those that have not been told yet that they are held no more. */
   #toRelease: Set<string> | undefined
 
-  /** @param figures undefined: nothing listens, so nothing is to be sent */
-  constructor(figures: () => Promise<Figures | undefined> | Figures | undefined) {
+  /**
+   * @param figures undefined: nothing listens, so nothing is to be sent
+   * @param isHeld called when a balancer knows that it may send no more than so many
+   */
+  constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
     this.#figures = figures
+    this.#isHeld = isHeld
     this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
     this.server.maxConnections = MOST_CONNECTIONS
     this.server.unref()
@@ -56,6 +61,8 @@ export class AgentServer {
   #answer(socket: Socket): void {
     socket.unref()
     socket.on('error', () => undefined)
+    // It hangs up when it has read the line.
+    socket.on('close', () => this.#advice.holds && this.#isHeld())
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
     // What `agent-send` says is read: a socket that closes with unread bytes is reset, and its line may be lost.
     socket.resume()

@@ -3,6 +3,7 @@ import { holdPort } from '../held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
+import { tellHeld } from '../server/operate/held-answers-of.ts'
 import { warn } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
@@ -36,7 +37,10 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   const { host = '127.0.0.1' } = options
   const port = checkNumber('port', options.port, { min: 0, max: 65_535, whole: true })
   if (typeof host !== 'string' || host === '') invalidOption('host', 'an address', host)
-  const agentServer = new AgentServer(() => guard.stats())
+  const agentServer = new AgentServer(
+    () => guard.stats(),
+    () => tellHeld(guard),
+  )
   const giveUp = holdPort(
     agentServer.server,
     () => agentServer.listen({ host, port }),

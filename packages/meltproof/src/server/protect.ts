@@ -16,6 +16,7 @@ import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { explainShed } from '../admission/explanation.ts'
+import { setTeller } from './operate/held-answers-of.ts'
 import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
@@ -138,6 +139,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   setGuard(server, guard)
+  setTeller(guard, () => interceptor.shedding.tellHeld())
   return guard
 }
 

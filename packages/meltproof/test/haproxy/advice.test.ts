@@ -22,7 +22,7 @@ const IDLE: Figures = {
 const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14 }
 const PROBED: Partial<Figures> = { limit: 5, inflight: 5, queued: 9 }
 const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
-const RELEASED = 1000
+const RELEASED = 200
 
 /** Asks again and again; each look may change the figures. */
 class Asked {

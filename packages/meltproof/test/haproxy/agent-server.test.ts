@@ -76,6 +76,22 @@ describe('the port', () => {
     assert.equal((await Promise.all(lines)).filter(line => line !== '').length, 100)
   })
 
+  it('says when a balancer has read that it is held, and not before there is an overload', async () => {
+    let held = 0
+    let shed = 0
+    const figures = (): Figures => ({ ...FIGURES, shed: { standing: shed } as Figures['shed'] })
+    const agent = new AgentServer(figures, () => held++)
+    agent.listen({ host: '127.0.0.1', port: 0 })
+    ends.push(() => agent.close())
+    await once(agent.server, 'listening')
+    const { port } = agent.server.address() as net.AddressInfo
+    assert.equal(await ask(port), 'up 100%\n')
+    assert.equal(held, 0)
+    shed++
+    await eventually('it is held', () => ask(port).then(line => line === 'up 100% maxconn:14\n'))
+    await eventually('it is said', () => held > 0)
+  })
+
   it('holds nobody when its own figures fail, and tells the balancer that it is over when the guard closes', async () => {
     const { agent, port } = await served(() => {
       throw new Error('no figures')
