@@ -9,10 +9,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { scriptOptions } from './script-options.ts'
 
 const MOST_MS = 5 * 60_000
@@ -143,12 +143,4 @@ async function page(port: number, path: string): Promise<string> {
 
 function expect(holds: boolean, what: string): void {
   if (!holds) throw new Error(`expected ${what}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  return port
 }

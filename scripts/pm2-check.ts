@@ -4,15 +4,14 @@
  * figures of all workers: no counter of it falls.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { createRequire } from 'node:module'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
+import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { blocksOf } from '../test/docs/blocks.ts'
 
 const PM2 = 'pm2@7.0.4'
@@ -126,12 +125,4 @@ function answers(options: http.RequestOptions): Promise<boolean> {
     })
     request.on('error', () => resolve(false))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0)
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  return port
 }

@@ -10,11 +10,19 @@
  * NODE_BINARY picks another Node to run the suite on (CI: 22 and 26).
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { globSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { scriptOptions } from './script-options.ts'
 import { whyNotUnit } from './unit-tests.ts'
+
+const { NODE_BINARY, ...env } = process.env
+if (NODE_BINARY !== undefined) {
+  const { status } = spawnSync(NODE_BINARY, process.argv.slice(1), { stdio: 'inherit', env })
+  process.exit(status ?? 1)
+}
 
 const { values, operands, whole, refuse } = scriptOptions(
   import.meta.filename,
@@ -35,46 +43,40 @@ const unit = chosen.filter(file => whyNotUnit(file) === undefined)
 if (values.unit && unit.length === 0) refuse(`${operands.join(', ')} holds no unit test`)
 
 /** What judges how fast something was has the machine for itself, one file at a time. */
-const MEASURES = ['packages/lab/test/load/', 'packages/lab/test/measures/']
-const isMeasure = (file: string): boolean => MEASURES.some(folder => file.startsWith(folder))
+const MEASURES = 'packages/lab/test/measures/'
+const isMeasure = (file: string): boolean => file.startsWith(MEASURES)
 const others = values.unit ? [] : chosen.filter(file => !unit.includes(file))
 const phases = [
   { files: others.filter(isMeasure), concurrency: 1 },
   // The others mostly wait, but the lab's keep to the same two cores however many there are. The unit tests are short and
   // come last, so that the cores are busy until the end.
   {
-    files: [...others.filter(file => !isMeasure(file)).reverse(), ...unit],
-    concurrency: values.unit ? availableParallelism() : 3,
+    files: [...others.filter(file => !isMeasure(file)), ...unit],
+    concurrency: values.unit ? availableParallelism() : 5,
   },
 ].filter(({ files }) => files.length > 0)
 
-const folder = mkdtempSync(join(tmpdir(), 'meltproof-tests-'))
-const times: string[] = []
-let failed = false
-for (const [index, { files, concurrency }] of phases.entries()) {
-  const timesFile = join(folder, String(index))
-  const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout']
-  if (slowest > 0) {
-    reporters.push(
-      `--test-reporter=${join(import.meta.dirname, 'file-times.ts')}`,
-      `--test-reporter-destination=${timesFile}`,
-    )
-  }
-  const runner = spawnSync(
-    process.env['NODE_BINARY'] ?? process.execPath,
-    ['--test', ...reporters, `--test-concurrency=${concurrency}`, '--test-timeout=180000', ...files],
-    { stdio: 'inherit' },
-  )
-  if (slowest > 0) times.push(...readFileSync(timesFile, 'utf8').trim().split('\n'))
-  failed ||= runner.status !== 0
-  if (runner.signal !== null) break
+// Each file is a process, and most start more. What they load is compiled once, not by every one of them.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/tests')
+
+const times: { readonly ms: number; readonly file: string }[] = []
+let passed = true
+for (const { files, concurrency } of phases) {
+  const events = run({ files, concurrency, timeout: 300_000 })
+  let allPassed = false
+  events.on('test:summary', ({ file, duration_ms: ms, success }) => {
+    // The summary of all files together names none.
+    if (file === undefined) allPassed = success
+    else times.push({ ms, file })
+  })
+  for await (const text of events.compose(spec)) process.stdout.write(text)
+  passed &&= allPassed
 }
-rmSync(folder, { recursive: true, force: true })
 if (slowest > 0) {
-  const sorted = times.map(line => line.split(' ')).sort(([one], [other]) => Number(other) - Number(one))
-  console.log(`\nseconds, the slowest ${Math.min(slowest, sorted.length)} of ${sorted.length} files`)
-  for (const [ms, file] of sorted.slice(0, slowest)) {
-    console.log(`${(Number(ms) / 1000).toFixed(1).padStart(7)}  ${relative('', file!)}`)
+  times.sort((one, other) => other.ms - one.ms)
+  console.log(`\nseconds, the slowest ${Math.min(slowest, times.length)} of ${times.length} files`)
+  for (const { ms, file } of times.slice(0, slowest)) {
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative('', file)}`)
   }
 }
-process.exit(failed ? 1 : 0)
+process.exitCode = passed ? 0 : 1

@@ -4,10 +4,11 @@ import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
+
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { freePort } from '../../packages/lab/src/launch/free-port.ts'
 import { protect } from '../../packages/meltproof/src/index.ts'
 import { metrics } from '../../packages/meltproof/src/observe/prometheus.ts'
 
@@ -178,14 +179,4 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
     assert.ok(Date.now() < deadline, `${what} did not come about`)
     await new Promise(resolve => setTimeout(resolve, 200))
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

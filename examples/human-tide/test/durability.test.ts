@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { connect } from '../src/database/connect.ts'
 import { embeddedDatabase } from '../src/database/embedded.ts'
 import { type TestDatabase, testDatabase } from './postgres.ts'
-import { freePort, Phone, type Service, startService } from './service.ts'
+import { Phone, type Service, startService } from './service.ts'
 
 let database: TestDatabase
 before(async () => {

@@ -10,9 +10,9 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { lanAddress } from '../src/lan.ts'
 import type { TestDatabase } from './postgres.ts'
-import { freePort } from './service.ts'
 import { tideHere } from './tide-here.ts'
 
 let database: TestDatabase

@@ -3,8 +3,9 @@ import { after, before } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import sparticuz from '@sparticuz/chromium'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { type TestDatabase, testDatabase } from './postgres.ts'
-import { freePort, type Service, startService } from './service.ts'
+import { type Service, startService } from './service.ts'
 
 // The packaged Chromium is for Linux on x64 and arm64.
 export const skip = process.platform !== 'linux'

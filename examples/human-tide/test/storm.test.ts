@@ -9,7 +9,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
-import { freePort } from './service.ts'
+import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { launchBrowser, PHONE, skip, until } from './stage.ts'
 
 const script = fileURLToPath(new URL('../storm/main.ts', import.meta.url))

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strconv"
 	"time"
@@ -21,7 +20,17 @@ func main() {
 		case <-ticker.C:
 			atMs = append(atMs, since())
 		case <-end:
-			_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"atMs": atMs, "elapsedMs": since()})
+			elapsedMs := since()
+			// By hand: without encoding/json it compiles in half the time.
+			text := []byte(`{"atMs":[`)
+			for i, ms := range atMs {
+				if i > 0 {
+					text = append(text, ',')
+				}
+				text = strconv.AppendFloat(text, ms, 'f', -1, 64)
+			}
+			text = strconv.AppendFloat(append(text, `],"elapsedMs":`...), elapsedMs, 'f', -1, 64)
+			_, _ = os.Stdout.Write(append(text, '}'))
 			return
 		}
 	}

@@ -53,7 +53,7 @@ for (const command of program.commands) {
 /** A fault of the user's: one sentence and exit code 2. Anything else is ours and keeps its stack. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
-    process.stderr.write(`meltlab: ${error.message}\n`)
+    process.stderr.write(`meltlab: ${printable(error.message)}\n`)
     process.exitCode = error.exitCode
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return
@@ -65,6 +65,9 @@ const fail = (error: unknown): void => {
     process.exitCode = 1
   }
 }
+
+/** What a file or a server said may stand in it: nothing that a terminal obeys. */
+const printable = (message: string): string => message.replace(/[^\P{Cc}\n]/gu, '?')
 
 const helpOf = (error: CommanderError & { readonly helpOf?: string }): string => error.helpOf ?? 'meltlab'
 
@@ -79,7 +82,9 @@ const oneSentence = (message: string): string =>
 /** `meltlab list | head -1`: whoever read has seen enough. What is written to files still is. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code === 'EPIPE') return
+    process.exitCode = 1
+    if (stream === process.stdout) process.stderr.write(`meltlab: stdout can not be written: ${error.message}\n`)
   })
 }
 

@@ -24,14 +24,14 @@ const COLOURED = /[✓✗]|█+/g
 const COLOURS = { good: 'green', fair: 'yellow', bad: 'red' } as const
 
 export function progressOn(out: Out): Progress {
-  const width = widthOf(out)
+  const width = (): number => widthOf(out)
   const paint = paintOn(out)
   const coloured = (text: string, tone: Tone): string => text.replace(COLOURED, part => paint(COLOURS[tone], part))
   // What follows a label that stands alone is indented below it.
   const kept = (text: string, tone: Tone): string =>
     text
       .split('\n')
-      .map(each => wrapWords(each, width - INDENT.length).join(`\n${INDENT}`))
+      .map(each => wrapWords(each, width() - INDENT.length).join(`\n${INDENT}`))
       .map(each => `${coloured(each, tone)}\n`)
       .join('')
   if (out.isTTY !== true) {
@@ -42,7 +42,7 @@ export function progressOn(out: Out): Progress {
   return {
     status(text) {
       // A line longer than the terminal would wrap and could not be erased.
-      out.write(erase() + coloured(text.slice(0, width - 1), 'good'))
+      out.write(erase() + coloured(text.slice(0, width() - 1), 'good'))
       shown = true
     },
     line(text, tone = 'good') {

@@ -26,9 +26,10 @@ export const paintOn =
     // A stand-in is no stream for styleText, and takes no colours.
     stream instanceof Stream ? styleText(style, text, { stream: stream as Stream & NodeJS.WritableStream }) : text
 
-/** The path as people type it; on a terminal that is known to take links it can be clicked. */
+/** The path as people type it, whole where it leads elsewhere; on a terminal that is known to take links it can be clicked. */
 export function linkTo(file: string, stream: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv): string {
-  const shown = path.relative('', file)
+  const near = path.relative('', file)
+  const shown = near.startsWith('..') ? path.resolve(file) : near
   if (!takesLinks(stream, env)) return shown
   return `\u001b]8;;${pathToFileURL(file).href}\u001b\\${shown}\u001b]8;;\u001b\\`
 }

@@ -1,9 +1,12 @@
 /** `meltlab attack` as its user meets it: exit codes, sentences, one document. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createServer as createTls } from 'node:tls'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { AttackDocument } from '../src/results/attack-document.ts'
@@ -12,7 +15,8 @@ import { checkAttack } from '../src/results/read-attack.ts'
 import { headersOf } from '../src/option-values.ts'
 import { UserError } from '../src/user-error.ts'
 import { type Kill, runCli } from './run-cli.ts'
-import { closedPort, httpServer, rawServer, type TestServer } from './load/servers.ts'
+import { SERVER } from './load/certificates.ts'
+import { closedPort, http2Server, httpServer, rawServer, type TestServer } from './load/servers.ts'
 
 const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 
@@ -114,6 +118,31 @@ describe('meltlab attack', () => {
     assert.doesNotMatch(html, /s3cret/)
   })
 
+  it('keeps what was measured when it can not be written', { skip: process.platform !== 'linux' }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meltlab-full-'))
+    const page = join(folder, 'page.html')
+    const full = openSync('/dev/full', 'w')
+    const load = ['attack', server.url, '--rate', '20', '--duration', '100ms', '--quiet']
+    const kept = async (stdout: 'ignore' | number, args: readonly string[]): Promise<AttackDocument> => {
+      const child = spawn(process.execPath, [CLI, ...load, ...args], {
+        stdio: ['ignore', stdout, 'pipe'],
+        env: { ...process.env, TMPDIR: folder },
+      })
+      const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
+      assert.equal(code, 1, said)
+      assert.match(said, /no space left on device|the disk is full/)
+      const [, file] = /what was measured is in (\S+)$/m.exec(said) ?? assert.fail(said)
+      const document = checkAttack(JSON.parse(readFileSync(file!, 'utf8')), file!)
+      rmSync(file!)
+      return document
+    }
+    assert.equal((await kept(full, ['--json'])).sent, 2)
+    assert.equal((await kept('ignore', ['--csv', '/dev/full', '--html', page])).sent, 2)
+    assert.match(readFileSync(page, 'utf8'), /^<!doctype html>/)
+    closeSync(full)
+    rmSync(folder, { recursive: true })
+  })
+
   it('takes steps of rates, each judged, a row each', async () => {
     const steps = [
       'attack',
@@ -168,7 +197,8 @@ describe('meltlab attack', () => {
     const lines = [`GET ${echo.url}a?n={{seq}}`, 'X-Id: {{turn 1}}', '', `PUT ${echo.url}bad`]
     const { code, stdout } = await runCli(
       ['attack', '--targets', '-', '--rate', '20', '--duration', '200ms', '--json'],
-      { onStart: (_, stdin) => stdin.end(lines.join('\n')) },
+      // Whoever writes to stdin takes his time.
+      { onStart: (_, stdin) => setTimeout(() => stdin.end(lines.join('\n')), 600) },
     )
     await echo.close()
     assert.equal(code, 0)
@@ -235,9 +265,14 @@ describe('meltlab attack', () => {
     [[url, '--steps', '5,9', '--users', '5'], /--steps and --users exclude each other/],
     [[url, '--steps', '5,9', '--rate', '5'], /--steps and --rate exclude each other/],
     [[url, '--steps', '5,9', '--like', 'vegeta'], /--steps and --like exclude each other/],
-    [[url, '--html', '/proc/none/page.html'], /nothing can be written to \/proc\/none.*--html/],
+    [[url, '--html', '/none/page.html'], /\/none\/page\.html can not be written .*--html names another file/],
+    [[url, '--html', tmpdir()], /--html must be a file/],
     [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
     [[url, '--expect', 'speed>9'], /--expect can not read "speed>9": .*p99\.9.*goodput/],
+    [[url, '--streams', '5'], /--streams needs --http2\.$/m],
+    [[url, '--http2', '--streams', '5', '--fresh'], /--streams needs --http2 without --fresh/],
+    [[url, '--http2', '--export', 'k6'], /--export k6 and --http2 exclude each other/],
+    [[url, '--http2', '--header', 'TE: trailers'], /header TE does not exist in HTTP\/2/],
     [[url, '--fresh', '--connections', '5'], /--fresh and --connections exclude each other/],
     [[url, '--rate', 'NaN'], /--rate must be a number from 0\.001 to 1000000, got "NaN"/],
     [[url, '--rate', '1e99'], /--rate must be a number/],
@@ -285,6 +320,34 @@ describe('meltlab attack', () => {
     await plain.close()
     assert.equal(code, 2)
     assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ does not speak TLS as asked: .+\.\n$/)
+  })
+
+  it('speaks HTTP/2, and says before the load that a server does not', async () => {
+    const h2 = await http2Server(stream => {
+      stream.respond({ ':status': 200 })
+      stream.end('ok')
+    })
+    const load = ['--http2', '--streams', '3', '--rate', '20', '--duration', '200ms', '--json']
+    const { code, out } = await meltlab(['attack', h2.url, ...load, '--expect', 'goodput>=0%'])
+    await h2.close()
+    assert.equal(code, 0)
+    const document = checkAttack(JSON.parse(out), 'stdout')
+    assert.deepEqual([document.answered, document.plan.http2], [{ 200: 4 }, { streams: 3 }])
+    const { hostname, port } = new URL(server.url)
+    const plain = await meltlab(['attack', server.url, ...load])
+    assert.deepEqual(
+      [plain.code, plain.err],
+      [2, `meltlab: ${hostname}:${port} does not speak HTTP/2 without TLS (h2c): leave out --http2.\n`],
+    )
+    const secure = createTls({ ...SERVER, ALPNProtocols: ['http/1.1'] }, socket => socket.on('error', () => {}))
+    await new Promise<void>(resolve => secure.listen(0, '127.0.0.1', resolve))
+    const at = `127.0.0.1:${(secure.address() as { port: number }).port}`
+    const tls = await meltlab(['attack', `https://${at}/`, '--insecure', ...load])
+    secure.close()
+    assert.deepEqual(
+      [tls.code, tls.err],
+      [2, `meltlab: ${at} does not speak HTTP/2 (it offers no h2 in TLS): leave out --http2.\n`],
+    )
   })
 
   it('shows help on stdout', () => {

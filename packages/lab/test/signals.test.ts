@@ -4,8 +4,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { onSignal } from '../src/signals.ts'
 import { runCli } from './run-cli.ts'
 
 const source = (name: string): string => fileURLToPath(new URL(`../src/${name}`, import.meta.url))
@@ -40,6 +41,23 @@ for (const command of commands) {
     assert.deepEqual(hangup, { code: 129, stderr: 'meltlab: stopped by SIGHUP\n' })
   })
 }
+
+test('a key that npm passes on once more was pressed once; pressed again, it is told of again', () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const told: string[] = []
+  const end = onSignal(({ by }) => told.push(by))
+  process.emit('SIGINT')
+  mock.timers.tick(300)
+  process.emit('SIGINT')
+  assert.deepEqual(told, ['Ctrl-C'])
+  process.emit('SIGTERM')
+  assert.deepEqual(told, ['Ctrl-C', 'SIGTERM'], 'another signal is another one')
+  mock.timers.tick(200)
+  process.emit('SIGINT')
+  assert.deepEqual(told, ['Ctrl-C', 'SIGTERM', 'Ctrl-C'])
+  end()
+  mock.timers.reset()
+})
 
 test('nothing else is loaded before the handlers stand', () => {
   const imported = (name: string): (string | undefined)[] =>

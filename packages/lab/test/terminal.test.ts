@@ -33,6 +33,8 @@ test('a path is a link only on a terminal that is known to take links', () => {
 test('the link shows the path as people type it', () => {
   const file = path.resolve('runs/a b/report.html')
   assert.equal(linkTo(file, {}, {}), path.join('runs', 'a b', 'report.html'))
+  const elsewhere = path.resolve('..', 'other', 'report.html')
+  assert.equal(linkTo(elsewhere, {}, {}), elsewhere)
   const link = linkTo(file, tty, { TERM: 'foot' })
   const [before, target, shown, after] = link.split(/\p{Cc}\]8;;|\p{Cc}\\/u)
   assert.deepEqual([before, shown, after], ['', path.join('runs', 'a b', 'report.html'), ''])

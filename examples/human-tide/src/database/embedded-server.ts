@@ -1,5 +1,5 @@
 /** The process that runs PostgreSQL: `node embedded-server.ts FOLDER`. Started by embedded.ts; ends with PostgreSQL. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -12,8 +12,12 @@ const isNew = !existsSync(path.join(cluster, 'PG_VERSION'))
 // Made up once and readable by this user only.
 const before = isNew ? undefined : new URL(readFileSync(urlFile, 'utf8'))
 const password = before?.password ?? randomBytes(24).toString('base64url')
+// Not one that the system gives out by itself: somebody might get it before PostgreSQL has started.
+const somePort = (): number => randomInt(10_000, 32_000)
 // The same port as last time where it is free: a service that still runs finds its database again.
-const port = await freePort(Number(before?.port ?? 0)).catch(() => freePort(0))
+const port = await freePort(Number(before?.port ?? somePort()))
+  .catch(() => freePort(somePort()))
+  .catch(() => freePort(0))
 
 const postgres = new EmbeddedPostgres({
   databaseDir: cluster,

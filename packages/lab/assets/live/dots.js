@@ -6,6 +6,7 @@ import { Surface } from './surface.js'
 const SHOWN_S = 10
 /** One fate after the other: what matters lies on top. @type {readonly Fate[]} */
 const FATES = ['refused', 'good', 'late', 'lost']
+const COLOURS = { good: '--good', late: '--fair', refused: '--refused', lost: '--bad' }
 const LEAST_MS = 1
 const PAD = 6
 
@@ -34,8 +35,7 @@ export class Dots {
       // They ended somewhere in the tenth of a second before.
       this.#dots.push({ atS: atS - Math.random() / 10, fate, y: this.#place(latencyMs), shift: Math.random() })
     }
-    const from = this.#dots.findIndex(dot => dot.atS > atS - SHOWN_S)
-    if (from > 0) this.#dots.splice(0, from)
+    this.#dots = this.#dots.filter(dot => dot.atS > atS - SHOWN_S)
   }
 
   /** Height, 0 to 1, on a logarithmic scale. @param {number} latencyMs */
@@ -72,7 +72,7 @@ export class Dots {
       if (!isNarrow) ink.fillText(text, left - 8, value === 1 ? at - 5 : at)
     }
     const slo = y(this.#place(this.#slo))
-    ink.strokeStyle = surface.colour('--late')
+    ink.strokeStyle = surface.colour('--fair')
     ink.lineWidth = 1.5
     ink.setLineDash([5, 4])
     ink.beginPath()
@@ -81,7 +81,7 @@ export class Dots {
     ink.stroke()
     ink.setLineDash([])
     for (const fate of FATES) {
-      const colour = surface.colour(`--${fate}`)
+      const colour = surface.colour(COLOURS[fate])
       ink.fillStyle = colour
       ink.strokeStyle = colour
       ink.lineWidth = isNarrow ? 1 : 1.5
@@ -103,9 +103,6 @@ export class Dots {
 function mark(ink, fate, x, y, size) {
   switch (fate) {
     case 'good':
-      ink.moveTo(x + size, y)
-      ink.arc(x, y, size, 0, 2 * Math.PI)
-      break
     case 'late':
       ink.moveTo(x + size, y)
       ink.arc(x, y, size, 0, 2 * Math.PI)

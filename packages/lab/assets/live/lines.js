@@ -8,6 +8,12 @@ const MINUTE_S = 60
 /** Above what the app can do, so that its line is not the edge. */
 const HEADROOM = 1.25
 
+/**
+ * Where an axis ends: a side may give more than it was found to, when the other no longer uses the core.
+ * @param {number} capacity @param {number[]} given
+ */
+const highest = (capacity, given) => Math.max(capacity * HEADROOM, ...given.map(good => good * 1.05))
+
 /** Good answers a second of one side, and the line of what it can do. */
 export class Minute {
   /** @type {[atS: number, good: number][]} */
@@ -40,8 +46,11 @@ export class Minute {
     const last = this.#points.at(-1)
     if (ink === undefined) return
     const { width, height } = surface
-    const most = this.#capacity * HEADROOM
-    const y = (/** @type {number} */ good) => height - 1 - (Math.min(good, most) / most) * (height - 3)
+    const most = highest(
+      this.#capacity,
+      this.#points.map(([, good]) => good),
+    )
+    const y = (/** @type {number} */ good) => height - 1 - (good / most) * (height - 3)
     ink.strokeStyle = surface.colour('--ideal')
     ink.setLineDash([2, 4])
     ink.lineWidth = 1.5
@@ -108,8 +117,12 @@ export class Curve {
     const [least, most] = [this.#stops[0] ?? 0.5, this.#stops.at(-1) ?? 20]
     const span = Math.log(Math.max(most, least * 1.01) / least)
     const x = (/** @type {number} */ load) => left + (Math.log(load / least) / span) * (width - left - right)
-    const high = this.#capacity * HEADROOM
-    const y = (/** @type {number} */ good) => height - bottom - (Math.min(good, high) / high) * (height - bottom - top)
+    const shown = this.#now === undefined ? this.#points : [...this.#points, this.#now]
+    const high = highest(
+      this.#capacity,
+      shown.flatMap(([, good]) => good),
+    )
+    const y = (/** @type {number} */ good) => height - bottom - (good / high) * (height - bottom - top)
     ink.fillStyle = surface.colour('--soft')
     ink.textBaseline = 'middle'
     ink.textAlign = 'right'

@@ -54,7 +54,16 @@ function watch() {
     isOver = true
     location.assign(JSON.parse(data))
   })
-  source.addEventListener('error', () => say(isOver ? '' : 'It has ended. The terminal says where the report is.'))
+  source.addEventListener('error', () => {
+    if (isOver) return
+    canSteer(false)
+    say('meltlab does not answer here. The terminal says whether it has ended, and where the report is.')
+  })
+}
+
+/** @param {boolean} can */
+function canSteer(can) {
+  slider.disabled = byId('end').disabled = !can
 }
 
 function leave() {
@@ -91,6 +100,7 @@ function showAbout(told) {
       }),
   )
   say('')
+  canSteer(true)
 }
 
 /** @param {Told} told */
@@ -197,7 +207,7 @@ slider.addEventListener('input', () => {
   void ask()
 })
 byId('end').addEventListener('click', async () => {
-  byId('end').disabled = true
+  canSteer(false)
   say('Waiting for the last answers. The report comes next.')
   await post('/end', {})
 })

@@ -13,6 +13,8 @@ export const DEFAULTS = {
   /** Standing connections of an open loop; it opens more, up to `mostConnections`, when all are busy. */
   connections: 50,
   mostConnections: 10_000,
+  /** Requests at once on a connection of HTTP/2: what RFC 9113 asks servers to allow at least. */
+  streams: 100,
   seed: 1,
 } as const
 
@@ -28,6 +30,8 @@ export interface Flags {
   readonly duration: number
   readonly connections?: number
   readonly fresh?: true
+  readonly http2?: true
+  readonly streams?: number
   readonly timeout: number
   readonly slo: number
   readonly think?: number

@@ -3,8 +3,13 @@ import type { LoadTarget } from '../load/plan.ts'
 import { isReserved } from '../load/request-text.ts'
 import { withHeader } from './targets-file.ts'
 
+export interface HarTarget extends LoadTarget {
+  /** Its place in the file, from 1. */
+  readonly entry: number
+}
+
 export interface HarTargets {
-  readonly targets: readonly LoadTarget[]
+  readonly targets: readonly HarTarget[]
   /** Entries that are no HTTP request, such as `data:` and `wss:`. */
   readonly skipped: number
 }
@@ -17,7 +22,8 @@ const ours = (name: string): boolean =>
 
 /** @throws Error that says which entry is wrong, from 1 */
 export function parseHar(text: string): HarTargets {
-  const har = JSON.parse(text) as unknown
+  // Some tools of Windows write a mark of their byte order.
+  const har = JSON.parse(text.replace(/^\ufeff/, '')) as unknown
   const entries = field(field(har, 'log'), 'entries')
   if (!Array.isArray(entries)) throw new Error('it has no log.entries')
   const targets = entries.flatMap((entry: unknown, at) => {
@@ -27,7 +33,7 @@ export function parseHar(text: string): HarTargets {
     if (typeof url !== 'string' || typeof method !== 'string') {
       throw new Error(`entry ${at + 1} has no request with a method and a url`)
     }
-    return /^https?:/i.test(url) ? [targetOf(request, url, method)] : []
+    return /^https?:/i.test(url) ? [{ ...targetOf(request, url, method), entry: at + 1 }] : []
   })
   return { targets, skipped: entries.length - targets.length }
 }

@@ -11,16 +11,17 @@ import { tlsOf } from './tls-files.ts'
 const CONNECT_TIMEOUT_MS = 5000
 /** One thread carries about this many requests a second on one core. */
 const RATE_PER_THREAD = 60_000
+const RATE_PER_THREAD_HTTP2 = 10_000
 
 /** @throws UserError when flags contradict each other */
-export function plansOf(targets: Targets, flags: Flags): readonly LoadPlan[] {
+export async function plansOf(targets: Targets, flags: Flags): Promise<readonly LoadPlan[]> {
   refuseContradictions(flags)
-  const tls = tlsOf(flags)
+  const tls = await tlsOf(flags)
   return (flags.steps ?? [flags.rate ?? DEFAULTS.rate]).map(rate => onePlan(targets, tls, flags, rate))
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { users, rate, rampTo, think, steps, fresh, connections, like } = flags
+  const { users, rate, rampTo, think, steps, fresh, connections, like, http2, streams } = flags
   if (users !== undefined && (rate !== undefined || steps !== undefined)) {
     throw new UserError(
       `--${steps === undefined ? 'rate' : 'steps'} and --users exclude each other: a rate does not wait for answers, users do.`,
@@ -33,6 +34,11 @@ function refuseContradictions(flags: Flags): void {
   if (users === undefined && think !== undefined) throw new UserError('--think needs --users.')
   if (fresh === true && connections !== undefined) {
     throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
+  }
+  if (streams !== undefined && (http2 === undefined || fresh === true)) {
+    throw new UserError(
+      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one a connection'}.`,
+    )
   }
   if (users === undefined && (like === 'ab' || like === 'siege')) {
     throw new UserError(`--like ${like} needs --users: it reports users who wait for their answers.`)
@@ -49,7 +55,7 @@ function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flag
   // A user holds one connection at a time, so a closed loop never needs more connections than users.
   const count = flags.connections ?? users ?? DEFAULTS.connections
   const max = flags.connections ?? users ?? DEFAULTS.mostConnections
-  const needed = Math.ceil(Math.max(rate, rampTo ?? 0) / RATE_PER_THREAD)
+  const needed = Math.ceil(Math.max(rate, rampTo ?? 0) / (flags.http2 ? RATE_PER_THREAD_HTTP2 : RATE_PER_THREAD))
   const spare = Math.max(1, availableParallelism() - 1)
   const threads = flags.threads ?? (users === undefined ? Math.min(Math.max(1, needed), spare, max) : 1)
   const arrival =
@@ -59,6 +65,7 @@ function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flag
     ...(others.length > 0 ? { others } : {}),
     ...(templated ? { templated } : {}),
     ...(tls === undefined ? {} : { tls }),
+    ...(flags.http2 === undefined ? {} : { http2: { streams: flags.streams ?? DEFAULTS.streams } }),
     connections: flags.fresh === true ? { kind: 'fresh' } : { kind: 'keep-alive', count, max },
     connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
     threads,

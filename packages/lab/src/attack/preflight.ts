@@ -1,39 +1,59 @@
 /** One connection before the load: what is plainly wrong is said in one sentence instead of ten thousand failures. */
-import { connect } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { Tls } from '../load/plan.ts'
+import { connect as connectHttp2 } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { dial } from '../load/dial.ts'
+import { explain } from '../load/failure.ts'
+import type { LoadPlan } from '../load/plan.ts'
 import { resolveAddress, type Target } from '../load/target.ts'
-import { serverName, tlsOptions } from '../load/tls.ts'
+import { tlsOptions } from '../load/tls.ts'
 import { UserError } from '../user-error.ts'
 
-export async function preflight(target: Target, tls: Tls | undefined, timeoutMs: number): Promise<void> {
-  const where = `${target.hostname}:${target.port}`
+export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
+  const { connectTimeoutMs: timeoutMs, http2 } = plan
+  const { secure, hostname, port } = target
+  const where = `${hostname}:${port}`
   const address = await resolveAddress(target, timeoutMs)
-  if (address === undefined) throw new UserError(`The name ${target.hostname} has no address: is it spelt right?`)
+  if (address === undefined) throw new UserError(`The name ${hostname} has no address: is it spelt right?`)
+  const noHttp2 = `${where} does not speak HTTP/2${secure ? ' (it offers no h2 in TLS)' : ' without TLS (h2c)'}: leave out --http2.`
   await new Promise<void>((resolve, reject) => {
-    let connected = false
+    let reached = false
+    let asked = false
     const end = (problem?: string): void => {
       clearTimeout(timer)
       socket.destroy()
       if (problem === undefined) resolve()
       else reject(new UserError(problem))
     }
-    const socket = target.secure
-      ? connectTls({
-          host: address,
-          port: target.port,
-          servername: serverName(target.hostname),
-          ...tlsOptions(tls),
-        }).on('secureConnect', () => end())
-      : connect({ host: address, port: target.port }).on('connect', () => end())
-    const timer = setTimeout(() => end(`${where} does not answer: no connection within ${timeoutMs} ms.`), timeoutMs)
-    // Registered last: over TLS this one is not yet the end.
-    if (target.secure) socket.on('connect', () => (connected = true))
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
-      else if (connected) end(`${where} does not speak TLS as asked: ${sentence(error.message.trim())}`)
-      else end(`${where} can not be reached: ${sentence(error.message)}`)
+    const failed = (error: NodeJS.ErrnoException): void => {
+      const { code = '' } = error
+      if (code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
+      else if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
+      else if (asked && !code.startsWith('ERR_SSL')) end(noHttp2)
+      else if (reached && secure) end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim())}`)
+      else end(`${where} can not be reached: ${sentence(explain(error))}`)
+    }
+    const connected = (): void => {
+      if (http2 === undefined || (secure && (socket as TLSSocket).alpnProtocol !== 'h2')) {
+        end(http2 && noHttp2)
+        return
+      }
+      asked = true
+      // Its settings are the first thing that a server of HTTP/2 says.
+      connectHttp2(`http://${where}`, { createConnection: () => socket })
+        .on('remoteSettings', () => end())
+        .on('error', failed)
+        .on('close', () => end(noHttp2))
+    }
+    const peer = { index: 0, address, port, tlsName: secure ? hostname : undefined }
+    const socket = dial(peer, secure ? tlsOptions(plan) : {}, connected)
+    const timer = setTimeout(() => {
+      end(reached && http2 !== undefined ? noHttp2 : `${where} does not answer: no connection within ${timeoutMs} ms.`)
+    }, timeoutMs)
+    // Over TLS, and of HTTP/2, this is not yet the end.
+    socket.on('connect', () => {
+      reached = true
     })
+    socket.on('error', failed)
   })
 }
 

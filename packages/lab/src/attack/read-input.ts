@@ -1,11 +1,13 @@
 /** Files that flags name; `-` is stdin. */
 import { readFileSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { UserError } from '../user-error.ts'
 
 /** @param option that names the file */
-export function readInput(file: string, option: string): Buffer {
+export async function readInput(file: string, option: string): Promise<Buffer> {
   try {
-    return readFileSync(file === '-' ? 0 : file)
+    // As a stream: whoever writes to it may take his time, and Ctrl-C ends the wait.
+    return file === '-' ? await buffer(process.stdin) : readFileSync(file)
   } catch (error) {
     throw new UserError(`${option} ${file} can not be read: ${(error as Error).message}.`)
   }

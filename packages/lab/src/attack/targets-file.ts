@@ -21,18 +21,20 @@ export class TargetsError extends Error {
 }
 
 type ReadBody = (file: string) => Uint8Array
+/** Throws for a target that can not be sent. Sees it after each of its lines, so that the one at fault is named. */
+type Check = (target: LoadTarget) => void
 
 /** @throws TargetsError that says what is wrong with which line */
-export function parseTargets(text: string, readBody: ReadBody): NumberedTarget[] {
+export function parseTargets(text: string, readBody: ReadBody, check: Check = () => {}): NumberedTarget[] {
   // A file of Windows may begin with a mark of its byte order.
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
   const first = lines.find(line => line.trim() !== '' && !line.trim().startsWith('#'))
-  return first?.trim().startsWith('{') ? jsonTargets(lines) : httpTargets(lines, readBody)
+  return first?.trim().startsWith('{') ? jsonTargets(lines, check) : httpTargets(lines, readBody, check)
 }
 
 const TARGET = /^([A-Za-z]+)\s+(\S.*)$/
 
-function httpTargets(lines: readonly string[], readBody: ReadBody): NumberedTarget[] {
+function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check): NumberedTarget[] {
   const targets: { -readonly [Key in keyof NumberedTarget]: NumberedTarget[Key] }[] = []
   let open = false
   for (const [at, raw] of lines.entries()) {
@@ -65,8 +67,17 @@ function httpTargets(lines: readonly string[], readBody: ReadBody): NumberedTarg
       if (colon < 1) throw new TargetsError(number, `expected a header such as Accept: text/html, got "${shown(line)}"`)
       current.headers = withHeader(current.headers, line.slice(0, colon).trim(), [line.slice(colon + 1).trim()])
     }
+    if (open) checkAt(number, targets.at(-1)!, check)
   }
   return targets
+}
+
+function checkAt(line: number, target: LoadTarget, check: Check): void {
+  try {
+    check(target)
+  } catch (error) {
+    throw new TargetsError(line, (error as Error).message)
+  }
 }
 
 function bodyAt(line: number, file: string, readBody: ReadBody): Uint8Array {
@@ -87,11 +98,13 @@ function methodAt(line: number, method: string, instead = ''): string {
 }
 
 /** One of `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
-function jsonTargets(lines: readonly string[]): NumberedTarget[] {
+function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
   return lines.flatMap((raw, at) => {
     const line = raw.trim()
     if (line === '' || line.startsWith('#')) return []
-    return [jsonTarget(line, at + 1)]
+    const target = jsonTarget(line, at + 1)
+    checkAt(at + 1, target, check)
+    return [target]
   })
 }
 

@@ -22,24 +22,25 @@ export interface Targets {
 }
 
 /** @throws UserError that names the file and the line at fault */
-export function targetsOf(url: string | undefined, flags: Flags): Targets {
+export async function targetsOf(url: string | undefined, flags: Flags): Promise<Targets> {
   const { targets: file, har } = flags
   const sources = [url, file, har].filter(each => each !== undefined)
   if (sources.length !== 1) {
     const got = sources.length === 0 ? 'got none' : `got ${sources.join(' and ')}`
     throw new UserError(`attack needs one of a URL, --targets FILE and --har FILE, ${got}.`)
   }
-  if (url !== undefined) return { list: [oneTarget(url, flags)], templated: true }
+  if (url !== undefined) return { list: [await oneTarget(url, flags)], templated: true }
   if (flags.method !== undefined || flags.body !== undefined) {
     const flag = flags.method === undefined ? '--body' : '--method'
     throw new UserError(`${flag} goes with a URL: each target of ${file ?? har} has its own.`)
   }
   const headers = headersOf(flags.header ?? [])
+  checkHeaders(headers, file !== undefined)
   return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
 }
 
-function oneTarget(url: string, { method, header, body }: Flags): LoadTarget {
-  const content = body?.startsWith('@') ? new Uint8Array(readInput(body.slice(1), '--body')) : body
+async function oneTarget(url: string, { method, header, body }: Flags): Promise<LoadTarget> {
+  const content = body?.startsWith('@') ? new Uint8Array(await readInput(body.slice(1), '--body')) : body
   return {
     url,
     method: method ?? (content === undefined ? 'GET' : 'POST'),
@@ -48,48 +49,54 @@ function oneTarget(url: string, { method, header, body }: Flags): LoadTarget {
   }
 }
 
-function fromFile(file: string, headers: RequestHeaders): Targets {
-  const text = readInput(file, '--targets').toString()
-  const at = (line: number, problem: string): UserError =>
-    new UserError(`${file === '-' ? 'stdin' : file}, line ${line}: ${problem.replace(/\.$/, '')}.`)
+/** Those of --header, before a file is blamed for them. */
+function checkHeaders(headers: RequestHeaders, templated: boolean): void {
   try {
-    const list = parseTargets(text, body => new Uint8Array(readFileSync(body))).map(({ line, ...target }) => {
-      const whole = withDefaults(target, headers)
-      try {
-        requestOf(whole, true)
-      } catch (error) {
-        throw at(line, (error as Error).message)
-      }
-      return whole
-    })
-    return { list: someOf(list, file), templated: true }
+    requestOf({ url: 'http://localhost/', method: 'GET', headers, body: undefined }, templated)
   } catch (error) {
-    if (error instanceof TargetsError) throw at(error.line, error.message)
-    throw error
+    throw new UserError(`--header: ${(error as Error).message}.`)
   }
 }
 
-function fromHar(file: string, headers: RequestHeaders): Targets {
-  const text = readInput(file, '--har').toString()
+async function fromFile(file: string, headers: RequestHeaders): Promise<Targets> {
+  const text = (await readInput(file, '--targets')).toString()
+  try {
+    const list = parseTargets(
+      text,
+      body => new Uint8Array(readFileSync(body)),
+      target => requestOf(target, true),
+    ).map(({ line, ...target }) => withDefaults(target, headers))
+    return { list: someOf(list, file, 'expected lines such as GET http://127.0.0.1:3000/'), templated: true }
+  } catch (error) {
+    if (!(error instanceof TargetsError)) throw error
+    const where = file === '-' ? 'stdin' : file
+    throw new UserError(`${where}, line ${error.line}: ${error.message.replace(/\.$/, '')}.`)
+  }
+}
+
+async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> {
+  const text = (await readInput(file, '--har')).toString()
   try {
     const { targets, skipped } = parseHar(text)
-    const list = targets.map((target, at) => {
-      const whole = withDefaults({ ...target, method: knownMethod(target.method) }, headers)
+    const list = targets.map(({ entry, ...target }) => {
       try {
+        const whole = withDefaults({ ...target, method: knownMethod(target.method) }, headers)
         requestOf(whole, false)
+        return whole
       } catch (error) {
-        throw new Error(`request ${at + 1} (${target.url}): ${(error as Error).message}`)
+        throw new Error(`entry ${entry} (${target.url}): ${(error as Error).message}`)
       }
-      return whole
     })
     const note =
       skipped === 0
         ? {}
         : { note: `${skipped} of ${skipped + list.length} entries of ${file} are no HTTP requests and are left out` }
-    return { list: someOf(list, file), templated: false, ...note }
+    return { list: someOf(list, file, 'no entry is an HTTP request'), templated: false, ...note }
   } catch (error) {
     if (error instanceof UserError) throw error
-    throw new UserError(`--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '')}.`)
+    throw new UserError(
+      `--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
+    )
   }
 }
 
@@ -100,10 +107,9 @@ function withDefaults(target: LoadTarget, headers: RequestHeaders): LoadTarget {
   return { ...target, headers: { ...target.headers, ...Object.fromEntries(missing) } }
 }
 
-function someOf(list: readonly LoadTarget[], file: string): Targets['list'] {
+function someOf(list: readonly LoadTarget[], file: string, why: string): Targets['list'] {
   const [first, ...others] = list
-  if (first === undefined)
-    throw new UserError(`${file} holds no target: expected lines such as GET http://127.0.0.1:3000/.`)
+  if (first === undefined) throw new UserError(`${file} holds no target: ${why}.`)
   if (list.length > MOST_TARGETS)
     throw new UserError(`${file} holds ${list.length} targets: at most ${MOST_TARGETS} take turns.`)
   return [first, ...others]

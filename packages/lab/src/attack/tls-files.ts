@@ -6,7 +6,7 @@ import type { Flags } from './flags.ts'
 import { readInput } from './read-input.ts'
 
 /** Undefined when no flag asks for any. @throws UserError that names the flag whose file is at fault */
-export function tlsOf({ insecure, cacert, cert, key }: Flags): Tls | undefined {
+export async function tlsOf({ insecure, cacert, cert, key }: Flags): Promise<Tls | undefined> {
   if (insecure === true && cacert !== undefined) {
     throw new UserError(
       '--insecure and --cacert exclude each other: one trusts every server, one those of an authority.',
@@ -16,16 +16,16 @@ export function tlsOf({ insecure, cacert, cert, key }: Flags): Tls | undefined {
   if (insecure !== true && cacert === undefined && cert === undefined) return undefined
   return {
     ...(insecure === true ? { insecure } : {}),
-    ...(cacert === undefined ? {} : { ca: certificateIn(cacert, '--cacert').text }),
-    ...(cert === undefined ? {} : own(cert, key)),
+    ...(cacert === undefined ? {} : { ca: (await certificateIn(cacert, '--cacert')).text }),
+    ...(cert === undefined ? {} : await own(cert, key)),
   }
 }
 
 /** Without --key the file of --cert holds both. */
-function own(certFile: string, keyFile: string | undefined): Pick<Tls, 'cert' | 'key'> {
-  const { certificate, text: cert } = certificateIn(certFile, '--cert')
+async function own(certFile: string, keyFile: string | undefined): Promise<Pick<Tls, 'cert' | 'key'>> {
+  const { certificate, text: cert } = await certificateIn(certFile, '--cert')
   const [file, option] = keyFile === undefined ? [certFile, '--cert'] : [keyFile, '--key']
-  const key = readInput(file, option).toString()
+  const key = (await readInput(file, option)).toString()
   const privateKey = tried(file, option, 'a private key in PEM, without a passphrase', () => createPrivateKey(key))
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new UserError(`${option} ${file} is not the key of the certificate in ${certFile}.`)
@@ -33,8 +33,11 @@ function own(certFile: string, keyFile: string | undefined): Pick<Tls, 'cert' | 
   return { cert, key }
 }
 
-function certificateIn(file: string, option: string): { readonly certificate: X509Certificate; readonly text: string } {
-  const text = readInput(file, option).toString()
+async function certificateIn(
+  file: string,
+  option: string,
+): Promise<{ readonly certificate: X509Certificate; readonly text: string }> {
+  const text = (await readInput(file, option)).toString()
   return { text, certificate: tried(file, option, 'a certificate in PEM', () => new X509Certificate(text)) }
 }
 

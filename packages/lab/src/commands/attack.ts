@@ -2,11 +2,9 @@
  * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
  * what a figure means, report/attack-report.ts how the report reads.
  */
-import { writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
-import { DEFAULTS, type Flags, type Tool, TOOLS } from '../attack/flags.ts'
+import { DEFAULTS, type Flags, TOOLS } from '../attack/flags.ts'
 import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
 import { knownMethod } from '../attack/methods.ts'
 import { plansOf } from '../attack/plans-of.ts'
@@ -14,30 +12,16 @@ import { preflight, sentence } from '../attack/preflight.ts'
 import { send } from '../attack/send.ts'
 import { targetsOf } from '../attack/targets-of.ts'
 import { parseDuration } from '../durations.ts'
-import { describeMachine } from '../launch/machine.ts'
 import { checkPlan } from '../load/check-plan.ts'
-import type { LoadOutcome, LoadPlan, Spacing } from '../load/plan.ts'
+import type { LoadPlan, Spacing } from '../load/plan.ts'
 import { prepare, type Prepared } from '../load/prepare.ts'
 import { collect, numberOf } from '../option-values.ts'
-import { abReport } from '../report/ab-report.ts'
-import { attackPage } from '../report/attack-page.ts'
-import { attackReport } from '../report/attack-report.ts'
-import { type AttackRun, judgedText, offered } from '../report/attack-words.ts'
-import { scenarioHtml } from '../report/html.ts'
-import type { ScenarioConditions } from '../report/result.ts'
-import { siegeReport } from '../report/siege-report.ts'
-import { stepsReport } from '../report/steps-report.ts'
-import { vegetaReport } from '../report/vegeta-report.ts'
-import { scenarioCss } from '../report/write.ts'
-import { wrk2Report } from '../report/wrk2-report.ts'
-import { attackDocument, attackJson, type Origin } from '../results/attack-document.ts'
+import { judgedText, offered } from '../report/attack-words.ts'
 import { k6Script } from '../results/k6-script.ts'
-import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
-import { notMet, provenance } from './carry-out.ts'
-import { labVersion } from './lab-version.ts'
-import { checkWritable } from './writable-folder.ts'
-import { checkWritableFile, writeText } from './written-file.ts'
+import { deliver } from './attack-results.ts'
+import { notMet } from './carry-out.ts'
+import { checkWritableFile } from './written-file.ts'
 
 /** A number between bounds, as a parser for commander. */
 const numberWithin =
@@ -85,6 +69,12 @@ export const registerAttack = (program: Command): void => {
       numberWithin('--connections', 1, 1_000_000, true),
     )
     .option('--fresh', 'a new connection for every request')
+    .option('--http2', 'HTTP/2: agreed on in TLS (ALPN), without asking on http: URLs (h2c)')
+    .option(
+      '--streams <n>',
+      `requests at once on each connection of --http2 (default ${DEFAULTS.streams}, fewer where the server says so)`,
+      numberWithin('--streams', 1, 10_000, true),
+    )
     .addOption(lasting('--timeout', 'a request without an answer by then has failed', DEFAULTS.timeout))
     .addOption(lasting('--slo', 'answers within this are goodput', DEFAULTS.slo))
     .addOption(
@@ -162,8 +152,8 @@ const rates = (text: string): readonly number[] => {
 }
 
 const attack = async (url: string | undefined, flags: Flags): Promise<number> => {
-  const targets = targetsOf(url, flags)
-  const plans = plansOf(targets, flags)
+  const targets = await targetsOf(url, flags)
+  const plans = await plansOf(targets, flags)
   if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
   const [first] = plans
   const { servers } = checked(plans)
@@ -172,41 +162,24 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
     process.stdout.write(k6Script(first!))
     return 0
   }
-  if (flags.html !== undefined) checkWritable(dirname(flags.html), '--html')
+  if (flags.html !== undefined) checkWritableFile(flags.html, '--html')
   if (flags.csv !== undefined) checkWritableFile(flags.csv, '--csv')
-  for (const server of servers) await preflight(server, first!.tls, first!.connectTimeoutMs)
+  for (const server of servers) await preflight(server, first!)
   const startedAt = new Date().toISOString()
   const { runs, exitCode } = await send(plans, flags.quiet === true)
   const judged = runs.map(run => ({
     ...run,
     judged: (flags.expect ?? []).map(expected => judge(expected, run.plan, run.outcome)),
   }))
-  process.stdout.write(printed(judged, plans.length, flags, startedAt))
-  if (flags.csv !== undefined) writeText(flags.csv, secondRows(judged[0]!.outcome))
   const missed = judged.flatMap(run => run.judged.filter(({ met }) => !met).map(each => ({ run, each })))
   if (flags.json === true || flags.like !== undefined) {
     for (const { run, each } of missed) {
       process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
     }
   }
-  if (flags.html !== undefined && judged.length > 0) {
-    writePage(flags.html, scenarioHtml(attackPage(judged, { startedAt, conditions: conditions() }), scenarioCss()))
-  }
+  await deliver({ runs: judged, steps: flags.steps === undefined ? undefined : plans.length, startedAt }, flags)
   return exitCode || (missed.length > 0 ? notMet : 0)
 }
-
-/** Last, so that a disk that is full costs only the page. */
-const writePage = (file: string, page: string): void => {
-  try {
-    writeFileSync(file, page)
-  } catch (error) {
-    throw new UserError(`--html ${file} can not be written: ${(error as Error).message}.`)
-  }
-  process.stderr.write(`${file}\n`)
-}
-
-/** The load had no core of its own, and who else was busy is not watched. */
-const conditions = (): ScenarioConditions => ({ ...provenance(), ...describeMachine(), pinning: null, foreign: null })
 
 const checked = (plans: readonly LoadPlan[]): Prepared => {
   try {
@@ -215,26 +188,4 @@ const checked = (plans: readonly LoadPlan[]): Prepared => {
   } catch (error) {
     throw new UserError(sentence((error as Error).message))
   }
-}
-
-const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => string>> = {
-  ab: abReport,
-  siege: (_, outcome) => siegeReport(outcome),
-  vegeta: vegetaReport,
-  wrk2: wrk2Report,
-}
-
-const printed = (runs: readonly AttackRun[], steps: number, flags: Flags, startedAt: string): string => {
-  const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
-  const origin: Origin = { labVersion: labVersion(), startedAt, machines: [describeMachine()] }
-  const json = ({ plan, outcome, judged }: AttackRun): string =>
-    attackJson(attackDocument(plan, outcome, origin, judged))
-  const [first] = runs
-  if (flags.steps !== undefined || first === undefined) {
-    return flags.json === true ? `{ "steps": [\n${runs.map(json).join(',\n')}] }\n` : stepsReport(runs, steps, colour)
-  }
-  const { plan, outcome, judged } = first
-  if (flags.json === true) return json(first)
-  if (flags.like !== undefined) return REPORTS[flags.like](plan, outcome)
-  return attackReport(plan, outcome, judged, colour)
 }

@@ -4,12 +4,11 @@ import { CAUSES } from '../audit/causes.ts'
 import { checkAuditOptions, type RawAuditOptions } from '../audit/options.ts'
 import { runAudit } from '../audit/run-audit.ts'
 import { auditText } from '../audit/text.ts'
-import { findProgram } from '../launch/command.ts'
-import { listensAt } from '../launch/wait-until-listening.ts'
+import { checkProgram } from '../launch/command.ts'
+import { refuseTaken } from '../launch/wait-until-listening.ts'
 import { splitWords } from '../melt/arms.ts'
 import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
-import { UserError } from '../user-error.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 
@@ -60,15 +59,8 @@ Examples:
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
   // `meltlab audit -- "npm start"`: one word with blanks is a command line too.
   const options = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
-  const [name] = options.command
-  if (findProgram(name!, process.env['PATH'] ?? '') === undefined) {
-    throw new UserError(`there is no program '${name}' to start`)
-  }
-  if (options.url !== undefined && (await listensAt(options.url))) {
-    throw new UserError(
-      `something listens on ${options.url.origin} already, before the command was started; end it first`,
-    )
-  }
+  checkProgram(options.command)
+  await refuseTaken(options.url)
   const progress = progressOn(process.stderr)
   const { result, failure } = await runAudit(options, progress, stopOnSignals(progress))
   if (result !== undefined && (failure === undefined || result.requests > 0)) {

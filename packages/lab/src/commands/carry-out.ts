@@ -32,7 +32,7 @@ export async function carryOut(
   part: Pick<RunOptions, 'resumed' | 'onCheckpoint'> = {},
 ): Promise<ScenarioResult> {
   const { result, failure } = await runScenario(scenario, { form, ...provenance(), progress, signal, ...part })
-  if (failure === undefined || result.tables.length > 0) show(result, output)
+  if (failure === undefined || result.tables.some(table => table.rows.length > 0)) show(result, output)
   if (failure !== undefined) throw failure
   if (result.verdicts.some(({ verdict }) => verdict === 'fail')) process.exitCode = notMet
   return result

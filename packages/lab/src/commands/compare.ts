@@ -10,7 +10,7 @@ import { comparisonText } from '../compare/text.ts'
 import { FEWEST } from '../compare/trimmed-interval.ts'
 import { parseDuration } from '../durations.ts'
 import { makeContext } from '../experiment/context.ts'
-import { findProgram } from '../launch/command.ts'
+import { checkProgram } from '../launch/command.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import { splitWords } from '../melt/arms.ts'
 import { checkMethod, checkPath, collect, headersOf, numberOf, parseUrl } from '../option-values.ts'
@@ -224,9 +224,7 @@ function subjectOf(text: string, option: string): Subject {
   }
   const command = splitWords(text)
   if (command.length === 0) throw new UserError(`${option} must be a command or a URL, got "${text}"`)
-  if (findProgram(command[0]!, process.env['PATH'] ?? '') === undefined) {
-    throw new UserError(`there is no program '${command[0]}' to start (${option})`)
-  }
+  checkProgram(command, option)
   return { command }
 }
 

@@ -1,26 +1,26 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
 import type { Command } from 'commander'
-import { findProgram } from '../launch/command.ts'
+import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
-import { listensAt } from '../launch/wait-until-listening.ts'
+import { refuseTaken } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { meltScenario } from '../melt/scenario.ts'
 import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
-import { UserError } from '../user-error.ts'
+import { appOptions } from './app-options.ts'
 import { carryOut } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 
 export function registerMelt(program: Command): void {
   const { full, quick } = presets
-  program
+  const command = program
     .command('melt')
     .summary('offer a command multiples of its capacity, bare and protected, and show the curves')
     .description(
       'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
-        'with meltproof, each time from a cold start. Ends with a table and the path of a report.',
+        'with meltproof, each time from a cold start, in about three minutes. Ends with a verdict on each and the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
@@ -28,22 +28,13 @@ export function registerMelt(program: Command): void {
     .option('--slo <duration>', 'an answer later than this is not goodput', '1s')
     .option('--duration <duration>', `length of one step (default: ${full.duration}; quick: ${quick.duration})`)
     .option('--rounds <n>', 'repeat every step and show medians', '1')
-    .option('--connections <n>', 'standing keep-alive connections (default: 200 to 1500, by rate)')
-    .option('--fresh', 'a new connection for every request')
     .option('--timeout <duration>', `give up on an answer (default: ${full.timeout}; quick: ${quick.timeout})`)
-    .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
     .option('--spacing <kind>', 'arrivals: even, or poisson (independent users)', 'even')
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
     .option('--url <url>', 'where the command listens (default: found by itself)')
-    .option('--path <path>', 'path to request (default: /)')
-    .option('--method <method>', 'request method', 'GET')
-    .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
-    .option('--body <text>', 'request body')
-    .option('--name <name>', 'name of the run (default: from the command)')
-    .option('--out <dir>', 'where to put the folder of the run', 'runs')
     .option('--quick', 'fewer and shorter steps: under a minute')
     .option('--strict', 'refuse to start on a busy machine')
-    .option('--json', 'print the result as one JSON document on stdout, and nothing else')
+  appOptions(command)
     .addHelpText(
       'after',
       `
@@ -59,14 +50,10 @@ Examples:
 async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
   const options = checkOptions(raw, typed)
   const arms = armsOf(options.command, raw.also)
-  for (const arm of arms) {
-    if (findProgram(arm.command[0]!, process.env.PATH ?? '') === undefined) {
-      throw new UserError(`there is no program '${arm.command[0]}' to start (${arm.name})`)
-    }
-  }
+  for (const { command, kind, name } of arms) checkProgram(command, kind === 'also' ? name : undefined)
   checkWritable(raw.out, '--out')
   registerUrl()
-  await refuseTakenUrl(options.url)
+  await refuseTaken(options.url)
   const progress = progressOn(process.stderr)
   const scenario = meltScenario({
     name: options.name,
@@ -77,12 +64,4 @@ async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void
     options: () => options,
   })
   await carryOut(scenario, raw.quick === true ? 'quick' : 'full', raw, progress, stopOnSignals(progress))
-}
-
-/** With --url the port is not looked up, so a server that already listens there would be measured instead. */
-async function refuseTakenUrl(url: URL | undefined): Promise<void> {
-  if (url === undefined) return
-  if (await listensAt(url)) {
-    throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
-  }
 }

@@ -73,7 +73,8 @@ export async function runScenarios(
   }
   if (failed.length > 0) {
     const others = left.length - failed.length
-    throw new UserError(`${failed.length} of ${left.length} failed: ${failed.join(', ')}; the other ${others} ended`, 1)
+    const rest = others === 0 ? '' : `; the other ${others} ended`
+    throw new UserError(`${failed.length} of ${left.length} failed: ${failed.join(', ')}${rest}`, 1)
   }
 }
 

@@ -3,13 +3,19 @@ import type { Progress } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
-/** Aborted, with the reason to end with, by the first signal. */
-export function stopOnSignals(progress: Progress): AbortSignal {
+/**
+ * Aborted, with the reason to end with, by the first signal.
+ * @param isTaken returns true where a signal ends the run in another way
+ */
+export function stopOnSignals(
+  progress: Progress,
+  isTaken: (signal: NodeJS.Signals) => boolean = () => false,
+): AbortSignal {
   const controller = new AbortController()
-  onSignal(({ by, exitCode }) => {
+  onSignal(({ by, signal, exitCode }) => {
     if (controller.signal.aborted) process.exit(exitCode) // the exit handler of launch/command.ts ends the processes we started
     progress.status('stopping')
-    controller.abort(new UserError(`stopped by ${by}`, exitCode))
+    if (!isTaken(signal)) controller.abort(new UserError(`stopped by ${by}`, exitCode))
   })
   return controller.signal
 }

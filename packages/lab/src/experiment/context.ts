@@ -157,8 +157,11 @@ export function liveLine(label: string, offered: string, durationMs: number): (s
     const lengthS = (seen.elapsedMs - before.elapsedMs) / 1000
     const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
     before = seen
-    const clock = `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
-    const share = bar(Math.min(1, seen.elapsedMs / durationMs), 10)
+    const isOver = seen.elapsedMs > durationMs
+    const clock = isOver
+      ? 'the last answers'
+      : `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
+    const share = bar(seen.elapsedMs / durationMs, 10)
     return `${label}  ${share} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`
   }
 }

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../processes/process-tree.ts'
+import { UserError } from '../user-error.ts'
 
 export interface Launch {
   /** For messages. */
@@ -133,8 +134,17 @@ export function lastLines(text: string, count: number): string {
   return lines.slice(-count).join('\n').trim()
 }
 
+/**
+ * @param whose when there are several commands
+ * @throws UserError when there is no such program, before anything is started
+ */
+export function checkProgram([program]: readonly string[], whose?: string): void {
+  if (findProgram(program!, process.env['PATH'] ?? '') !== undefined) return
+  throw new UserError(`there is no program '${program}' to start${whose === undefined ? '' : ` (${whose})`}`)
+}
+
 /** The file that `program` names, looked up as a shell does; undefined when there is none. */
-export function findProgram(program: string, path: string): string | undefined {
+function findProgram(program: string, path: string): string | undefined {
   if (process.platform === 'win32') return program // PATHEXT and shell built-ins: left to the system
   const candidates = program.includes('/') ? [program] : path.split(':').map(folder => `${folder || '.'}/${program}`)
   return candidates.find(file => {

@@ -1,14 +1,59 @@
 /** A port for a command that listens where PORT says. */
+import { readFileSync } from 'node:fs'
 import net from 'node:net'
 
-/** A port that is free now. */
-export function freePort(): Promise<number> {
+/** From the first to the last, both included. */
+export type Ports = readonly [first: number, last: number]
+
+/** Below them are the well-known ones. */
+const FIRST = 10_000
+/** Where no system says otherwise, those it gives out begin here or later. */
+const USUAL: Ports = [32_768, 65_535]
+
+/**
+ * A port that is free now, and stays so until the command listens: none of those that the system gives to connections
+ * and to whoever asks for any port, if there are others.
+ */
+export async function freePort(): Promise<number> {
+  const choice = portsLeft(givenOut())
+  for (let tries = 0; choice !== undefined && tries < 100; tries++) {
+    const [first, last] = choice
+    const port = await bound(first + Math.floor(Math.random() * (last - first + 1)))
+    if (port !== undefined) return port
+  }
+  return (await bound(0))!
+}
+
+/** What is left beside those that the system gives out, if that is more than a few. */
+export function portsLeft([first, last]: Ports): Ports | undefined {
+  const sides: readonly Ports[] = [
+    [FIRST, first - 1],
+    [Math.max(last + 1, FIRST), 65_535],
+  ]
+  return sides.find(([from, to]) => to - from >= 1000)
+}
+
+/** Which ports the system gives out by itself. */
+function givenOut(): Ports {
+  try {
+    const [first, last] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/).map(Number)
+    return [first!, last!]
+  } catch {
+    return USUAL
+  }
+}
+
+/** The port, 0 for any, if it is free on all addresses. */
+function bound(port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
+    server.once('error', error => {
+      if (port === 0) reject(error)
+      else resolve(undefined)
+    })
+    server.listen(port, () => {
+      const address = server.address() as net.AddressInfo
+      server.close(() => resolve(address.port))
     })
   })
 }

@@ -61,8 +61,14 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
   }
 }
 
+/** With --url the port is not looked up, so a server that already listens there would be measured instead. */
+export async function refuseTaken(url: URL | undefined): Promise<void> {
+  if (url === undefined || !(await listensAt(url))) return
+  throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
+}
+
 /** True when a TCP connection can be made. Used only where no port can be looked up. */
-export function listensAt(url: URL): Promise<boolean> {
+function listensAt(url: URL): Promise<boolean> {
   const { hostname, port } = parseTarget(url.origin)
   return accepts(hostname, port, connectTimeoutMs)
 }

@@ -1,6 +1,7 @@
 /** The figures of the last two seconds of one side, from what the generator counted. Pure. */
 import { allowedMs, FIGURES } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
+import { meltedBelow } from '../report/standing.ts'
 import type { Fate, SideCounts } from './side-counter.ts'
 
 /** Long enough not to flicker, short enough to follow the slider, ms. */
@@ -35,8 +36,8 @@ export function windowOf<T extends { readonly lengthMs: number }>(ticks: readonl
   return ticks.slice(from)
 }
 
-/** Rates are per second. */
-export function figuresOf(ticks: readonly Counted[], hasEnded: boolean): Figures {
+/** Rates are per second, `capacity` too. */
+export function figuresOf(ticks: readonly Counted[], capacity: number, hasEnded: boolean): Figures {
   const lengthS = ticks.reduce((sum, tick) => sum + tick.lengthMs, 0) / 1000
   const rate = (name: Fate | 'due'): number =>
     lengthS === 0 ? 0 : ticks.reduce((sum, { counts }) => sum + counts[name], 0) / lengthS
@@ -47,7 +48,7 @@ export function figuresOf(ticks: readonly Counted[], hasEnded: boolean): Figures
     refused: rate('refused'),
     lost: rate('lost'),
   }
-  return { ...rates, ...tailOf(ticks), state: hasEnded ? 'ended' : stateOf(rates) }
+  return { ...rates, ...tailOf(ticks), state: hasEnded ? 'ended' : stateOf(rates, capacity) }
 }
 
 /** What certification would find in them. */
@@ -67,9 +68,13 @@ function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
 }
 
-export function stateOf({ due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>): State {
+/** Melting is what the report calls so: of what is possible, and not of what is asked for. */
+export function stateOf(
+  { due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>,
+  capacity: number,
+): State {
   if (due === 0) return 'waits'
   if (good >= due * KEEPS_UP) return 'keeps-up'
-  if (refused > 0 && good > 0 && good >= (good + late + lost) * PROMPT) return 'full'
-  return good >= due / 2 ? 'strains' : 'melts'
+  if (good < Math.min(due, capacity) * meltedBelow) return 'melts'
+  return refused > 0 && good >= (good + late + lost) * PROMPT ? 'full' : 'strains'
 }

@@ -9,8 +9,13 @@ export interface LiveMeasured {
   capacity: { readonly rate: number; readonly given: boolean } | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
-  /** How the process of a side ended by itself. */
-  died: Readonly<Record<string, string>>
+  /** Of each side whose process ended by itself: how, and at which load. */
+  died: Readonly<Record<string, Death>>
+}
+
+export interface Death {
+  readonly how: string
+  readonly load: number
 }
 
 export interface LiveSetup {
@@ -30,10 +35,11 @@ export interface LiveSecond {
   readonly sides: Readonly<Record<string, SecondResult>>
 }
 
-/** All seconds of a load, but for the first after it was set. */
+/** All seconds of a load in which it had settled. */
 export interface LiveRow extends Fates {
   readonly arm: string
-  readonly load: number
+  /** Of the capacity. */
+  readonly multiple: number
   readonly seconds: number
   /** Of the capacity, 0..1. */
   readonly ofCapacity: number
@@ -46,9 +52,15 @@ export interface LiveSide {
   readonly outcome: LoadOutcome
 }
 
-/** A second counts for its load when that was the load of the one before, too. */
-const settled = (loads: readonly (number | null)[], second: number): number | null =>
-  second > 0 && loads[second] === loads[second - 1] ? (loads[second] ?? null) : null
+/** As long as the page waits until it draws a point: what an earlier load has left behind is answered or given up. */
+const SETTLES_S = 2
+
+/** A second counts for its load when that was the load of those before, too; the very first finds cold connections. */
+function settled(loads: readonly (number | null)[], second: number): number | null {
+  const load = loads[second] ?? null
+  const before = loads.slice(Math.max(0, second - SETTLES_S), second)
+  return before.length > 0 && before.every(each => each === load) ? load : null
+}
 
 export function secondsOf(
   sides: readonly LiveSide[],
@@ -77,11 +89,11 @@ export function rowsOf(
     return [...byLoad]
       .filter((entry): entry is [number, LoadSecond[]] => entry[0] !== null)
       .sort(([one], [other]) => one - other)
-      .map(([load, seconds]) => {
+      .map(([multiple, seconds]) => {
         const fates = fatesOf(seconds, seconds.length, sloMs)
         return {
           arm,
-          load,
+          multiple,
           seconds: seconds.length,
           ...fates,
           ofCapacity: fates.goodput / capacity,

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import path from 'node:path'
 
 /** What becomes of what the page asks for. */
 export interface PageParts {
@@ -25,7 +26,7 @@ const REPORT_READ_MS = 5000
 
 const types = { html: 'text/html', css: 'text/css', js: 'text/javascript' } as const
 const folder = new URL('../../assets/live/', import.meta.url)
-const FILES = ['live.html', 'live.css', 'live.js', 'dots.js', 'lines.js', 'surface.js', 'words.js']
+const FILES = ['../page.css', 'live.html', 'live.css', 'live.js', 'dots.js', 'lines.js', 'surface.js', 'words.js']
 
 const HEADERS = {
   'content-security-policy':
@@ -45,7 +46,7 @@ export class PageServer {
   readonly #parts: PageParts
   readonly #server: http.Server
   readonly #viewers = new Set<http.ServerResponse>()
-  readonly #files = new Map(FILES.map(name => [`/${name}`, readFileSync(new URL(name, folder))]))
+  readonly #files = new Map(FILES.map(name => [`/${path.basename(name)}`, readFileSync(new URL(name, folder))]))
   #report: string | undefined
   #unread = 0
   #allRead: () => void = () => {}
@@ -105,22 +106,22 @@ export class PageServer {
       refuse(response, 403, 'Open the address that meltlab live has printed, in this computer’s browser.')
       return
     }
-    const path = request.url === '/' ? '/live.html' : request.url!
-    const file = this.#files.get(path)
-    const method = path === '/load' || path === '/end' ? 'POST' : 'GET'
+    const asked = request.url === '/' ? '/live.html' : request.url!
+    const file = this.#files.get(asked)
+    const method = asked === '/load' || asked === '/end' ? 'POST' : 'GET'
     if (request.method !== method) {
       response.setHeader('allow', method)
-      refuse(response, 405, `${path} takes ${method}.`)
+      refuse(response, 405, `${asked} takes ${method}.`)
     } else if (file !== undefined) {
-      response.setHeader('content-type', `${types[path.split('.')[1] as keyof typeof types]}; charset=utf-8`)
+      response.setHeader('content-type', `${types[asked.split('.')[1] as keyof typeof types]}; charset=utf-8`)
       response.end(file)
-    } else if (path === '/events') this.#watch(response)
-    else if (path === '/report' && this.#report !== undefined) this.#giveReport(this.#report, response)
-    else if (path === '/load') this.#setLoad(request, response)
-    else if (path === '/end') {
+    } else if (asked === '/events') this.#watch(response)
+    else if (asked === '/report' && this.#report !== undefined) this.#giveReport(this.#report, response)
+    else if (asked === '/load') this.#setLoad(request, response)
+    else if (asked === '/end') {
       response.writeHead(202).end()
       this.#parts.end()
-    } else refuse(response, 404, `There is no ${path.slice(0, 80)} here.`)
+    } else refuse(response, 404, `There is no ${asked.slice(0, 80)} here.`)
   }
 
   /** Not another name that leads here, and not another page that this browser has open. */

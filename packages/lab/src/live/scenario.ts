@@ -3,38 +3,26 @@
  * both the load that the page asks for, until somebody ends it.
  */
 import { type Scenario, scenario } from '../experiment/scenario.ts'
-import { armsOf } from '../melt/arms.ts'
+import { armsOf, namedArms } from '../melt/arms.ts'
 import { formatRate } from '../report/format.ts'
 import type { LiveMeasured } from './measured.ts'
-import type { PageServer } from './page-server.ts'
 import { coresInWords, findCapacity, startSides } from './sides.ts'
 import { type Steered, steer } from './steer.ts'
 import { liveView } from './view.ts'
 
 export type LiveParts = Pick<Steered, 'options' | 'onServing' | 'ending'>
 
-export interface Live {
-  readonly scenario: Scenario<unknown>
-  /** Leads who watches to the report, and closes the page. */
-  finish(report: string | undefined): Promise<void>
-}
-
-export function liveScenario({ options, onServing, ending }: LiveParts): Live {
+export function liveScenario({ options, onServing, ending }: LiveParts): Scenario<unknown> {
   const { melt } = options
   const arms = armsOf(melt.command, [])
-  let page: PageServer | undefined
   const { method, path, sloMs, timeoutMs, fresh } = melt
-  const made = scenario<LiveMeasured>({
+  return scenario<LiveMeasured>({
     name: melt.name,
     title: 'Seen melting',
     story: 'The same load on a command bare and protected, at the same time, as somebody set it.',
     published: [],
     expects: [],
-    arms: arms.map(({ name, kind, command, nodeOptions }) => ({
-      name,
-      kind,
-      what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
-    })),
+    arms: namedArms(arms),
     blank: () => ({
       setup: {
         request: `${method} ${path}, evenly spaced arrivals, open loop`,
@@ -54,20 +42,8 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Live {
       const capacity = options.capacity ?? (await findCapacity(context, options, sides))
       measured.capacity = { rate: capacity, given: options.capacity !== undefined }
       context.line(`capacity ${formatRate(capacity)}/s each`)
-      await steer(context, measured, {
-        ...{ options, sides, capacity, onServing, ending },
-        onPage: made => {
-          page = made
-        },
-      })
+      await steer(context, measured, { options, sides, capacity, onServing, ending })
     },
     view: measured => liveView(measured, arms),
   })
-  return {
-    scenario: made,
-    async finish(report) {
-      if (report !== undefined) await page?.show(report)
-      await page?.close()
-    },
-  }
 }

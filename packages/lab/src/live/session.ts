@@ -97,7 +97,7 @@ export class Session {
     const window = windowOf(this.#ticks)
     const sides = tick.sides.map(({ dots }, side) => {
       const counted = window.map(each => ({ lengthMs: each.lengthMs, counts: each.sides[side]! }))
-      return { ...figuresOf(counted, this.#ended(side)), dots }
+      return { ...figuresOf(counted, this.#capacity, this.#ended(side)), dots }
     })
     return { atS: Math.round(tick.atMs / 10) / 100, load: loadOf(tick.rate / this.#capacity, this.#stops), sides }
   }

@@ -8,7 +8,7 @@ import { outcomeOf } from '../load/run.ts'
 import { connectionsFor } from '../melt/load-plans.ts'
 import { formatMultiple, formatRate } from '../report/format.ts'
 import { GeneratorProcess } from './generator-process.ts'
-import { type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
+import { type Death, type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
 import type { LiveOptions } from './options.ts'
 import { PageServer } from './page-server.ts'
 import { Session, type Told } from './session.ts'
@@ -23,26 +23,24 @@ const SPARE = 1.25
 
 export interface Steered {
   readonly options: LiveOptions
-  /** The page is there, and the load runs. */
-  readonly onServing: (address: string) => void
+  /** The page is there, and the load runs. It outlives the run: the report is read on it. */
+  readonly onServing: (page: PageServer, address: string) => void
   /** Ends the load, as the page's button does. */
   readonly ending: AbortController
-  /** It outlives the run: the report is read on it. */
-  readonly onPage: (page: PageServer) => void
   readonly sides: readonly Side[]
   readonly capacity: number
 }
 
 export async function steer(context: Context, measured: LiveMeasured, steered: Steered): Promise<void> {
-  const { options, sides, capacity, onServing, onPage, ending } = steered
+  const { options, sides, capacity, onServing, ending } = steered
   const { melt, longestMs } = options
   const { signal } = context
-  const died: Record<string, string> = {}
+  const died: Record<string, Death> = {}
   let over = false
   for (const { arm, app } of sides) {
     void app.exited.then(how => {
       if (over) return
-      died[arm] = how
+      died[arm] = { how, load: session.load }
       context.line(`${arm}: its process ${how}`)
     })
   }
@@ -55,7 +53,6 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
     setLoad: given => session.set(given),
     end: () => ending.abort(),
   })
-  onPage(page)
   let statusAtS = 0
   const generator = new GeneratorProcess(tick => {
     const told = session.add(tick)
@@ -71,11 +68,10 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   const plans = sides.map(({ url }) => planFor(options, url, stops.at(-1)! * capacity))
   context.status('opening the connections')
   await Promise.race([generator.start(plans, session.rate), aborted(signal)])
-  const address = await page.listen()
+  onServing(page, await page.listen())
   signal.throwIfAborted()
   // The kernel serves the generator first: what the page costs comes out of what is left.
   if (context.cores !== undefined) os.setPriority(PAGE_PRIORITY)
-  onServing(address)
   const timer = setTimeout(() => ending.abort(), longestMs)
   try {
     await Promise.race([aborted(ending.signal).catch(() => {}), aborted(signal), generator.reports])

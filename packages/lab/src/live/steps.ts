@@ -1,7 +1,6 @@
 /** The loads that the slider stops at, as multiples of the capacity, and what may be asked for. Pure. */
 
-export const LEAST_LOAD = 0.5
-export const MOST_LOAD = 20
+const LEAST_LOAD = 0.5
 /** Close together where an app melts, and at figures that can be said aloud. */
 const STOPS: readonly number[] = [
   ...[0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5],

@@ -1,108 +1,106 @@
-/** What a live run found, in words, tables and plots. Pure. */
-import { formatChosen, formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
-import type { LinesPlot, ScenarioArm, Unit, View } from '../report/result.ts'
+/** What a live run found, in words, tables and plots: melt's, where they are the same. Pure. */
+import { idealAt } from '../melt/ideal.ts'
+import { remarks } from '../melt/remarks.ts'
+import { standings } from '../melt/standings.ts'
+import { armColumn, finding, goodputPlot, loadColumns } from '../melt/view.ts'
+import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
+import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
+type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capacity']> }
 
 export function liveView(measured: LiveMeasured, arms: Arms): View {
   const { capacity, rows, seconds } = measured
   if (capacity === null || seconds.length === 0) {
     return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   }
+  const courses = overTime(seconds, arms)
+  if (rows.length === 0) {
+    return { finding: 'No load was held long enough to say what it came to.', tables: [], plots: courses }
+  }
+  const known = { ...measured, capacity }
   return {
-    finding: finding(rows, arms, measured.died),
-    tables: rows.length === 0 ? [] : [figuresTable(measured)],
-    plots: [...overLoad(measured, capacity.rate), ...overTime(seconds, arms)],
+    standings: standingsOf(known, arms),
+    finding: finding(rows, arms),
+    tables: [figuresTable(known)],
+    plots: [...overLoad(known), ...courses],
   }
 }
 
-/** At the highest load that was held for a while. */
-function finding(rows: readonly LiveRow[], arms: Arms, died: LiveMeasured['died']): string {
-  const load = Math.max(...rows.map(row => row.load))
-  const told = arms.flatMap(({ name, kind }) => {
-    const row = rows.find(each => each.arm === name && each.load === load)
-    const which = kind === 'bare' ? 'the bare app' : 'the protected one'
-    if (row === undefined) return []
-    const end = died[name] === undefined ? '' : `, until its process ${died[name]}`
-    return [
-      `${which} gives ${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do${end})`,
-    ]
+/** Whatever it gave before, and since: a process that has ended is the news. */
+function standingsOf({ rows, capacity, died }: Known, arms: Arms): readonly Standing[] {
+  const kept = rows.map(row => ({ ...row, died: false }))
+  return standings(kept, arms, idealAt(capacity.rate)).map(standing => {
+    const death = died[standing.arm]
+    return death === undefined ? standing : { ...standing, says: `dies at ${formatMultiple(death.load)}`, tone: 'bad' }
   })
-  if (told.length === 0) return 'No load was held long enough to say what it came to.'
-  return `At ${formatMultiple(load)} its capacity, ${told.join(' and ')}.`
 }
 
-const columns: Columns<LiveRow> = [
-  ['', row => row.arm],
-  ['load', row => formatMultiple(row.load)],
-  ['seconds', row => String(row.seconds)],
-  ['offered /s', row => formatRate(row.offered)],
-  ['goodput /s', row => formatRate(row.goodput)],
-  ['of capacity', row => formatPercent(row.ofCapacity)],
-  ['admitted p50', row => formatMs(row.admittedMs.p50)],
-  ['admitted p99', row => formatMs(row.admittedMs.p99)],
-  ['shed /s', row => formatRate(row.shed)],
-  ['shed p99', row => formatMs(row.shedMs.p99)],
-  ['late /s', row => formatRate(row.late + row.shedLate)],
-  ['lost /s', row => formatRate(row.failed + row.unsent + row.otherStatus)],
-]
-
-function figuresTable({ rows, setup, capacity }: LiveMeasured): View['tables'][number] {
-  const how = capacity!.given ? 'as given' : 'found in a closed loop on both at once'
+function figuresTable({ rows, setup, capacity }: Known): View['tables'][number] {
   const words = {
     title: 'Figures, by load',
     note:
       `Goodput: 2xx/3xx within ${formatChosen(setup.sloMs)} of the time at which they were due. Capacity: ` +
-      `${formatRate(capacity!.rate)}/s each, ${how}. Of each load, the seconds after the first in which it was offered; ` +
-      `what an earlier load has left behind is in them. ${setup.request}; ${setup.connections}; ${setup.cores}.`,
+      `${foundInWords(capacity)}. Of each load, the seconds from the third after it was set. ` +
+      `${setup.request}; ${setup.connections}; ${setup.cores}.`,
   }
+  const columns: Columns<LiveRow> = [
+    armColumn(rows),
+    ...loadColumns,
+    ['late /s', row => formatRate(row.late + row.shedLate)],
+    ['lost /s', row => formatRate(row.failed + row.unsent + row.otherStatus)],
+    ['admitted p50', row => formatMs(row.admittedMs.p50)],
+    ['shed p99', row => formatMs(row.shedMs.p99)],
+    ['seconds', row => String(row.seconds)],
+  ]
   return tableOf(words, rows, columns)
 }
 
-function overLoad({ rows, setup }: LiveMeasured, capacity: number): LinesPlot[] {
-  const loads = [...new Set(rows.map(row => row.load))].sort((a, b) => a - b)
+const foundInWords = ({ rate, given }: Known['capacity']): string =>
+  `${formatRate(rate)}/s each, ${given ? 'as given' : 'found in a closed loop on both at once'}`
+
+function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // One load is a point, and no line.
-  if (loads.length < 2) return []
-  const knee = Math.min(1, loads.at(-1)!)
-  return [
-    {
-      kind: 'lines',
-      title: 'Goodput against offered load',
-      note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity beyond.',
-      x: { label: 'offered load, multiples of the capacity', unit: 'multiple', ticks: loads },
-      y: { label: `answers per second within ${formatChosen(setup.sloMs)}`, unit: 'rate' },
-      series: [...Map.groupBy(rows, row => row.arm)].map(([arm, mine]) => ({
-        arm,
-        points: mine.map(row => [row.load, row.goodput] as const),
-      })),
-      guide: {
-        name: `ideal: what the app can do (${formatRate(capacity)}/s)`,
-        points: [
-          [0, 0],
-          [knee, knee * capacity],
-          [loads.at(-1)!, knee * capacity],
-        ],
-      },
-    },
-  ]
+  if (new Set(rows.map(row => row.multiple)).size < 2) return []
+  const { rate } = capacity
+  const above = remarks(rows, {
+    ...{ value: row => row.goodput, ideal: idealAt(rate), lengthS: row => row.seconds },
+    ...{ capacity: rate, found: foundInWords(capacity) },
+  })
+  return [goodputPlot(rows, setup.sloMs, rate, above)]
 }
 
 function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {
-  const plot = (title: string, unit: Unit, of: (second: LiveSecond, arm: string) => number | null): LinesPlot => ({
+  const plot = (title: string, label: string, unit: Unit, more: Partial<LinesPlot>): LinesPlot => ({
     kind: 'lines',
     title,
+    fold: 'Second by second',
     x: { label: 'when the request was due', unit: 's' },
-    y: { label: title, unit, ...(unit === 'ms' ? { scale: 'log' as const } : {}) },
-    series: arms.map(({ name }) => ({
-      arm: name,
-      points: seconds.map(each => [each.second, of(each, name)] as const),
-    })),
+    y: { label, unit, ...(unit === 'ms' ? { scale: 'log' as const } : {}) },
+    series: [],
+    ...more,
   })
+  const series = (of: (side: LiveSecond['sides'][string]) => number | null): LinesPlot['series'] =>
+    arms.map(({ name }) => ({
+      arm: name,
+      points: seconds.map(({ second, sides }) => {
+        const side = sides[name]
+        return [second, side === undefined ? null : of(side)] as const
+      }),
+    }))
+  const offered = seconds.flatMap(({ second, load }) => (load === null ? [] : [[second, load] as const]))
   return [
-    plot('Goodput, second by second', 'rate', (each, arm) => each.sides[arm]?.goodput ?? null),
-    plot('Latency p99 of admitted requests', 'ms', (each, arm) => each.sides[arm]?.admittedP99Ms ?? null),
-    plot('Offered load', 'multiple', each => each.load),
+    plot('Goodput, second by second', 'good answers per second', 'rate', { series: series(side => side.goodput) }),
+    plot('Latency of admitted requests', 'p99, log scale', 'ms', { series: series(side => side.admittedP99Ms) }),
+    // The same for both, so it is nobody's line.
+    ...(offered.length === 0
+      ? []
+      : [
+          plot('Offered load', 'multiples of the capacity', 'multiple', {
+            guide: { name: 'the same for both', points: offered },
+          }),
+        ]),
   ]
 }

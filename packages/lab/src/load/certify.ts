@@ -157,7 +157,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
     const waited = evidence.connectionWait.count
     const capped = waited > evidence.sendLag.count / 100 || evidence.connectionWait.max > 0.5 * evidence.sendLag.max
     const cause = capped
-      ? `${plural(waited, 'request')} waited for one of ${mostConnections(plan)} connections; allow more connections`
+      ? `${plural(waited, 'request')} waited for one of ${mostConnections(plan)}; allow more connections`
       : saturated
         ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
         : freezes.length > 0
@@ -178,7 +178,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
   if (forConnection > 0) {
     doubt(
       'connections',
-      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} connections free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
+      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
     )
   }
   const forGenerator = total(report => report.unsentForGenerator)
@@ -206,5 +206,10 @@ export const doubts = (evidence: Evidence): Doubt[] => {
   return found
 }
 
-const mostConnections = (plan: LoadPlan): string =>
-  plan.connections.kind === 'fresh' ? 'the' : number(plan.connections.max)
+const mostConnections = ({ connections, http2 }: LoadPlan): string => {
+  if (connections.kind === 'fresh') return 'the connections'
+  const { max } = connections
+  return http2 === undefined
+    ? `${number(max)} connections`
+    : `${number(max * http2.streams)} streams on ${plural(max, 'connection')}`
+}

@@ -4,6 +4,7 @@ import { checkRange, LONGEST_MS, validateSchedule } from './schedule.ts'
 
 const MOST_CONNECTIONS = 1_000_000
 const MOST_THREADS = 256
+const MOST_STREAMS = 10_000
 
 const checkWhole = (name: string, value: number, least: number, most: number): void => {
   if (Number.isInteger(value) && value >= least && value <= most) return
@@ -15,7 +16,8 @@ export const checkPlan = (plan: LoadPlan): void => {
   checkRange('connectTimeoutMs', plan.connectTimeoutMs, 1, LONGEST_MS)
   checkRange('sloMs', plan.sloMs, 1, LONGEST_MS)
   checkWhole('threads', plan.threads, 1, MOST_THREADS)
-  const { arrival, connections } = plan
+  const { arrival, connections, http2 } = plan
+  if (http2 !== undefined) checkWhole('streams', http2.streams, 1, MOST_STREAMS)
   if (arrival.kind === 'open') {
     validateSchedule(arrival.schedule)
   } else {

@@ -3,7 +3,7 @@
  * and ends what nobody needs any more. Knows no schedule and counts no requests. Times are milliseconds of the run.
  */
 import { nowMs } from './clock.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Dialer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 
 /** A connection we no longer need is given this long to be closed by the server: longer than the margin below. */
@@ -30,21 +30,23 @@ export class ConnectionPool {
   /** Opened before the start. */
   standingOpened = 0
   readonly #size: PoolSize
-  readonly #make: () => Connection
+  readonly #dialer: Dialer
   readonly #free = new Fifo<Connection>()
   /** In order of their beginning. */
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
+  /** Of the standing set: no more are begun than it has, or a server that closes each at once would keep us busy for ever. */
+  #begun = 0
   #toReplace = 0
   #lastReplace = 0
   #standingReady: (() => void) | undefined
   #looking: NodeJS.Timeout | undefined
   #standingFailed = false
 
-  constructor(size: PoolSize, make: () => Connection) {
+  constructor(size: PoolSize, dialer: Dialer) {
     this.#size = size
-    this.#make = make
+    this.#dialer = dialer
   }
 
   /**
@@ -64,8 +66,9 @@ export class ConnectionPool {
 
   #openMoreStanding(): void {
     const { standing, connectingAtOnce } = this.#size
-    while (!this.#standingFailed && this.#open < standing && this.#connecting.size < connectingAtOnce) {
-      this.connect(nowMs())
+    while (!this.#standingFailed && this.#begun < standing && this.#connecting.size < connectingAtOnce) {
+      this.#begun++
+      this.#connectIdle(nowMs())
     }
     if (this.#connecting.size === 0) this.standingDone()
   }
@@ -77,7 +80,7 @@ export class ConnectionPool {
     this.#standingReady = undefined
     clearInterval(this.#looking)
     for (const connection of this.#connecting) this.#drop(connection)
-    this.standingOpened = this.#free.length
+    this.standingOpened = this.#open
     ready()
   }
 
@@ -91,7 +94,7 @@ export class ConnectionPool {
   }
 
   get hasRoom(): boolean {
-    return this.#open < this.#size.most
+    return this.#open < this.#size.most && this.#dialer.hasRoom
   }
 
   get closing(): number {
@@ -118,11 +121,16 @@ export class ConnectionPool {
   }
 
   connect(now: number): Connection {
-    const connection = this.#make()
+    const connection = this.#dialer.connect()
     connection.since = now
-    this.#connecting.add(connection)
+    if (connection.state === 'connecting') this.#connecting.add(connection)
     this.#open++
     return connection
+  }
+
+  #connectIdle(now: number): void {
+    const connection = this.connect(now)
+    if (connection.state === 'open') this.#free.push(connection)
   }
 
   isConnecting(connection: Connection): boolean {
@@ -161,7 +169,7 @@ export class ConnectionPool {
   gone(connection: Connection): void {
     if (this.#closing.delete(connection)) return
     this.#open--
-    if (this.#standingReady === undefined) this.#toReplace++
+    this.#toReplace++
   }
 
   /** Those that have been connecting for longer than `timeoutMs`. */
@@ -182,11 +190,12 @@ export class ConnectionPool {
     if (this.#toReplace === 0 || now - this.#lastReplace < REPLACE_EVERY_MS) return
     this.#lastReplace = now
     this.#toReplace--
-    if (needed && this.#open < this.#size.standing) this.connect(now)
+    if (needed && this.#open < this.#size.standing && this.hasRoom) this.#connectIdle(now)
   }
 
   destroy(): void {
     for (const connection of [...this.#connecting, ...this.#closing]) connection.destroy()
     for (let free = this.#free.shift(); free !== undefined; free = this.#free.shift()) free.destroy()
+    this.#dialer.destroy()
   }
 }

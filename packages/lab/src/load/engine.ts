@@ -4,12 +4,15 @@
  *
  * The flow: arrival due -> connection (free, new, or waited for) -> sent -> answer | failure -> tally.
  */
+import type { ConnectionOptions } from 'node:tls'
 import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
 import { BusyPeriod } from './busy-period.ts'
 import { nowMs } from './clock.ts'
-import { Connection, type ConnectionOwner } from './connection.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import type { Connection, ConnectionOwner, Dialer, Peer } from './connection.ts'
+import { ConnectionPool, type PoolSize } from './connection-pool.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
+import { Http1Connection } from './http1-connection.ts'
+import { Http2Dialer } from './http2-dialer.ts'
 import { type DueRequest, Origin } from './origin.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import { Pacer } from './pacer.ts'
@@ -51,6 +54,8 @@ export class Engine implements ConnectionOwner {
     readonly reachable: boolean
   }[]
   readonly #acknowledged: number[] = []
+  /** Those whose request has not left yet. */
+  #queued: Connection[] = []
 
   /** Of the next request. */
   #number: number
@@ -95,7 +100,7 @@ export class Engine implements ConnectionOwner {
     const { plan, peers, worker, workers } = this.#job
     const { connections } = plan
     const connectingAtOnce = Math.max(1, Math.floor(CONNECTING_AT_ONCE / workers / peers.length))
-    const tls = peers.some(peer => peer?.tlsName !== undefined) ? tlsOptions(plan.tls) : {}
+    const tls = peers.some(peer => peer?.tlsName !== undefined) ? tlsOptions(plan) : {}
     return peers.map((peer, index) => {
       const standing = peer === undefined ? 0 : shareOf(this.#standing, index, peers.length)
       const most =
@@ -103,8 +108,15 @@ export class Engine implements ConnectionOwner {
           ? Number.POSITIVE_INFINITY
           : Math.max(1, shareOf(shareOf(connections.max, worker, workers), index, peers.length))
       const size = { standing: Math.min(standing, most), most, connectingAtOnce }
-      return new Origin(new ConnectionPool(size, () => new Connection(this, peer!, tls)))
+      const streams = plan.http2?.streams ?? 1
+      return new Origin(new ConnectionPool({ ...size, most: most * streams }, this.#dialerOf(peer!, tls, size)))
     })
+  }
+
+  #dialerOf(peer: Peer, tls: ConnectionOptions, size: Pick<PoolSize, 'standing' | 'most'>): Dialer {
+    const { http2 } = this.#job.plan
+    if (http2 !== undefined) return new Http2Dialer(this, peer, tls, { ...size, ...http2, fresh: this.#fresh })
+    return { hasRoom: true, connect: () => new Http1Connection(this, peer, tls), destroy: () => {} }
   }
 
   /** Opens the standing set. */
@@ -148,6 +160,7 @@ export class Engine implements ConnectionOwner {
   #turn(): void {
     if (!this.#running) return
     const now = this.#pacer.turnBegins()
+    this.#haveLeft(now)
     if (this.#job.control[0] === 1) {
       this.#finish(now, true)
       return
@@ -166,7 +179,9 @@ export class Engine implements ConnectionOwner {
     this.#pacer.wait({
       due: nothingLeft && now < this.#source.durationMs ? this.#source.durationMs : due,
       busy: this.#inflight.size > 0 || behind,
-      urgent: behind && this.#origins.some(({ waiting, capped }) => waiting.length > 0 && !capped),
+      urgent:
+        this.#queued.length > 0 ||
+        (behind && this.#origins.some(({ waiting, capped }) => waiting.length > 0 && !capped)),
       behind,
       // What an answer may be read late without anyone noticing: it follows how slow the answers are.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
@@ -227,16 +242,26 @@ export class Engine implements ConnectionOwner {
   #send(connection: Connection, { due, number }: DueRequest, at: number, waited: boolean): void {
     const target = this.#targetOf(number)
     const { outgoing } = this.#requests[target]!
-    const bytes = outgoing.bytes(number, Date.now)
     connection.number = number
     connection.target = target
-    connection.bodySent = outgoing.bodyBytes
     connection.due = due
     connection.sentAt = at
     connection.ownMs = this.#busyPeriod.delayOf(at - due, this.#inflight.size, at)
     this.#inflight.add(connection)
     this.#tally.sent(due, target, at, waited)
-    connection.send(bytes, outgoing.isHead)
+    connection.send(outgoing)
+    connection.bodySent = outgoing.bodyBytes
+  }
+
+  onQueued(connection: Connection): void {
+    this.#queued.push(connection)
+  }
+
+  /** What was queued before this turn has left: how long that took at most is the generator's doing, too. */
+  #haveLeft(now: number): void {
+    if (this.#queued.length === 0) return
+    for (const connection of this.#queued) connection.ownMs += Math.max(0, now - connection.sentAt)
+    this.#queued = []
   }
 
   /**

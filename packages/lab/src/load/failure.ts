@@ -29,7 +29,13 @@ const LOCAL: Readonly<Record<string, string>> = {
   ENOMEM: 'this machine ran out of memory',
 }
 
-export const explain = (code: string | undefined, message: string): string => {
-  const local = code === undefined ? undefined : LOCAL[code]
-  return local === undefined ? message : `${code}, ${local}`
+export const explain = ({ code = '', message, reason }: SocketError): string => {
+  const local = LOCAL[code]
+  if (local !== undefined) return `${code}, ${local}`
+  // The message of OpenSSL also says in which line of which file of its own.
+  return code.startsWith('ERR_SSL') ? (reason ?? message) : message
+}
+
+interface SocketError extends NodeJS.ErrnoException {
+  readonly reason?: string
 }

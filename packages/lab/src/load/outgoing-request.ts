@@ -1,7 +1,14 @@
-/** The bytes of a target's requests: made once when all are the same, else anew for each. */
+/** A target's requests as they go out: made once when all are the same, else anew for each. */
 import { Buffer } from 'node:buffer'
+import type { OutgoingHttpHeaders } from 'node:http2'
 import type { RequestText } from './request-text.ts'
 import { type Template, templateOf } from './template.ts'
+
+/** Of HTTP/2. */
+export interface Http2Message {
+  readonly headers: OutgoingHttpHeaders
+  readonly body: Uint8Array | undefined
+}
 
 export class OutgoingRequest {
   readonly isHead: boolean
@@ -9,7 +16,9 @@ export class OutgoingRequest {
   bodyBytes = 0
   readonly #head: Template
   readonly #body: Template | undefined
-  readonly #same: Uint8Array | undefined
+  readonly #constant: boolean
+  #bytes: Uint8Array | undefined
+  #message: Http2Message | undefined
 
   /** `random` when its fields are to be filled in. Throws a RangeError that names a field which does not exist. */
   constructor({ head, body, isHead }: RequestText, random: (() => number) | undefined) {
@@ -17,21 +26,49 @@ export class OutgoingRequest {
     this.isHead = isHead
     this.#head = template(head)
     this.#body = body === undefined ? undefined : template(body)
-    if (typeof this.#head === 'string' && typeof this.#body !== 'function') this.#same = this.#make(0, 0)
+    this.#constant = typeof this.#head === 'string' && typeof this.#body !== 'function'
   }
 
+  /** As HTTP/1.1 has it. */
   bytes(number: number, nowMs: () => number): Uint8Array {
-    return this.#same ?? this.#make(number, nowMs())
+    if (this.#bytes === undefined || !this.#constant) this.#bytes = http1Bytes(...this.#filled(number, nowMs))
+    return this.#bytes
   }
 
-  #make(number: number, nowMs: number): Uint8Array {
-    const head = filled(this.#head, number, nowMs)
-    if (this.#body === undefined) return Buffer.from(`${head}\r\n\r\n`, 'latin1')
-    const body = filled(this.#body, number, nowMs)
-    this.bodyBytes = body.length
-    return Buffer.from(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, 'latin1')
+  /** As HTTP/2 has it. */
+  message(number: number, nowMs: () => number): Http2Message {
+    if (this.#message === undefined || !this.#constant) this.#message = http2Message(...this.#filled(number, nowMs))
+    return this.#message
+  }
+
+  #filled(number: number, nowMs: () => number): [head: string, body: string | undefined] {
+    const now = this.#constant ? 0 : nowMs()
+    const fill = (template: Template): string => (typeof template === 'string' ? template : template(number, now))
+    const body = this.#body === undefined ? undefined : fill(this.#body)
+    this.bodyBytes = body?.length ?? 0
+    return [fill(this.#head), body]
   }
 }
 
-const filled = (template: Template, number: number, nowMs: number): string =>
-  typeof template === 'string' ? template : template(number, nowMs)
+const http1Bytes = (head: string, body: string | undefined): Uint8Array =>
+  Buffer.from(
+    body === undefined ? `${head}\r\n\r\n` : `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    'latin1',
+  )
+
+const http2Message = (head: string, body: string | undefined): Http2Message => {
+  const [first = '', ...lines] = head.split('\r\n')
+  const [method, path] = first.split(' ')
+  const headers: Record<string, string | string[]> = { ':method': method!, ':path': path! }
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon).toLowerCase()
+    if (name === 'connection') continue
+    const key = name === 'host' ? ':authority' : name
+    const value = line.slice(colon + 2)
+    const before = headers[key]
+    headers[key] = before === undefined ? value : [before, value].flat()
+  }
+  if (body !== undefined) headers['content-length'] = String(body.length)
+  return { headers, body: body === undefined ? undefined : Buffer.from(body, 'latin1') }
+}

@@ -37,6 +37,7 @@ export type Arrival =
  * this machine can open. In turn, everybody would be as late as the longest queue allows, whatever the server does; a
  * crowd in which each has a connection of his own has no such queue.
  * `fresh`: a new connection for every request.
+ * Over HTTP/2 a request takes a stream: one of a connection that stands, or else of a new one.
  */
 export type Connections =
   | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
@@ -83,6 +84,8 @@ export interface LoadPlan extends LoadTarget {
   /** The outcome says which requests were answered 2xx, by number. */
   readonly acknowledged?: true
   readonly tls?: Tls
+  /** HTTP/2: over TLS by ALPN, else by prior knowledge. Each connection carries up to `streams` requests at once. */
+  readonly http2?: { readonly streams: number }
 }
 
 /** Why a request got no complete answer. */

@@ -1,7 +1,7 @@
 /** Takes the targets of a plan apart: which servers there are, and what is sent to each. */
 import type { EngineJob } from './engine-job.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
-import type { LoadPlan, LoadTarget } from './plan.ts'
+import type { LoadPlan, LoadTarget, RequestHeaders } from './plan.ts'
 import { type RequestText, requestText } from './request-text.ts'
 import { parseTarget, type Target } from './target.ts'
 import { tlsOptions } from './tls.ts'
@@ -33,8 +33,17 @@ export const prepare = (plan: LoadPlan): Prepared => {
     return { text, peer: server.index }
   })
   const found = [...servers.values()].map(({ target }) => target)
-  if (found.some(({ secure }) => secure)) tlsOptions(plan.tls)
+  if (found.some(({ secure }) => secure)) tlsOptions(plan)
+  if (plan.http2 !== undefined) for (const { headers } of targetsOf(plan)) refuseHttp1Only(headers)
   return { servers: found, requests }
+}
+
+/** What belongs to a connection of HTTP/1.1 has no place in HTTP/2 (RFC 9113, 8.2.2). */
+const HTTP1_ONLY = new Set(['keep-alive', 'proxy-connection', 'http2-settings', 'te'])
+
+const refuseHttp1Only = (headers: RequestHeaders): void => {
+  const found = Object.keys(headers).find(name => HTTP1_ONLY.has(name.toLowerCase()))
+  if (found !== undefined) throw new RangeError(`header ${found} does not exist in HTTP/2`)
 }
 
 /** One of them. */

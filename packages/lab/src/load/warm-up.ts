@@ -3,10 +3,12 @@
  * compiles what is hot only after some thousand calls; without this, that time would be measured as the target's
  * latency in the first second, and at high rates the backlog would open connections by the thousand.
  */
-import { createServer, type Socket } from 'node:net'
+import { createServer as createHttp2 } from 'node:http2'
+import { createServer, type Server, type Socket } from 'node:net'
 import { nowMs } from './clock.ts'
 import { Engine } from './engine.ts'
 import { planOf } from './load-request.ts'
+import type { LoadPlan } from './plan.ts'
 import { requestText } from './request-text.ts'
 import { parseTarget } from './target.ts'
 
@@ -19,11 +21,10 @@ const ANSWER = Buffer.from(
 )
 
 /** Never fails: a machine on which nothing may listen on 127.0.0.1 goes without. */
-export const warmUp = async (kind: 'open' | 'closed'): Promise<void> => {
+export const warmUp = async (kind: 'open' | 'closed', http2?: LoadPlan['http2']): Promise<void> => {
   const sockets = new Set<Socket>()
-  const server = createServer({ noDelay: true }, socket => {
-    sockets.add(socket)
-    socket.on('data', () => socket.write(ANSWER)).on('error', () => {})
+  const server = (http2 === undefined ? http1Server() : http2Server()).on('connection', (socket: Socket) => {
+    sockets.add(socket.on('error', () => {}))
   })
   const port = await new Promise<number | undefined>(resolve => {
     server.once('error', () => resolve(undefined))
@@ -35,7 +36,7 @@ export const warmUp = async (kind: 'open' | 'closed'): Promise<void> => {
   if (port === undefined) return
   const url = `http://127.0.0.1:${port}/`
   const amount = kind === 'closed' ? { users: USERS } : { rate: RATE, connections: USERS }
-  const plan = planOf({ url, durationMs: LENGTH_MS, timeoutMs: 1000, ...amount })
+  const plan = { ...planOf({ url, durationMs: LENGTH_MS, timeoutMs: 1000, ...amount }), ...(http2 && { http2 }) }
   const engine = new Engine({
     plan,
     peers: [{ index: 0, address: '127.0.0.1', port, tlsName: undefined }],
@@ -49,3 +50,15 @@ export const warmUp = async (kind: 'open' | 'closed'): Promise<void> => {
   for (const socket of sockets) socket.destroy()
   await new Promise<void>(resolve => server.close(() => resolve()))
 }
+
+const http1Server = (): Server =>
+  createServer({ noDelay: true }, socket => socket.on('data', () => socket.write(ANSWER)))
+
+const http2Server = (): Server =>
+  createHttp2()
+    .on('stream', stream => {
+      stream.on('error', () => {})
+      stream.respond({ ':status': 200 })
+      stream.end('ok')
+    })
+    .on('sessionError', () => {})

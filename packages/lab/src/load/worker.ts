@@ -29,6 +29,6 @@ port.on('message', (message: ToWorker) => {
   })
 })
 
-await warmUp(job.plan.arrival.kind)
+await warmUp(job.plan.arrival.kind, job.plan.http2)
 if (job.control[0] === 0) await engine.open()
 tell({ kind: 'ready' })

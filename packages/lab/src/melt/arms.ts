@@ -2,6 +2,7 @@
  * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
  * arms and decides how each is started, and starts nothing.
  */
+import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Arm {
@@ -12,6 +13,14 @@ export interface Arm {
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
 }
+
+/** As a report names them: how each was started. */
+export const namedArms = (arms: readonly Arm[]): readonly ScenarioArm[] =>
+  arms.map(({ name, kind, command, nodeOptions }) => ({
+    name,
+    kind,
+    what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
+  }))
 
 export function armsOf(command: readonly string[], also: readonly string[]): readonly Arm[] {
   const arms: Arm[] = [

@@ -16,7 +16,7 @@ import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
 import { toneOf } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
-import type { Arm } from './arms.ts'
+import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { foreignBelow, reasonsToDoubt } from './doubts.ts'
 import { listenForProtection } from './heard-from.ts'
@@ -48,11 +48,7 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
     expects,
     resumes: true,
     ...(kept === undefined ? {} : { kept }),
-    arms: arms.map(({ name, kind, command, nodeOptions }) => ({
-      name,
-      kind,
-      what: `${nodeOptions === undefined ? '' : `NODE_OPTIONS='${nodeOptions}' `}${command.join(' ')}`,
-    })),
+    arms: namedArms(arms),
     blank: () => ({
       setup: setupOf(options('quick')),
       capacity: null,

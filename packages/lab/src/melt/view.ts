@@ -13,10 +13,11 @@ import { meltedBelow } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import { idealAt, idealLine } from './ideal.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
-import { remarks } from './remarks.ts'
+import { foundInWords, lengthOf, remarks } from './remarks.ts'
 import { standings } from './standings.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
+type Kept = Pick<Row, 'arm' | 'multiple' | 'goodput' | 'ofCapacity'>
 
 /** `more`: further columns of the main table. */
 export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
@@ -24,18 +25,23 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
+  const ideal = idealAt(capacity.rate)
+  const aboveIdeal = remarks(rows, {
+    ...{ value: row => row.goodput, ideal, lengthS: () => lengthOf(setup.window) },
+    ...{ capacity: capacity.before, found: foundInWords(capacity) },
+  })
   return {
-    standings: standings(rows, arms, idealAt(capacity.rate)),
+    standings: standings(rows, arms, ideal),
     finding: finding(rows, arms),
     tables: [figuresTable(measured, more), ...tables],
-    plots: [goodputPlot(measured, capacity), ...overLoad(measured), ...overTime(steps)],
+    plots: [goodputPlot(rows, setup.sloMs, capacity.rate, aboveIdeal), ...overLoad(measured), ...overTime(steps)],
   }
 }
 
 /** One sentence that states what the run found, with figures. */
-export function finding(rows: readonly Row[], arms: Arms): string {
+export function finding(rows: readonly Kept[], arms: Arms): string {
   if (rows.length === 0) return 'Nothing was measured before the run ended.'
-  const highest = (kind: ScenarioArm['kind']): Row | undefined =>
+  const highest = (kind: ScenarioArm['kind']): Kept | undefined =>
     rows
       .filter(row => arms.some(arm => arm.kind === kind && arm.name === row.arm))
       .toSorted((a, b) => b.multiple - a.multiple)[0]
@@ -58,18 +64,27 @@ export function finding(rows: readonly Row[], arms: Arms): string {
   return `${load}, the bare app keeps ${kept(left)} and the protected one ${kept(right)}.`
 }
 
-function kept(row: Row): string {
-  return `${formatRate(row.goodput)} good answers a second (${formatPercent(row.ofCapacity)} of what it can do)`
+/** Below the capacity nobody can give more than is asked for. */
+function kept({ goodput, ofCapacity, multiple }: Kept): string {
+  const share =
+    multiple < 1
+      ? `${formatPercent(ofCapacity / multiple)} of the load`
+      : `${formatPercent(ofCapacity)} of what it can do`
+  return `${formatRate(goodput)} good answers a second (${share})`
 }
 
-/** In the order of their worth: a terminal shows as many as fit. */
-const columns: Columns<Row> = [
+/** In the order of their worth, as all columns: a terminal shows as many as fit. */
+export const loadColumns: Columns<Kept & Pick<Row, 'offered' | 'shed' | 'admittedMs'>> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
   ['of capacity', row => formatPercent(row.ofCapacity)],
   ['admitted p99', row => formatMs(row.admittedMs.p99)],
   ['shed /s', row => formatRate(row.shed)],
+]
+
+const columns: Columns<Row> = [
+  ...loadColumns,
   ['errors', row => formatCount(row.errors)],
   ['late /s', row => formatRate(row.late + row.shedLate)],
   ['admitted p50', row => formatMs(row.admittedMs.p50)],
@@ -91,7 +106,7 @@ export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup
 }
 
 /** An arm is named in its first row. */
-export const armColumn = (rows: readonly Row[]): Columns<Row>[number] => [
+export const armColumn = <R extends Pick<Row, 'arm'>>(rows: readonly R[]): Columns<R>[number] => [
   '',
   row => (rows[rows.indexOf(row) - 1]?.arm === row.arm ? '' : row.arm),
 ]
@@ -117,31 +132,39 @@ function capacityTable({ rate, before, after, drift, users, latencyP50Ms }: Capa
 }
 
 /** Each step twice as far is as far along; every step that was measured has its label. */
-function loadAxis(rows: readonly Row[]): Axis {
+function loadAxis(rows: readonly Pick<Row, 'multiple'>[]): Axis {
   const ticks = [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b)
   return { label: 'offered load, multiples of the capacity (log)', unit: 'multiple', scale: 'log', ticks }
 }
 
 /** One line per arm over the loads. */
-export function linesOver(rows: readonly Row[], of: (row: Row) => number | null): LinesPlot['series'] {
+export function linesOver<R extends Pick<Row, 'arm' | 'multiple'>>(
+  rows: readonly R[],
+  of: (row: R) => number | null,
+): LinesPlot['series'] {
   return [...Map.groupBy(rows, row => row.arm)].map(([arm, mine]) => ({
     arm,
     points: mine.map(row => [row.multiple, of(row)] as const),
   }))
 }
 
-function goodputPlot({ rows, setup }: MeltMeasured, capacity: Capacity): LinesPlot {
+/** `rate`: the capacity that the ideal goes by. */
+export function goodputPlot(
+  rows: readonly Pick<Row, 'arm' | 'multiple' | 'goodput'>[],
+  sloMs: number,
+  rate: number,
+  remarks: LinesPlot['remarks'] & {},
+): LinesPlot {
   const x = loadAxis(rows)
-  const { rate } = capacity
   return {
     kind: 'lines',
     title: 'Goodput against offered load',
     note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity, what the app can do, beyond.',
     x,
-    y: { label: `answers per second within ${formatChosen(setup.sloMs)}`, unit: 'rate' },
+    y: { label: `answers per second within ${formatChosen(sloMs)}`, unit: 'rate' },
     series: linesOver(rows, row => row.goodput),
     guide: { name: `ideal, ${formatRate(rate)}/s`, points: idealLine(x.ticks!, idealAt(rate)) },
-    remarks: remarks(rows, setup, capacity),
+    remarks,
   }
 }
 

@@ -4,7 +4,7 @@ import type { Histogram } from '../load/histogram.ts'
 import type { Interval, LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { failures, judgedText, sign } from './attack-words.ts'
-import { formatCount, formatMegabytes, formatMs, formatRate } from './format.ts'
+import { formatCount, formatBytes, formatMs, formatRate } from './format.ts'
 import type { Judged } from './judged.ts'
 import { type Row, rowsText } from './rows.ts'
 import { targetsTable } from './targets-table.ts'
@@ -60,7 +60,7 @@ export const attackReport = (
   ]
   if (outcome.shedLatency.count > 0) rows.push(['  of 503', latencies(outcome.shedLatency)])
   if (outcome.otherLatency.count > 0) rows.push(['  of others', latencies(outcome.otherLatency)])
-  rows.push(['Bytes read', formatMegabytes(outcome.bytesRead)])
+  rows.push(['Bytes read', formatBytes(outcome.bytesRead)])
   rows.push(['Success', `${share(ok.count, outcome.scheduled)} answered 2xx or 3xx`])
   const statuses = Object.entries(outcome.answered)
   rows.push([

@@ -36,6 +36,10 @@ export function formatMegabytes(bytes: number): string {
   return `${grouped((bytes / 1e6).toFixed(0))} MB`
 }
 
+/** Of any size: 0.8 kB, 12 MB. */
+export const formatBytes = (bytes: number): string =>
+  bytes < 1e6 ? `${formatRate(bytes / 1000)} kB` : formatMegabytes(bytes)
+
 /** 97 %, 0.3 %, 0 % */
 export function formatPercent(share: number): string {
   const percent = share * 100

@@ -74,7 +74,7 @@ function strip({ standings = [], arms }: ScenarioResult): string {
 
 const marks: Readonly<Record<Verdict['verdict'], readonly [className: string, sign: string]>> = {
   pass: ['sure', '✓'],
-  fail: ['doubt', '✗'],
+  fail: ['bad', '✗'],
   'not judged': ['unjudged', '–'],
 }
 

@@ -1,18 +1,12 @@
 /** Writes a scenario's result where people find it: a folder of the run's own. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { scenarioHtml } from './html.ts'
 import { emptySvg, pictureSvg } from './plot-svg.ts'
 import type { ScenarioResult } from './result.ts'
 
 /** What writes a whole file; another one stands in for a full disk. */
 export type WriteFile = (file: string, text: string) => void
-
-/** Returns the path of the page. */
-export function writeScenario(result: ScenarioResult, out: string): string {
-  return writeInto(result, freshFolder(result, out))
-}
 
 /** What was measured is written first; each file is there whole or not at all. Returns the path of the page. */
 export function writeInto(result: ScenarioResult, folder: string, write: WriteFile = writeFileSync): string {
@@ -63,5 +57,7 @@ export function freshFolder(result: Pick<ScenarioResult, 'startedAt' | 'name'>, 
 }
 
 export function scenarioCss(): string {
-  return readFileSync(fileURLToPath(new URL('../../assets/report.css', import.meta.url)), 'utf8')
+  return ['page', 'report']
+    .map(name => readFileSync(new URL(`../../assets/${name}.css`, import.meta.url), 'utf8'))
+    .join('')
 }

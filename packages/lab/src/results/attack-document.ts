@@ -36,7 +36,7 @@ export interface RequestDocument {
 /** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
 export interface PlanDocument
   extends Omit<RequestDocument, 'url'>,
-    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads'> {
+    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'> {
   /** Further requests that took turns with it. */
   readonly others: readonly RequestDocument[]
   /** Fields such as `{{seq}}` were filled in. */
@@ -245,6 +245,7 @@ function planDocument(plan: LoadPlan): PlanDocument {
     templated: ______,
     acknowledged: _______,
     tls,
+    http2,
     ...unknown
   } = rest
   // A new part of a plan is to be given its place here, or two different loads would be compared.
@@ -262,6 +263,7 @@ function planDocument(plan: LoadPlan): PlanDocument {
     connectTimeoutMs,
     sloMs,
     threads,
+    ...(http2 === undefined ? {} : { http2 }),
   }
 }
 

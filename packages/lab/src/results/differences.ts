@@ -16,6 +16,7 @@ export const REQUEST_PARTS: readonly Part[] = [
   ['headers', ({ plan }) => plan.headers],
   ['body', ({ plan }) => plan.body],
   ['further requests', ({ plan }) => plan.others],
+  ['HTTP/2', ({ plan }) => plan.http2],
   ['filling in of fields', ({ plan }) => plan.templated],
 ]
 

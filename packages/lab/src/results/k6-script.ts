@@ -22,11 +22,17 @@ export function k6Script(plan: LoadPlan): string {
     templated: ____,
     acknowledged: _____,
     tls,
+    http2,
     ...unknown
   } = rest
   // A new part of a plan is to be given its place here, or the script would be another load.
   unknown satisfies Record<string, never>
   if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
+  if (http2 !== undefined) {
+    throw new UserError(
+      '--export k6 and --http2 exclude each other: k6 takes HTTP/2 wherever a server offers it over TLS.',
+    )
+  }
   if (hasFields(plan)) throw new UserError('--export k6 takes no fields such as {{seq}}: write them in the script.')
   if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
   const options = {

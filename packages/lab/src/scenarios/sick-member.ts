@@ -22,6 +22,8 @@ export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title
   /** No user is kept longer than this by meltproof, ms: the limit that ends such a call. */
   readonly endsMs: number
   readonly limitMs: number
+  /** Of the brief form, where users do not wait long. @default limitMs */
+  readonly briefLimitMs?: number
   /** What the error must name. */
   readonly names: RegExp
   /** Whether the usual timeout helps here. */
@@ -45,10 +47,11 @@ export function sickMember(made: SickMember): Scenario<unknown> {
     blank: blankSick,
     async run(context, measured) {
       measured.rate = context.pick({ brief: 50, quick: 200, full: 500 })
-      measured.limitMs = made.limitMs
+      const { limitMs, briefLimitMs = limitMs } = made
+      measured.limitMs = context.pick({ brief: briefLimitMs, quick: limitMs, full: limitMs })
       measured.sloMs = 1000
-      measured.patienceMs = context.pick({ brief: 4000, quick: 12_000, full: 60_000 })
-      const durationMs = context.pick({ brief: 1500, quick: 8000, full: 60_000 })
+      measured.patienceMs = context.pick({ brief: 4500, quick: 12_000, full: 60_000 })
+      const durationMs = context.pick({ brief: 1000, quick: 8000, full: 60_000 })
       const healthy = await context.start({
         name: 'the healthy members',
         run: 'slow-backend.js',
@@ -64,7 +67,7 @@ export function sickMember(made: SickMember): Scenario<unknown> {
           env: {
             ARM: armVariable(arm.name),
             BACKENDS: [...Array.from({ length: members - 1 }, () => healthy.origin), sick.origin].join(','),
-            LIMIT_MS: String(made.limitMs),
+            LIMIT_MS: String(measured.limitMs),
             LIMITS: JSON.stringify(made.limits),
           },
         })

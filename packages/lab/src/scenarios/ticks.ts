@@ -92,7 +92,7 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
     await promisify(execFile)('go', ['build', '-o', program, appFile('ticks.go')], {
       timeout: compileTimeoutMs,
       signal: context.signal,
-      env: { GOCACHE: path.join(folder, 'cache'), ...process.env, GO111MODULE: 'off', CGO_ENABLED: '0' },
+      env: { ...goCache(folder), ...process.env, GO111MODULE: 'off', CGO_ENABLED: '0' },
     })
     return { program, why: '' }
   } catch (error) {
@@ -103,6 +103,14 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
       why: code === 'ENOENT' ? 'go is not on the PATH' : `go could not build it (${message})`,
     }
   }
+}
+
+/** Go's own, in which most of it is compiled already; without a home it has none. */
+function goCache(folder: string): NodeJS.ProcessEnv {
+  const { HOME, LocalAppData, XDG_CACHE_HOME } = process.env
+  return HOME === undefined && LocalAppData === undefined && XDG_CACHE_HOME === undefined
+    ? { GOCACHE: path.join(folder, 'cache') }
+    : {}
 }
 
 /** The lab is pinned to a core, and its children would inherit that. */

@@ -8,7 +8,7 @@ const har = (...requests: unknown[]): string =>
 
 test('requests keep their order, their headers and their bodies', () => {
   const { targets, skipped } = parseHar(
-    har(
+    `\ufeff${har(
       {
         method: 'GET',
         url: 'https://a/one',
@@ -41,23 +41,37 @@ test('requests keep their order, their headers and their bodies', () => {
           ],
         },
       },
-    ),
+    )}`,
   )
   assert.equal(skipped, 2)
   assert.deepEqual(targets, [
-    { url: 'https://a/one', method: 'GET', headers: { Accept: ['text/html'], cookie: ['x=1'] }, body: undefined },
-    { url: 'https://a/two', method: 'POST', headers: { 'Content-Type': ['application/json'] }, body: '{"a":1}' },
+    {
+      url: 'https://a/one',
+      method: 'GET',
+      headers: { Accept: ['text/html'], cookie: ['x=1'] },
+      body: undefined,
+      entry: 1,
+    },
+    {
+      url: 'https://a/two',
+      method: 'POST',
+      headers: { 'Content-Type': ['application/json'] },
+      body: '{"a":1}',
+      entry: 4,
+    },
     {
       url: 'https://a/three',
       method: 'POST',
       headers: { 'Content-Type': ['x/y'] },
       body: new Uint8Array(Buffer.from([0, 255])),
+      entry: 5,
     },
     {
       url: 'https://a/four',
       method: 'POST',
       headers: { 'Content-Type': ['application/x-www-form-urlencoded'] },
       body: 'a=b+c&d=%26',
+      entry: 6,
     },
   ])
 })

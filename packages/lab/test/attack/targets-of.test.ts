@@ -19,34 +19,35 @@ const file = (name: string, text: string | Uint8Array): string => {
 }
 const usual: Flags = { duration: 1000, timeout: 1000, slo: 1000, spacing: 'even', seed: 1 }
 const flags = (given: Partial<Flags>): Flags => ({ ...usual, ...given })
-const refused = (act: () => unknown, message: RegExp): void => assert.throws(act, { name: UserError.name, message })
+const refused = (act: () => Promise<unknown>, message: RegExp): Promise<void> =>
+  assert.rejects(act, { name: UserError.name, message })
 
 describe('targets', () => {
-  test('of a URL are one, with its flags', () => {
+  test('of a URL are one, with its flags', async () => {
     const body = file('body.bin', new Uint8Array([0, 255]))
-    assert.deepEqual(targetsOf('http://a/', usual).list, [
+    assert.deepEqual((await targetsOf('http://a/', usual)).list, [
       { url: 'http://a/', method: 'GET', headers: {}, body: undefined },
     ])
-    const { list, templated } = targetsOf('http://a/', flags({ body: `@${body}`, header: ['A: b'] }))
+    const { list, templated } = await targetsOf('http://a/', flags({ body: `@${body}`, header: ['A: b'] }))
     assert.deepEqual(list, [{ url: 'http://a/', method: 'POST', headers: { A: 'b' }, body: new Uint8Array([0, 255]) }])
     assert.ok(templated)
-    refused(
+    await refused(
       () => targetsOf('http://a/', flags({ body: '@/none/there' })),
       /--body \/none\/there can not be read: ENOENT/,
     )
   })
 
-  test('come from one place', () => {
-    refused(() => targetsOf(undefined, usual), /one of a URL, --targets FILE and --har FILE, got none/)
-    refused(() => targetsOf('http://a/', flags({ har: 'x.har' })), /got http:\/\/a\/ and x\.har/)
+  test('come from one place', async () => {
+    await refused(() => targetsOf(undefined, usual), /one of a URL, --targets FILE and --har FILE, got none/)
+    await refused(() => targetsOf('http://a/', flags({ har: 'x.har' })), /got http:\/\/a\/ and x\.har/)
     const one = file('one.txt', 'GET http://a/')
-    refused(() => targetsOf(undefined, flags({ targets: one, body: 'x' })), /--body goes with a URL/)
-    refused(() => targetsOf(undefined, flags({ targets: one, method: 'PUT' })), /--method goes with a URL/)
+    await refused(() => targetsOf(undefined, flags({ targets: one, body: 'x' })), /--body goes with a URL/)
+    await refused(() => targetsOf(undefined, flags({ targets: one, method: 'PUT' })), /--method goes with a URL/)
   })
 
-  test('of a file have the headers of --header unless they have their own', () => {
+  test('of a file have the headers of --header unless they have their own', async () => {
     const targets = file('two.txt', 'GET http://a/\nx-a: own\n\nGET http://b/')
-    const { list } = targetsOf(undefined, flags({ targets, header: ['X-A: given', 'X-B: given'] }))
+    const { list } = await targetsOf(undefined, flags({ targets, header: ['X-A: given', 'X-B: given'] }))
     assert.deepEqual(
       list.map(({ headers }) => headers),
       [
@@ -56,39 +57,48 @@ describe('targets', () => {
     )
   })
 
-  test('of a file that can not be sent are named by their line', () => {
+  test('of a file that can not be sent are named by their line', async () => {
     const cases: readonly [string, RegExp][] = [
       ['GET http://a/\n\nGET nowhere', /bad\.txt, line 3: expected a URL such as http:.*got "nowhere"\.$/],
       ['GET ftp://a/', /line 1: expected a URL/],
-      ['GET http://a/\nContent-Length: 3', /line 1: header Content-Length is set by the generator itself/],
+      ['GET http://a/\nContent-Length: 3', /line 2: header Content-Length is set by the generator itself/],
       ['GET http://a/{{sequence}}', /line 1: \{\{sequence\}\} is none of \{\{seq\}\}/],
+      ['GET http://a/\nA: b\nB: {{sequence}}', /line 3: \{\{sequence\}\} is none of/],
+      ['{"method":"GET","url":"http://a/"}\n{"method":"GET","url":"a"}', /line 2: expected a URL/],
       ['GET http://{{seq}}/', /line 1: the host of a URL is the same for all requests/],
       ['GET http://a/\n@none', /line 2: the body none can not be read/],
       ['# nothing', /bad\.txt holds no target/],
     ]
     for (const [text, message] of cases) {
       const targets = file('bad.txt', text)
-      refused(() => targetsOf(undefined, flags({ targets })), message)
+      await refused(() => targetsOf(undefined, flags({ targets })), message)
     }
-    refused(() => targetsOf(undefined, flags({ targets: folder })), /--targets .* can not be read: EISDIR/)
+    const good = file('good.txt', 'GET http://a/')
+    await refused(
+      () => targetsOf(undefined, flags({ targets: good, header: ['TE: x', 'Upgrade: y'] })),
+      /^--header: header Upgrade is set/,
+    )
+    await refused(() => targetsOf(undefined, flags({ targets: folder })), /--targets .* can not be read: EISDIR/)
   })
 
-  test('of a HAR are sent as they are, fields and all', () => {
+  test('of a HAR are sent as they are, fields and all', async () => {
     const entry = (url: string) => ({ request: { method: 'GET', url, headers: [{ name: 'A', value: '{{name}}' }] } })
     const written = (...entries: unknown[]) => file('x.har', JSON.stringify({ log: { entries } }))
-    const { list, templated, note } = targetsOf(
+    const { list, templated, note } = await targetsOf(
       undefined,
       flags({ har: written(entry('http://a/{{x}}'), entry('wss://a/')) }),
     )
     assert.deepEqual([list.length, templated], [1, false])
     assert.match(note!, /^1 of 2 entries of .* are no HTTP requests/)
-    refused(() => targetsOf(undefined, flags({ har: written() })), /holds no target/)
-    refused(() => targetsOf(undefined, flags({ har: file('y.har', '{') })), /y\.har is no HAR that can be sent: /)
+    await refused(() => targetsOf(undefined, flags({ har: written() })), /holds no target: no entry is an HTTP request/)
+    await refused(() => targetsOf(undefined, flags({ har: file('y.har', '{') })), /y\.har is no HAR that can be sent: /)
     const bad = { request: { method: 'GET', url: 'http://a/', headers: [{ name: 'a b', value: '' }] } }
-    refused(
-      () => targetsOf(undefined, flags({ har: written(entry('http://a/'), bad) })),
-      /request 2 \(http:\/\/a\/\): header names/,
+    await refused(
+      () => targetsOf(undefined, flags({ har: written(entry('wss://a/'), bad) })),
+      /entry 2 \(http:\/\/a\/\): header names/,
     )
+    const odd = { request: { method: 'CONNECT', url: 'http://a/', headers: [] } }
+    await refused(() => targetsOf(undefined, flags({ har: written(odd) })), /x\.har .*entry 1 .*CONNECT opens a tunnel/)
   })
 })
 
@@ -96,21 +106,21 @@ describe('certificates', () => {
   const [ca, cert, key] = [file('ca.pem', AUTHORITY), file('cert.pem', CLIENT.cert), file('key.pem', CLIENT.key)]
   const both = file('both.pem', `${CLIENT.cert}\n${CLIENT.key}`)
 
-  test('are read, from one file or two', () => {
-    assert.equal(tlsOf(usual), undefined)
-    assert.deepEqual(tlsOf(flags({ insecure: true })), { insecure: true })
-    assert.deepEqual(tlsOf(flags({ cacert: ca, cert, key })), { ca: AUTHORITY, ...CLIENT })
-    assert.equal(tlsOf(flags({ cert: both }))!.key, `${CLIENT.cert}\n${CLIENT.key}`)
+  test('are read, from one file or two', async () => {
+    assert.equal(await tlsOf(usual), undefined)
+    assert.deepEqual(await tlsOf(flags({ insecure: true })), { insecure: true })
+    assert.deepEqual(await tlsOf(flags({ cacert: ca, cert, key })), { ca: AUTHORITY, ...CLIENT })
+    assert.equal((await tlsOf(flags({ cert: both })))!.key, `${CLIENT.cert}\n${CLIENT.key}`)
   })
 
-  test('that can not be used are refused, naming the flag and the file', () => {
+  test('that can not be used are refused, naming the flag and the file', async () => {
     const other = file('other.pem', SERVER.key)
-    refused(() => tlsOf(flags({ key })), /--key needs --cert/)
-    refused(() => tlsOf(flags({ insecure: true, cacert: ca })), /exclude each other/)
-    refused(() => tlsOf(flags({ cacert: '/none' })), /--cacert \/none can not be read/)
-    refused(() => tlsOf(flags({ cacert: key })), /--cacert .*key\.pem is not a certificate in PEM/)
-    refused(() => tlsOf(flags({ cert })), /--cert .*cert\.pem is not a private key in PEM/)
-    refused(
+    await refused(() => tlsOf(flags({ key })), /--key needs --cert/)
+    await refused(() => tlsOf(flags({ insecure: true, cacert: ca })), /exclude each other/)
+    await refused(() => tlsOf(flags({ cacert: '/none' })), /--cacert \/none can not be read/)
+    await refused(() => tlsOf(flags({ cacert: key })), /--cacert .*key\.pem is not a certificate in PEM/)
+    await refused(() => tlsOf(flags({ cert })), /--cert .*cert\.pem is not a private key in PEM/)
+    await refused(
       () => tlsOf(flags({ cert, key: other })),
       /--key .*other\.pem is not the key of the certificate in .*cert\.pem/,
     )

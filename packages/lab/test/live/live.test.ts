@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { LiveMeasured } from '../../src/live/measured.ts'
+import type { Told } from '../../src/live/session.ts'
 import type { ScenarioResult } from '../../src/report/result.ts'
 import { type CliEnd, carrying, type Kill, runCli } from '../run-cli.ts'
 
@@ -103,6 +104,17 @@ describe('on its page', { skip }, () => {
     await page.goto(address)
     return page
   }
+  /** What somebody who begins to watch is told of the last minute. */
+  async function points(): Promise<Told['points'] & {}> {
+    const reader = (await fetch(new URL('/events', address))).body!.getReader()
+    for (let told = ''; ; ) {
+      told += Buffer.from((await reader.read()).value!).toString()
+      const [, data] = /^event: told\ndata: (.*)\n/m.exec(told) ?? []
+      if (data === undefined) continue
+      await reader.cancel()
+      return (JSON.parse(data) as Told).points ?? []
+    }
+  }
   const text = async (page: Page, selector: string): Promise<string> =>
     (await page.locator(selector).textContent()) ?? ''
   const figure = async (page: Page, side: string, of: string): Promise<number> =>
@@ -154,6 +166,16 @@ describe('on its page', { skip }, () => {
     })
   }
 
+  test('a page that is told nothing can steer nothing, and says so', async () => {
+    const page = await (await browser.newContext()).newPage()
+    await page.route('**/events', route => route.abort())
+    await page.goto(address)
+    await until('it says so', async () => /^meltlab does not answer here/.test(await text(page, '#news')))
+    assert.ok(await page.locator('#load').isDisabled())
+    assert.ok(await page.locator('#end').isDisabled())
+    await page.context().close()
+  })
+
   test('a wrong load and a foreign page are refused; the button ends it as the report', async () => {
     const page = await open({ viewport: { width: 1280, height: 800 } })
     await until('it is told', async () => (await text(page, '#rate')) !== '')
@@ -166,16 +188,18 @@ describe('on its page', { skip }, () => {
     })
     assert.equal(foreign.status, 403)
 
+    // Two points a second; a load counts from the third second on.
+    await until('20x was held', async () => (await points()).slice(-9).every(([, load]) => load === 20))
     await page.getByRole('button', { name: 'End' }).click()
     await page.waitForURL('**/report', { timeout: 60_000 })
-    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app gives /)
+    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app melts to /)
     const { code, stdout, stderr, result, files, strays } = await live.ended
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])
     assert.deepEqual(files, ['picture.svg', 'report.html', 'result.json'])
     assert.match(stdout, /report\.html\n$/)
     assert.equal(result!.incomplete, false)
-    const rows = result!.measured.rows.filter(row => row.load === 20)
+    const rows = result!.measured.rows.filter(row => row.multiple === 20)
     assert.deepEqual(
       rows.map(({ arm }) => arm),
       ['bare', 'protected'],
@@ -239,7 +263,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])
     assert.match(stderr, /^bare: its process exited with code 7$/m)
-    assert.equal(result!.measured.died['bare'], 'exited with code 7')
+    assert.equal(result!.measured.died['bare']!.how, 'exited with code 7')
   })
 
   test('a command that can not be run twice, exits, or never listens', async () => {

@@ -5,6 +5,7 @@ import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../../src/load/plan.ts'
 import { type LiveMeasured, type LiveSide, rowsOf, secondsOf } from '../../src/live/measured.ts'
 import { liveView } from '../../src/live/view.ts'
+import { plotSvg } from '../../src/report/plot-svg.ts'
 
 const arms = [
   { name: 'bare', kind: 'bare' },
@@ -43,32 +44,81 @@ const measured = (over: Partial<LiveMeasured> = {}): LiveMeasured => ({
   ...over,
 })
 
-test('of each load, the seconds after the first in which it was offered; the last one is not whole', () => {
+test('of each load, the seconds in which it had settled; the last one is not whole', () => {
   assert.deepEqual(
-    measured().rows.map(row => [row.arm, row.load, row.seconds, row.offered, row.goodput, row.ofCapacity]),
+    measured().rows.map(row => [row.arm, row.multiple, row.seconds, row.offered, row.goodput, row.ofCapacity]),
     [
       ['bare', 0.5, 2, 50, 50, 0.5],
-      ['bare', 10, 2, 1000, 0, 0],
+      ['bare', 10, 1, 1000, 0, 0],
       ['protected', 0.5, 2, 50, 50, 0.5],
-      ['protected', 10, 2, 1000, 90, 0.9],
+      ['protected', 10, 1, 1000, 90, 0.9],
     ],
   )
   assert.equal(measured().seconds.length, 7)
   assert.equal(measured().seconds[4]!.sides['protected']!.admittedP99Ms, 20)
 })
 
-test('the finding is of the highest load, and names a process that ended', () => {
-  const { finding, plots, tables } = liveView(measured(), arms)
+test('it ends as melt does: a verdict on each side, the finding at the highest load, the curve against the ideal', () => {
+  const { standings, finding, plots, tables } = liveView(measured(), arms)
+  assert.deepEqual(
+    standings!.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),
+    [
+      ['bare', 'melts at 10x', 'bad', '0/s', 'good at 10x'],
+      ['protected', 'holds to 10x', 'good', '90/s', 'good at 10x'],
+    ],
+  )
   assert.equal(
     finding,
-    'At 10x its capacity, the bare app gives 0 good answers a second (0 % of what it can do) and the protected one ' +
-      'gives 90 good answers a second (90 % of what it can do).',
+    'At 10x its capacity, the bare app melts to 0 good answers a second; protected, it keeps 90, 90 % of what it can do.',
   )
-  assert.equal(plots[0]!.title, 'Goodput against offered load')
+  const [curve] = plots
+  assert.ok(curve?.kind === 'lines')
+  assert.deepEqual([curve.title, curve.x.scale, curve.x.ticks], ['Goodput against offered load', 'log', [0.5, 10]])
   assert.equal(tables[0]!.rows.length, 4)
-  assert.match(
-    liveView(measured({ died: { bare: 'exited with code 7' } }), arms).finding,
-    /the bare app gives .* until its process exited with code 7/,
+})
+
+test('a load that both hold is told of as a share of the load, not of what they can do', () => {
+  const low = measured().rows.filter(row => row.multiple < 1)
+  assert.equal(
+    liveView(measured({ rows: low }), arms).finding,
+    'At 0.5x its capacity, the bare app keeps 50 good answers a second (100 % of the load) and the protected one 50 good answers a second (100 % of the load).',
+  )
+})
+
+test('the offered load is one line: both have the same', () => {
+  const plot = liveView(measured(), arms).plots.find(({ title }) => title === 'Offered load')
+  assert.ok(plot?.kind === 'lines')
+  assert.deepEqual(plot.series, [])
+  assert.deepEqual(plot.guide!.points.slice(1, 4), [
+    [1, 0.5],
+    [2, 0.5],
+    [4, 10],
+  ])
+  assert.doesNotMatch(plotSvg(plot, [], ['wide', 'narrow']), /NaN|undefined|Infinity/)
+})
+
+test('a process that has ended is the verdict, whatever it gave', () => {
+  const { standings } = liveView(measured({ died: { bare: { how: 'exited with code 7', load: 5 } } }), arms)
+  assert.deepEqual(
+    standings!.map(({ says, tone }) => [says, tone]),
+    [
+      ['dies at 5x', 'bad'],
+      ['holds to 10x', 'good'],
+    ],
+  )
+})
+
+test('a point above the ideal says why', () => {
+  const rows = measured().rows.map(row =>
+    row.arm === 'protected' && row.multiple === 10 ? { ...row, goodput: 130 } : row,
+  )
+  const [curve] = liveView(measured({ rows }), arms).plots
+  assert.ok(curve?.kind === 'lines')
+  assert.deepEqual(
+    curve.remarks!.map(({ words }) => words),
+    [
+      'protected at 10x, 30.0 % above the ideal: the ideal goes by measurements too (the capacity, 100/s each, found in a closed loop on both at once); this step shows that the app can do more.',
+    ],
   )
 })
 

@@ -85,7 +85,7 @@ test('it listens on this computer only, and its page fetches nothing from elsewh
   assert.match(headers['content-type']!, /^text\/html/)
   assert.match(String(headers['content-security-policy']), /default-src 'none'; script-src 'self'/)
   const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file]) => file!).filter(file => file !== 'data:,')
-  assert.deepEqual(files, ['/live.css', '/live.js'])
+  assert.deepEqual(files, ['/page.css', '/live.css', '/live.js'])
   for (const file of [...files, '/dots.js', '/lines.js', '/surface.js', '/words.js']) {
     const { status: code, text: content } = await ask(file)
     assert.equal(code, 200, file)

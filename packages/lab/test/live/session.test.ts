@@ -48,13 +48,14 @@ test('rates are of the last two seconds, whatever the ticks’ length', () => {
       { lengthMs: 100, counts: counts(20, 5, { shed: 10 }) },
       { lengthMs: 400, counts: counts(80, 20, { shed: 40 }) },
     ],
+    CAPACITY,
     false,
   )
   assert.deepEqual([figures.due, figures.good, figures.late, figures.refused, figures.lost], [200, 50, 0, 100, 50])
 })
 
 test('p99 is of what was answered, and says when too much of it is the generator’s', () => {
-  const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], false)
+  const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], CAPACITY, false)
   assert.deepEqual([of(counts(10, 0)).p99Ms, of(counts(10, 0)).ownMs], [null, null])
   const clean = of(counts(2000, 2000, { ms: 100, ownMs: 5 }))
   assert.ok(Math.abs(clean.p99Ms! - 100) < 1)
@@ -63,15 +64,19 @@ test('p99 is of what was answered, and says when too much of it is the generator
   assert.ok(Math.abs(late.ownMs! - 50) < 1)
 })
 
-test('a word for how a side fares', () => {
+test('a word for how a side fares, of what is possible as in the report', () => {
   const nothing = { due: 0, good: 0, late: 0, refused: 0, lost: 0 }
-  assert.equal(stateOf(nothing), 'waits')
-  assert.equal(stateOf({ ...nothing, due: 100, good: 99 }), 'keeps-up')
-  assert.equal(stateOf({ ...nothing, due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
-  assert.equal(stateOf({ ...nothing, due: 1000, good: 0, refused: 1000 }), 'melts')
-  assert.equal(stateOf({ ...nothing, due: 100, good: 60, late: 40 }), 'strains')
-  assert.equal(stateOf({ ...nothing, due: 100, late: 100 }), 'melts')
-  assert.equal(figuresOf([], true).state, 'ended')
+  const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
+  assert.equal(word({}), 'waits')
+  assert.equal(word({ due: 100, good: 99 }), 'keeps-up')
+  assert.equal(word({ due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
+  assert.equal(word({ due: 1000, refused: 1000 }), 'melts')
+  assert.equal(word({ due: 1000, good: 10, refused: 990 }), 'melts')
+  assert.equal(word({ due: 100, good: 60, late: 40 }), 'strains')
+  // All that it can give, while most are lost.
+  assert.equal(word({ due: 400, good: 110, lost: 290 }), 'strains')
+  assert.equal(word({ due: 100, late: 100 }), 'melts')
+  assert.equal(figuresOf([], CAPACITY, true).state, 'ended')
 })
 
 test('a second in which the load was changed belongs to none, nor one that nothing was heard of', () => {

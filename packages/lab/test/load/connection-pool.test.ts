@@ -15,11 +15,13 @@ interface Fake {
 /** A pool with one free connection whose server keeps it for `keptMs`; answered at 1000. */
 const answered = (keptMs: number) => {
   const made: Fake[] = []
-  const pool = new ConnectionPool({ standing: 1, most: 9, connectingAtOnce: 9 }, () => {
+  const connect = (): Connection => {
     const fake = { state: 'open', busy: true, since: 0, usableUntil: 0, keptMs, destroyed: false }
     made.push(fake)
     return Object.assign(fake, { destroy: () => (fake.destroyed = true) }) as unknown as Connection
-  })
+  }
+  const dialer = { hasRoom: true, connect, destroy: () => {} }
+  const pool = new ConnectionPool({ standing: 1, most: 9, connectingAtOnce: 9 }, dialer)
   const connection = pool.connect(0)
   pool.connected(connection)
   pool.answered(connection, true, 1000)

@@ -1,31 +1,22 @@
-/** The engine against real sockets: accounting, failures, connections, both loops, abort. */
+/** The engine against real sockets: accounting, failures, abort. Connections and closed loops: ../measures. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import type { LoadPlan } from '../../src/load/plan.ts'
 import { explain, failureOf } from '../../src/load/failure.ts'
 import { runLoad } from '../../src/load/run.ts'
 import { blackhole } from './blackhole.ts'
-import { booksBalance, closedPort, constant, httpServer, planFor, rawServer, type TestServer } from './servers.ts'
+import { against, booksBalance, closedPort, constant, httpServer, planFor, rawServer } from './servers.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-
-/** Runs a plan against a server, balances the books and closes the server. */
-const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
-  try {
-    const outcome = await runLoad(planFor(server.url, plan))
-    booksBalance(outcome)
-    return outcome
-  } finally {
-    await server.close()
-  }
-}
 
 const KEEP_ALIVE = { kind: 'keep-alive', count: 10, max: 500 } as const
 const FRESH = { kind: 'fresh' } as const
 
-describe('runLoad: answers', () => {
+// They wait far more than they work, and count.
+const TOGETHER = { concurrency: 6 }
+
+describe('runLoad: answers', TOGETHER, () => {
   it('counts by status and keeps sheds and errors out of the latency of successes', async () => {
     let n = 0
     const statuses = [200, 301, 404, 500, 503]
@@ -100,7 +91,7 @@ describe('runLoad: answers', () => {
   })
 })
 
-describe('runLoad: failures', () => {
+describe('runLoad: failures', TOGETHER, () => {
   for (const connections of [KEEP_ALIVE, FRESH]) {
     const kind = connections.kind
     it(`refused (${kind})`, async () => {
@@ -132,7 +123,7 @@ describe('runLoad: failures', () => {
       const server = await rawServer(() => {})
       const outcome = await against(server, { connections, timeoutMs: 300 })
       assert.deepEqual(outcome.failed, { 'response-timeout': 100 })
-      assert.ok(outcome.elapsedMs < 2000)
+      assert.ok(outcome.elapsedMs < 10_000)
     })
 
     it(`drips a byte at a time, for ever (${kind})`, async () => {
@@ -180,6 +171,17 @@ describe('runLoad: failures', () => {
     })
   }
 
+  it('begins although the server closes each standing connection at once', async () => {
+    let connections = 0
+    const server = await rawServer(socket => {
+      connections++
+      socket.end()
+    })
+    const outcome = await against(server, { arrival: constant(20, 500) })
+    assert.deepEqual(outcome.failed, { reset: 10 })
+    assert.ok(connections < 100, `${connections} connections`)
+  })
+
   it('frees the places of standing connections that hang, before the start', async () => {
     const hole = await blackhole()
     try {
@@ -209,7 +211,8 @@ describe('runLoad: failures', () => {
   for (const [name, answer, code] of strange) {
     it(`${name} is a failure like any other`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.write(answer())))
-      const outcome = await against(server, { timeoutMs: 300 })
+      // What is malformed is read in time, however busy the machine.
+      const outcome = await against(server, code === 'response-timeout' ? { timeoutMs: 300 } : {})
       assert.deepEqual(outcome.failed, { [code]: 100 })
     })
   }
@@ -239,188 +242,19 @@ describe('runLoad: failures', () => {
     assert.deepEqual(outcome.failed, { unresolved: 100 })
   })
 
+  it('says what TLS says, without where its source says it', () => {
+    const error = { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', reason: 'certificate required' }
+    assert.equal(explain(Object.assign(new Error('40AD:error:rec_layer_s3.c:918'), error)), 'certificate required')
+  })
+
   it('says in words when this machine has no local port left', () => {
     assert.equal(failureOf('EADDRNOTAVAIL', false), 'other')
-    assert.match(explain('EADDRNOTAVAIL', 'connect EADDRNOTAVAIL'), /ran out of local ports/)
+    const error = Object.assign(new Error('connect EADDRNOTAVAIL'), { code: 'EADDRNOTAVAIL' })
+    assert.match(explain(error), /ran out of local ports/)
   })
 })
 
-describe('runLoad: connections', () => {
-  it('rotates over the whole standing set', async () => {
-    let connections = 0
-    const used = new Map<number, number>()
-    const server = await rawServer(socket => {
-      const id = connections++
-      socket.on('data', () => {
-        used.set(id, (used.get(id) ?? 0) + 1)
-        socket.write(OK)
-      })
-    })
-    const outcome = await against(server, {
-      connections: { kind: 'keep-alive', count: 50, max: 50 },
-      arrival: constant(400, 500),
-    })
-    assert.deepEqual(outcome.answered, { 200: 200 })
-    assert.equal(connections, 50)
-    assert.deepEqual([...used.values()], Array(50).fill(4))
-  })
-
-  it('opens a standing set of 1,500 gently', async () => {
-    let connections = 0
-    const server = await rawServer(socket => {
-      connections++
-      socket.on('data', () => socket.write(OK))
-    })
-    const outcome = await against(server, {
-      connections: { kind: 'keep-alive', count: 1500, max: 1500 },
-      arrival: constant(100, 200),
-    })
-    assert.equal(connections, 1500)
-    assert.deepEqual(outcome.failed, {})
-  })
-
-  it('opens more when all are busy, up to the cap; then requests wait, which is told', async () => {
-    let open = 0
-    let most = 0
-    const server = await httpServer((_, res) => {
-      open++
-      most = Math.max(most, open)
-      setTimeout(() => {
-        open--
-        res.end('ok')
-      }, 100)
-    })
-    const outcome = await against(server, {
-      connections: { kind: 'keep-alive', count: 2, max: 8 },
-      arrival: constant(200, 500),
-    })
-    assert.equal(most, 8)
-    assert.deepEqual(outcome.answered, { 200: 100 })
-    assert.equal(outcome.certified, false)
-    assert.match(outcome.why.join(' '), /requests waited for one of 8 connections/)
-  })
-
-  it('gives a free connection to whoever came last where newestFirst says so', async () => {
-    const goodOf = async (newestFirst: boolean): Promise<number> => {
-      const server = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 50))
-      const connections = { kind: 'keep-alive', count: 4, max: 4 } as const
-      const { good } = await against(server, {
-        connections: newestFirst ? { ...connections, newestFirst } : connections,
-        arrival: constant(1000, 1000),
-        timeoutMs: 800,
-        sloMs: 200,
-      })
-      return good
-    }
-    const [inTurn, newest] = [await goodOf(false), await goodOf(true)]
-    assert.ok(newest > 2 * inTurn, `${newest} and ${inTurn}`)
-  })
-
-  it('counts as unsent what found no free connection within the timeout', async () => {
-    const server = await rawServer(() => {})
-    const outcome = await against(server, {
-      connections: { kind: 'keep-alive', count: 4, max: 4 },
-      arrival: constant(3000, 300),
-      timeoutMs: 200,
-    })
-    assert.ok(outcome.unsent > 300, `${outcome.unsent} unsent`)
-    assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never left/)
-  })
-
-  it('uses a new connection for every fresh request and lets the server close it', async () => {
-    let connections = 0
-    let closedFirst = 0
-    const server = await rawServer(socket => {
-      connections++
-      let ended = false
-      socket.on('end', () => {
-        if (!ended) closedFirst++
-      })
-      socket.on('data', data => {
-        assert.match(data.toString(), /\r\nConnection: close\r\n/)
-        setTimeout(() => {
-          ended = true
-          socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
-        }, 5)
-      })
-    })
-    const outcome = await against(server, { connections: FRESH })
-    assert.deepEqual(outcome.answered, { 200: 100 })
-    assert.equal(connections, 100)
-    assert.equal(closedFirst, 0)
-  })
-
-  it('replaces connections that the server closed while idle', async () => {
-    let connections = 0
-    const sockets = new Set<Socket>()
-    const server = await rawServer(socket => {
-      connections++
-      sockets.add(socket)
-      socket.on('data', () => {
-        socket.write(OK)
-        // All of them, half way to the next request: one that crosses the close would be lost on any client.
-        setTimeout(() => {
-          for (const each of sockets) each.end()
-          sockets.clear()
-        }, 50)
-      })
-    })
-    const outcome = await against(server, {
-      connections: { kind: 'keep-alive', count: 5, max: 50 },
-      arrival: constant(10, 1000),
-    })
-    assert.deepEqual(outcome.answered, { 200: 10 })
-    assert.ok(connections > 20, `${connections} connections`)
-  })
-
-  it('does not trust a connection on which bytes came unasked', async () => {
-    const server = await rawServer(socket =>
-      socket.on('data', () => socket.write(`${OK}HTTP/1.1 408 Request Timeout\r\n\r\n`)),
-    )
-    const outcome = await against(server, { arrival: constant(100, 300) })
-    assert.deepEqual(outcome.answered, { 200: 30 })
-  })
-})
-
-describe('runLoad: closed loop', () => {
-  it('keeps every user waiting for the answer', async () => {
-    let open = 0
-    let most = 0
-    const server = await httpServer((_, res) => {
-      open++
-      most = Math.max(most, open)
-      setTimeout(() => {
-        open--
-        res.end('ok')
-      }, 20)
-    })
-    const outcome = await against(server, {
-      arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
-      connections: { kind: 'keep-alive', count: 6, max: 6 },
-    })
-    assert.equal(most, 6)
-    assert.ok(outcome.sent > 150 && outcome.sent <= 300, `${outcome.sent} sent`)
-    assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
-  })
-
-  it('lets users think', async () => {
-    const server = await httpServer((_, res) => res.end('ok'))
-    const outcome = await against(server, { arrival: { kind: 'closed', users: 4, durationMs: 1000, thinkMs: 100 } })
-    assert.ok(outcome.sent >= 25 && outcome.sent <= 50, `${outcome.sent} sent`)
-  })
-
-  it('does not storm a closed port', async () => {
-    const outcome = await runLoad(
-      planFor(`http://127.0.0.1:${await closedPort()}/`, {
-        arrival: { kind: 'closed', users: 3, durationMs: 1000, thinkMs: 0 },
-      }),
-    )
-    booksBalance(outcome)
-    assert.ok(outcome.sent >= 24 && outcome.sent <= 30, `${outcome.sent} sent`)
-  })
-})
-
-describe('runLoad: abort and mistakes', () => {
+describe('runLoad: abort and mistakes', TOGETHER, () => {
   it('ends at once when aborted and keeps what was measured', async () => {
     const server = await rawServer(socket => {
       let n = 0

@@ -1,7 +1,18 @@
 /** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
+import {
+  createSecureServer as createSecureHttp2,
+  createServer as createHttp2,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { LoadOutcome } from '../../src/load/plan.ts'
+import { freePort } from '../../src/launch/free-port.ts'
+import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { planFor } from './plan-for.ts'
 
 export { constant, planFor } from './plan-for.ts'
 
@@ -11,7 +22,7 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-const listening = async (server: Server, sockets: Set<Socket>): Promise<TestServer> => {
+const listening = async (server: Server, sockets: Set<Socket>, scheme = 'http'): Promise<TestServer> => {
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
@@ -19,7 +30,7 @@ const listening = async (server: Server, sockets: Set<Socket>): Promise<TestServ
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `${scheme}://127.0.0.1:${port}/`,
     port,
     close: () => {
       for (const socket of sockets) socket.destroy()
@@ -32,17 +43,28 @@ const listening = async (server: Server, sockets: Set<Socket>): Promise<TestServ
 export const rawServer = (onSocket: (socket: Socket) => void): Promise<TestServer> =>
   listening(createServer({ noDelay: true }, onSocket), new Set())
 
+/** HTTP/2 without TLS, or with it where `options` hold a key. */
+export const http2Server = (
+  onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void,
+  options: SecureServerOptions = {},
+): Promise<TestServer> => {
+  const server = options.key === undefined ? createHttp2(options as ServerOptions) : createSecureHttp2(options)
+  server
+    .on('sessionError', () => {})
+    .on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      stream.on('error', () => {})
+      onStream(stream, headers)
+    })
+  return listening(server, new Set(), options.key === undefined ? 'http' : 'https')
+}
+
 export const httpServer = (listener: RequestListener): Promise<TestServer> => {
   const server = createHttp({ keepAliveTimeout: 0 }, listener)
   return listening(server, new Set())
 }
 
-/** A port on which nothing listens. */
-export const closedPort = async (): Promise<number> => {
-  const server = await rawServer(() => {})
-  await server.close()
-  return server.port
-}
+/** A port on which nothing listens, and nobody will by chance. */
+export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
   Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)
@@ -89,4 +111,15 @@ export const booksBalance = (outcome: LoadOutcome): void => {
     sum(second => second.good),
     outcome.good,
   )
+}
+
+/** Runs a plan against a server, balances the books and closes the server. Waits long: a busy machine may be slow. */
+export const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
+  try {
+    const outcome = await runLoad(planFor(server.url, { timeoutMs: 20_000, sloMs: 20_000, ...plan }))
+    booksBalance(outcome)
+    return outcome
+  } finally {
+    await server.close()
+  }
 }

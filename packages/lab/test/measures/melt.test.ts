@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { burstCommand } from '../../src/scenarios/burst.ts'
 import { meltlab } from '../melt/meltlab.ts'
 
-test('at 6x, bare keeps less than 30 % of the capacity and protected more than 80 %', async () => {
+test('at 6x, bare keeps less than 30 % of the capacity and protected more than 80 %', async t => {
   const ended = await meltlab(['--quick', '--at', '0.5,6', '--name', 'burst', '--', ...burstCommand])
   assert.equal(ended.code, 0, ended.stderr)
   const { result } = ended
@@ -13,6 +13,12 @@ test('at 6x, bare keeps less than 30 % of the capacity and protected more than 8
   assert.deepEqual(ended.strays, [])
   assert.deepEqual(ended.files, ['picture.svg', 'report.html', 'result.json'])
 
+  const foreign = Math.max(...result.measured.steps.map(({ server }) => server.foreignShare ?? 0))
+  if (foreign > 0.5) {
+    assert.equal(result.certified, false)
+    t.skip(`something else used ${Math.round(100 * foreign)} % of the server's core`)
+    return
+  }
   const row = (arm: string, multiple: number) =>
     result.measured.rows.find(each => each.arm === arm && each.multiple === multiple)!
   const { rate } = result.measured.capacity!

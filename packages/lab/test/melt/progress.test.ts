@@ -24,6 +24,10 @@ test('on a terminal the status is one line, rewritten, cut to fit, and gone in t
   progress.line('done')
   progress.clear()
   assert.equal(out.read(), 'a long st\r\u001b[2Kb\r\u001b[2Kdone\n')
+  // Somebody has made the window narrower.
+  out.columns = 6
+  progress.status('a long status line')
+  assert.match(out.read(), /\na lon$/)
 })
 
 test('a line that is longer than the terminal goes on below, indented', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { escapeText } from '../../src/report/escape.ts'
 import * as format from '../../src/report/format.ts'
+import { wrapWords } from '../../src/report/wrap-words.ts'
 import { folderName } from '../../src/report/write.ts'
 
 test('numbers', () => {
@@ -45,4 +46,13 @@ test('text in markup', () => {
 
 test('a folder per run, sorted by time', () => {
   assert.equal(folderName({ startedAt: '2026-11-21T12:00:00.000Z', name: 'burst' }), '2026-11-21T12-00-00-burst')
+})
+
+test('a line is not broken between a number and its unit', () => {
+  assert.deepEqual(wrapWords('under-pressure keeps 0 %, and its p99 is 30 ms', 22), [
+    'under-pressure keeps',
+    '0 %, and its p99 is',
+    '30 ms',
+  ])
+  assert.deepEqual(wrapWords('in 3 steps of 5 s', 5), ['in 3', 'steps', 'of', '5 s'])
 })

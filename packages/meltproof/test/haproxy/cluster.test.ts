@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { it } from 'node:test'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { get, start } from '../register/child.ts'
 import { eventually } from '../server/harness.ts'
 
@@ -22,8 +23,7 @@ async function ask(port: number): Promise<string> {
 const isTold = (port: number, what: (line: string) => boolean): Promise<boolean> => ask(port).then(what, () => false)
 
 it('one worker has the port and tells the sum, and another one when it dies', async () => {
-  /** Below those that the system gives out. */
-  const agent = 20_000 + (process.pid % 10_000)
+  const agent = await freePort()
   const child = start('workers.mjs', {
     env: {
       WORKERS: String(WORKERS),

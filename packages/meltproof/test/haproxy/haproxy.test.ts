@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { pathOf, skipWithout } from '../installed.ts'
 import { type Child, get, start } from '../register/child.ts'
 import { eventually } from '../server/harness.ts'
@@ -13,9 +14,8 @@ const skip = skipWithout('haproxy', 'haproxy')
 const LIMIT = 4
 /** The limit, and room for a queue. */
 const TOLD = 8
-/** Below the ports that the system gives out. */
-const ADMIN = 10_000 + 2 * (process.pid % 5000)
-const AGENT = ADMIN + 1
+const ADMIN = await freePort()
+const AGENT = await freePort()
 
 let haproxy: RealHaproxy | undefined
 after(() => haproxy?.stop())

@@ -85,7 +85,8 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
   })
 })
 
-describe('with a reader that has stopped for good', () => {
+// They wait for their flush limit, more than they work.
+describe('with a reader that has stopped for good', { concurrency: 3 }, () => {
   for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
       it(`${END}: what the pipe holds and what the other stream tells are all lines of ${STREAM}`, async () => {
@@ -136,7 +137,7 @@ describe('with a reader that has stopped for good', () => {
   })
 })
 
-describe('a program that heeds back-pressure and ends', () => {
+describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () => {
   const env = { LINES: '5000', MELTPROOF_STDOUT_FLUSH: '50ms' }
   for (const HOW of ['pipe', 'drain', 'consoleThenDrain', 'callback', 'end', 'worker']) {
     it(`${HOW}: is kept alive until all is read, far beyond its flush limit`, async () => {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, getGlobalDispatcher, request as undiciRequest, upgrade as undiciUpgrade } from 'undici'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { Budget } from '../../src/deadline/budget.ts'
 import { runWithBudget } from '../../src/deadline/context.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
@@ -355,7 +356,7 @@ describe('what ends by itself leaves nothing behind', () => {
           setTimeout(() => socket.resetAndDestroy(), 20)
         })
       })
-      breaking.listen(0, '127.0.0.1')
+      breaking.listen(await freePort(), '127.0.0.1')
       await once(breaking, 'listening')
       const url = `http://127.0.0.1:${(breaking.address() as AddressInfo).port}`
       // One at a time may be in flight: the second only starts if the first has been counted out.

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { after, test } from 'node:test'
 import { Client, getGlobalDispatcher, Pool, request as undiciRequest, setGlobalDispatcher } from 'undici'
+import { now } from '../../src/clock.ts'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/scope.ts'
@@ -25,8 +26,12 @@ after(() => {
 
 const server = http.createServer((request, response) => {
   const afterMs = Number(/\d+/.exec(request.url!)?.[0] ?? 0)
+  const askedAtMs = now()
   setTimeout(() => {
-    if (request.url!.startsWith('/claims')) response.setHeader('server-timing', [`db;dur=1`, `total;dur=${afterMs}`])
+    const claims = (ms: number) => response.setHeader('server-timing', [`db;dur=1`, `total;dur=${ms}`])
+    if (request.url!.startsWith('/claims')) claims(afterMs)
+    // As long as it took: on a busy machine that may be longer.
+    if (request.url!.startsWith('/honest')) claims(Math.ceil(now() - askedAtMs))
     response.statusCode = request.url!.startsWith('/missing') ? 404 : 200
     response.end('answer')
   }, afterMs)
@@ -53,16 +58,17 @@ async function next(): Promise<{ record: OutboundRecord; timeline: CallTimeline 
 for (const [name, call] of Object.entries(clients)) {
   test(`${name}: peer, status, scope and Server-Timing of a call`, async () => {
     const scope = { openCalls: undefined }
-    await runInScope(scope, () => call('/claims/80'))
+    await runInScope(scope, () => call('/honest/80'))
     const { record, timeline } = await next()
     assert.deepEqual(
       [record.kind, record.peer, record.operation, record.status, record.outcome],
       ['http', url, 'GET', 200, 'answered'],
     )
     assert.equal(record.scope, scope)
-    assert.equal(record.serverTiming, 'db;dur=1, total;dur=80')
+    assert.match(record.serverTiming!, /^db;dur=1, total;dur=\d+$/)
     // The peer is in this process: on a busy machine the loop may have taken longer than it says it did.
-    assert.ok(['dependency', 'loop'].includes(timeline.verdict), timeline.verdict)
+    const { dependencyMs, loopMs } = timeline.shares
+    assert.ok(dependencyMs + loopMs > 75, JSON.stringify(timeline.shares))
     await call('/missing/1')
     assert.equal((await next()).record.status, 404)
   })
@@ -113,7 +119,9 @@ test('a call given up in the line of its agent is not the network', async () => 
   const uninstall = install({ totalMs: 100 })
   await once(http.get(`${url}/1`, { agent }), 'error')
   const { record, timeline } = await next()
-  assert.deepEqual([record.phase, timeline.verdict], ['total', 'dependency'])
+  assert.equal(record.phase, 'total')
+  // A stall of a busy machine while it waits is the loop's.
+  assert.ok(['dependency', 'loop'].includes(timeline.verdict), timeline.verdict)
   uninstall()
   agent.destroy()
   await held

@@ -2,20 +2,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
-import net from 'node:net'
+import type net from 'node:net'
 import { describe, it } from 'node:test'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { eventually } from '../server/harness.ts'
 import { type Child, get, start } from './child.ts'
 
 const WORKERS = 3
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  return port
-}
 
 /** Of a worker's own, the one who answers. */
 function cluster(admin: number, env: Record<string, string> = {}): Child {

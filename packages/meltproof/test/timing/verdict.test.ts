@@ -27,8 +27,8 @@ test('the verdict does not depend on the unit, and more of the same does not cha
       const verdict = verdictOf(given)
       const scaled = Object.fromEntries(Object.entries(given).map(([part, ms]) => [part, ms * factor]))
       const most = Math.max(...Object.values(given))
-      // Denormal numbers lose digits when scaled; nobody's latency is one.
-      if (most > 1e-3) assert.equal(given[`${verdictOf(scaled as unknown as Shares)}Ms`], given[`${verdict}Ms`])
+      // Numbers lose their last digits when scaled: two that differ in those may come to be equal.
+      assert.ok(given[`${verdictOf(scaled as unknown as Shares)}Ms`] >= most * (1 - 1e-9) - 1e-3)
       assert.equal(verdictOf({ ...given, [`${verdict}Ms`]: most + 1 }), verdict)
     }),
   )

@@ -1,7 +1,7 @@
 /** What a workload of the scoreboard found: melt's figures, the ideal beside them, and what a second route kept. Pure. */
 import { idealLine } from '../../melt/ideal.ts'
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
-import { remarks } from '../../melt/remarks.ts'
+import { foundInWords, lengthOf, remarks } from '../../melt/remarks.ts'
 import { standings } from '../../melt/standings.ts'
 import { rowsOf } from '../../melt/summary.ts'
 import { armColumn, linesOver, meltView } from '../../melt/view.ts'
@@ -73,10 +73,13 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
         ? [
             {
               ...keptPlot(counted, loads, kept, best),
-              remarks: remarks(counted, measured.setup, capacity, {
+              remarks: remarks(counted, {
                 value: row => 100 * kept(row),
                 ideal: load => 100 * best(load),
                 goesBy: 'the cost of a shed, measured apart',
+                lengthS: () => lengthOf(measured.setup.window),
+                capacity: capacity.before,
+                found: foundInWords(capacity),
               }),
             },
             ...view.plots.slice(1, 3),

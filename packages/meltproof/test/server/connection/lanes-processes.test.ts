@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../../lab/src/launch/free-port.ts'
 import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
 const fixture = fileURLToPath(new URL('./lanes.fixture.ts', import.meta.url))
@@ -34,15 +35,6 @@ async function next<T>(child: ChildProcess): Promise<T> {
   const [message] = await Promise.race([once(child, 'message', { signal: stop.signal }), exit])
   stop.abort()
   return message as T
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 interface Raced {

@@ -11,6 +11,7 @@ import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type tls from 'node:tls'
+import { freePort } from '../../../../lab/src/launch/free-port.ts'
 import { DEFAULT_LANES, type Lanes, openLanes } from '../../../src/server/connection/lanes.ts'
 import { canShareAddresses } from '../../../src/server/connection/listen-socket.ts'
 
@@ -29,8 +30,9 @@ function wrap<S extends net.Server>(server: S, kind: string, notes: string[] = [
   return { server, lanes }
 }
 
+/** On a port that nobody else gets by chance when it is closed again. */
 async function listening(server: net.Server, options: net.ListenOptions = {}): Promise<number> {
-  server.listen({ port: 0, host: '127.0.0.1', ...options })
+  server.listen({ host: '127.0.0.1', ...options, port: options.port ?? (await freePort()) })
   await once(server, 'listening')
   return (server.address() as net.AddressInfo).port
 }
@@ -629,7 +631,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
       const server = net.createServer()
       const listen = spyOnListen()
       openLanes(server, { lanes: 16 })
-      await listening(server, backlog === undefined ? {} : { backlog })
+      await listening(server, backlog === undefined ? { port: 0 } : { port: 0, backlog })
       server.close()
       return listen()
     }

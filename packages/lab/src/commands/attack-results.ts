@@ -1,0 +1,103 @@
+/** What came of an attack, put where its user wants it: on stdout, into files; and kept where that fails. */
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Flags, Tool } from '../attack/flags.ts'
+import { describeMachine } from '../launch/machine.ts'
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { abReport } from '../report/ab-report.ts'
+import { attackPage } from '../report/attack-page.ts'
+import { attackReport } from '../report/attack-report.ts'
+import type { AttackRun } from '../report/attack-words.ts'
+import { scenarioHtml } from '../report/html.ts'
+import type { ScenarioConditions } from '../report/result.ts'
+import { siegeReport } from '../report/siege-report.ts'
+import { stepsReport } from '../report/steps-report.ts'
+import { vegetaReport } from '../report/vegeta-report.ts'
+import { scenarioCss } from '../report/write.ts'
+import { wrk2Report } from '../report/wrk2-report.ts'
+import { attackDocument, attackJson } from '../results/attack-document.ts'
+import { secondRows } from '../results/second-rows.ts'
+import { UserError } from '../user-error.ts'
+import { provenance } from './carry-out.ts'
+import { labVersion } from './lab-version.ts'
+import { writeText } from './written-file.ts'
+
+export interface AttackResults {
+  readonly runs: readonly AttackRun[]
+  /** As many as were asked for with --steps. */
+  readonly steps: number | undefined
+  /** ISO 8601. */
+  readonly startedAt: string
+}
+
+/**
+ * Each of the places is tried, whatever becomes of the others.
+ * @throws UserError that says where the figures are when one of them could not be written
+ */
+export async function deliver(results: AttackResults, flags: Flags): Promise<void> {
+  const { runs, startedAt } = results
+  const { csv, html } = flags
+  const told = await writeOut(printed(results, flags))
+  const failures: string[] = []
+  const write = (file: string, text: () => string): void => {
+    try {
+      writeText(file, text())
+      if (file === html) process.stderr.write(`${file}\n`)
+    } catch (error) {
+      failures.push((error as Error).message)
+    }
+  }
+  const [first] = runs
+  if (csv !== undefined && first !== undefined) write(csv, () => secondRows(first.outcome))
+  if (html !== undefined && first !== undefined) {
+    write(html, () => scenarioHtml(attackPage(runs, { startedAt, conditions: conditions() }), scenarioCss()))
+  }
+  if (told && failures.length === 0) return
+  const kept = told && flags.json === true ? undefined : keep(results)
+  throw new UserError([...failures, ...(kept === undefined ? [] : [kept])].join('; '), 1)
+}
+
+/** False when nothing more can be written there; main.ts says why. A reader who has seen enough is no failure. */
+const writeOut = (text: string): Promise<boolean> =>
+  new Promise(resolve => {
+    process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))
+  })
+
+/** On what may be another disk. */
+function keep(results: AttackResults): string {
+  const file = path.join(tmpdir(), `meltlab-attack-${results.startedAt.replaceAll(/[:.]/g, '-')}.json`)
+  try {
+    writeFileSync(file, documents(results))
+    return `what was measured is in ${file}`
+  } catch {
+    return 'there is no room for what was measured, either'
+  }
+}
+
+const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => string>> = {
+  ab: abReport,
+  siege: (_, outcome) => siegeReport(outcome),
+  vegeta: vegetaReport,
+  wrk2: wrk2Report,
+}
+
+function printed(results: AttackResults, flags: Flags): string {
+  if (flags.json === true) return documents(results)
+  const { runs, steps } = results
+  const colour = process.stdout.isTTY === true && !process.env['NO_COLOR']
+  const [first] = runs
+  if (steps !== undefined || first === undefined) return stepsReport(runs, steps ?? 1, colour)
+  const { plan, outcome, judged } = first
+  return flags.like === undefined ? attackReport(plan, outcome, judged, colour) : REPORTS[flags.like](plan, outcome)
+}
+
+/** One JSON document, or those of the steps in one. */
+function documents({ runs, steps, startedAt }: AttackResults): string {
+  const origin = { labVersion: labVersion(), startedAt, machines: [describeMachine()] }
+  const all = runs.map(({ plan, outcome, judged }) => attackJson(attackDocument(plan, outcome, origin, judged)))
+  return steps !== undefined || all.length === 0 ? `{ "steps": [\n${all.join(',\n')}] }\n` : all[0]!
+}
+
+/** The load had no core of its own, and who else was busy is not watched. */
+const conditions = (): ScenarioConditions => ({ ...provenance(), ...describeMachine(), pinning: null, foreign: null })

@@ -1,0 +1,148 @@
+/**
+ * One connection of HTTP/2, carried by node:http2: what streams may be opened on it, and what becomes of them when it
+ * ends. Its streams are http2-stream.ts.
+ */
+import {
+  type ClientHttp2Session,
+  connect,
+  type ClientHttp2Stream,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import type { Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import type { Peer } from './connection.ts'
+import { dial } from './dial.ts'
+import { explain, failureOf } from './failure.ts'
+import type { FailureCode } from './plan.ts'
+
+/** Answers are thrown away as they come: a window this large never keeps a server from sending. */
+const WINDOW_BYTES = 2 ** 24
+
+/** Has a place on the connection: for one stream at a time. */
+export interface SessionUser {
+  /** The connection stands. */
+  connected(): void
+  /** It takes no more requests, or not as many: a place without one goes. */
+  leaveIfIdle(): void
+  sessionEnded(code: FailureCode, reason: string): void
+}
+
+export class Http2Session {
+  state: 'connecting' | 'open' | 'leaving' | 'gone' = 'connecting'
+  readonly users: Set<SessionUser> = new Set()
+  readonly #fresh: boolean
+  readonly #onEnd: (session: Http2Session) => void
+  readonly #socket: Socket
+  #limit: number
+  #session: ClientHttp2Session | undefined
+  #bytesSeen = 0
+
+  /** At most `streams` at once, fewer where the server says so; one in all where it is `fresh`. */
+  constructor(
+    peer: Peer,
+    tls: ConnectionOptions,
+    streams: number,
+    fresh: boolean,
+    onEnd: (session: Http2Session) => void,
+  ) {
+    this.#limit = streams
+    this.#fresh = fresh
+    this.#onEnd = onEnd
+    this.#socket = dial(peer, tls, () => this.#connected(peer))
+      .on('error', error => this.#end(...sessionFailure(error, this.state !== 'connecting')))
+      .on('close', () => this.#end('reset', 'the connection closed too early'))
+  }
+
+  /** How many more streams it can carry. */
+  get room(): number {
+    return this.state === 'connecting' || this.state === 'open' ? this.#limit - this.users.size : 0
+  }
+
+  /** Whether whoever uses it may go on to do so. */
+  get lasts(): boolean {
+    return this.state === 'open' && !this.#fresh && this.users.size <= this.#limit
+  }
+
+  /** Bytes read since this was last asked. */
+  newBytes(): number {
+    const { bytesRead } = this.#socket
+    const more = bytesRead - this.#bytesSeen
+    this.#bytesSeen = bytesRead
+    return more
+  }
+
+  /** Throws where node:http2 refuses to send it. */
+  request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
+    return this.#session!.request(headers, { endStream })
+  }
+
+  /** The one request of a fresh connection is done: the server is told, and closes it. */
+  finished(): void {
+    if (!this.#fresh || this.state !== 'open') return
+    this.state = 'leaving'
+    this.#session!.goaway(constants.NGHTTP2_NO_ERROR)
+  }
+
+  /** Nobody wants to connect any more. */
+  leave(user: SessionUser): void {
+    this.users.delete(user)
+    if (this.users.size === 0 && (this.state !== 'open' || this.#fresh)) this.destroy()
+  }
+
+  destroy(): void {
+    if (this.state === 'gone') return
+    this.state = 'gone'
+    this.#session?.destroy()
+    this.#socket.destroy()
+    this.#onEnd(this)
+  }
+
+  #connected(peer: Peer): void {
+    if (this.state !== 'connecting') return
+    const { alpnProtocol } = this.#socket as Socket & { readonly alpnProtocol?: string | false }
+    if (peer.tlsName !== undefined && alpnProtocol !== 'h2') {
+      this.#end('malformed', 'the server does not offer HTTP/2 (h2) over TLS')
+      return
+    }
+    this.state = 'open'
+    const authority = `${peer.tlsName === undefined ? 'http' : 'https'}://localhost`
+    this.#session = connect(authority, {
+      createConnection: () => this.#socket,
+      settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
+    })
+    this.#session
+      .on('connect', session => session.setLocalWindowSize(WINDOW_BYTES))
+      .on('remoteSettings', ({ maxConcurrentStreams }) => this.#limitTo(maxConcurrentStreams))
+      .on('goaway', () => this.#retire())
+      .on('error', error => this.#end(...sessionFailure(error)))
+      .on('close', () => this.#end('reset', 'the connection closed too early'))
+    for (const user of [...this.users]) user.connected()
+  }
+
+  #limitTo(most: number | undefined): void {
+    this.#limit = Math.min(this.#limit, most ?? this.#limit)
+    for (const user of [...this.users]) if (this.users.size > this.#limit) user.leaveIfIdle()
+  }
+
+  /** The server takes no more requests on it (GOAWAY). It ends when those that it took are answered. */
+  #retire(): void {
+    if (this.state !== 'open') return
+    this.state = 'leaving'
+    for (const user of [...this.users]) user.leaveIfIdle()
+  }
+
+  #end(code: FailureCode, reason: string): void {
+    if (this.state === 'gone') return
+    const users = [...this.users]
+    this.destroy()
+    for (const user of users) user.sessionEnded(code, reason)
+  }
+}
+
+/** Of an error that ends the connection, told by node:http2 or by its socket. */
+export const sessionFailure = (error: NodeJS.ErrnoException, connected = true): [code: FailureCode, reason: string] => {
+  if (error.code === 'ERR_HTTP2_ERROR') return ['malformed', `no valid HTTP/2 (${error.message})`]
+  if (error.code === 'ERR_HTTP2_SESSION_ERROR') return ['reset', error.message]
+  return [failureOf(error.code, connected), explain(error)]
+}

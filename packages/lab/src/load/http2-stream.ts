@@ -1,0 +1,168 @@
+/**
+ * A place for one request at a time on an HTTP/2 connection. Each request has a stream of its own; the place outlives it,
+ * as a connection of HTTP/1.1 outlives its requests.
+ */
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
+import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { type Http2Session, type SessionUser, sessionFailure } from './http2-session.ts'
+import type { Http2Message, OutgoingRequest } from './outgoing-request.ts'
+import type { FailureCode } from './plan.ts'
+
+const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM, NGHTTP2_HTTP_1_1_REQUIRED } = constants
+
+/** Codes that say that somebody broke the protocol. */
+const BROKEN: ReadonlySet<number> = new Set([
+  constants.NGHTTP2_PROTOCOL_ERROR,
+  constants.NGHTTP2_FLOW_CONTROL_ERROR,
+  constants.NGHTTP2_FRAME_SIZE_ERROR,
+  constants.NGHTTP2_COMPRESSION_ERROR,
+])
+
+/** The connection has just ended, and is about to tell why: `sessionEnded`. */
+const SESSION_ENDS: ReadonlySet<string> = new Set(['ERR_HTTP2_INVALID_SESSION', 'ERR_HTTP2_STREAM_CANCEL'])
+
+export class Http2Stream extends Connection implements SessionUser {
+  bodyBytes = 0
+  /** HTTP/2 says when it is over (GOAWAY). */
+  readonly keptMs: number = Number.POSITIVE_INFINITY
+  readonly #owner: ConnectionOwner
+  readonly #session: Http2Session
+  #message: Http2Message | undefined
+  #headRequest = false
+  #stream: ClientHttp2Stream | undefined
+  #status = 0
+  #length: number | undefined
+
+  constructor(owner: ConnectionOwner, peer: Peer, session: Http2Session) {
+    super(peer)
+    this.#owner = owner
+    this.#session = session
+    session.users.add(this)
+    if (session.state === 'open') this.state = 'open'
+  }
+
+  send(request: OutgoingRequest): void {
+    this.busy = true
+    this.#message = request.message(this.number, Date.now)
+    this.#headRequest = request.isHead
+    if (this.state === 'open') this.#open()
+  }
+
+  destroy(): void {
+    this.state = 'gone'
+    this.busy = false
+    const stream = this.#stream
+    this.#stream = undefined
+    if (stream?.destroyed === false && !stream.closed) stream.close(NGHTTP2_CANCEL)
+    this.#session.leave(this)
+  }
+
+  connected(): void {
+    this.state = 'open'
+    if (this.busy) this.#open()
+    this.#owner.onConnected(this)
+  }
+
+  sessionEnded(code: FailureCode, reason: string): void {
+    if (this.state === 'gone') return
+    this.#owner.onBytes(this.#session.newBytes())
+    if (this.busy || this.state === 'connecting') this.#fail(code, reason)
+    else this.#leave()
+  }
+
+  leaveIfIdle(): void {
+    if (!this.busy && this.state === 'open') this.#leave()
+  }
+
+  #open(): void {
+    const { headers, body } = this.#message!
+    this.bodyBytes = 0
+    this.#status = 0
+    this.#length = undefined
+    let stream: ClientHttp2Stream
+    try {
+      stream = this.#session.request(headers, body === undefined)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      if (SESSION_ENDS.has(code ?? '')) return
+      this.#fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
+      return
+    }
+    this.#stream = stream
+    stream
+      .on('response', answer => this.#begins(answer))
+      .on('data', (part: Uint8Array) => {
+        this.#came(stream)
+        this.bodyBytes += part.length
+      })
+      .on('end', () => this.#ended(stream))
+      .on('error', (error: NodeJS.ErrnoException) => this.#broke(stream, error))
+      .on('close', () => this.#broke(stream))
+    if (body !== undefined) stream.end(body)
+    this.#owner.onQueued(this)
+  }
+
+  #begins(answer: IncomingHttpHeaders): void {
+    this.#status = Number(answer[':status'])
+    const length = answer['content-length']
+    this.#length = length === undefined || this.#headRequest || this.#status === 304 ? undefined : Number(length)
+  }
+
+  #came(stream: ClientHttp2Stream): void {
+    if (stream === this.#stream) this.#owner.onBytes(this.#session.newBytes())
+  }
+
+  #ended(stream: ClientHttp2Stream): void {
+    // A stream that was reset ends, too, before it closes.
+    if (stream !== this.#stream || this.#status === 0 || stream.rstCode !== 0) return
+    this.#came(stream)
+    if (this.#length !== undefined && this.#length !== this.bodyBytes) {
+      this.#fail('reset', 'the stream closed too early')
+      return
+    }
+    this.#stream = undefined
+    this.busy = false
+    // Answered before it had the whole body.
+    if (!stream.writableFinished) stream.close(NGHTTP2_CANCEL)
+    const { lasts } = this.#session
+    if (!lasts) this.state = 'closing'
+    this.#session.finished()
+    this.#owner.onAnswer(this, this.#status, lasts)
+    // One stream more than the server now allows.
+    if (!lasts && this.#session.state === 'open') this.#leave()
+  }
+
+  /** Without an error when it only closed. */
+  #broke(stream: ClientHttp2Stream, error?: NodeJS.ErrnoException): void {
+    if (stream !== this.#stream) return
+    this.#came(stream)
+    if (SESSION_ENDS.has(error?.code ?? '')) this.#stream = undefined
+    else if (error !== undefined && error.code !== 'ERR_HTTP2_STREAM_ERROR') this.#fail(...sessionFailure(error))
+    else this.#fail(...streamFailure(stream.rstCode ?? 0))
+  }
+
+  #leave(): void {
+    if (this.state === 'gone') return
+    this.destroy()
+    this.#owner.onGone(this)
+  }
+
+  #fail(code: FailureCode, reason: string): void {
+    const { busy } = this
+    this.destroy()
+    this.busy = busy
+    this.#owner.onFailed(this, code, reason)
+  }
+}
+
+/** Of the code with which a stream was reset. */
+const streamFailure = (code: number): [code: FailureCode, reason: string] => {
+  if (code === NGHTTP2_REFUSED_STREAM) return ['refused', '']
+  if (code === NGHTTP2_HTTP_1_1_REQUIRED) return ['other', 'the server asks for HTTP/1.1 (HTTP_1_1_REQUIRED)']
+  if (BROKEN.has(code)) return ['malformed', `a stream ended with ${nameOf(code)}`]
+  return ['reset', '']
+}
+
+const nameOf = (code: number): string =>
+  Object.entries(constants).find(([name, value]) => value === code && /^NGHTTP2_[A-Z_]+_ERROR$/.test(name))?.[0] ??
+  `code ${code}`

@@ -1,0 +1,14 @@
+/** Runs `meltlab audit` as a process of its own, and tells what it left behind. */
+import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
+
+export interface AuditEnd extends CliEnd {
+  readonly strays: readonly string[]
+}
+
+let runs = 0
+
+export async function audit(args: readonly string[], options: CliOptions = {}): Promise<AuditEnd> {
+  const mark = `audit-${process.pid}-${runs++}`
+  const ended = await runCli(['audit', ...args], { ...options, mark })
+  return { ...ended, strays: await carrying(mark) }
+}

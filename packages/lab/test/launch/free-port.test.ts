@@ -1,0 +1,22 @@
+/** The port an app is told to listen on: still free when it does, however many connections others open meanwhile. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { freePort, portsLeft } from '../../src/launch/free-port.ts'
+
+test('the larger side of what the system gives out itself, and none where hardly any are left', () => {
+  assert.deepEqual(portsLeft([32_768, 60_999]), [10_000, 32_767])
+  assert.deepEqual(portsLeft([10_500, 60_000]), [60_001, 65_535])
+  assert.deepEqual(portsLeft([1024, 5000]), [10_000, 65_535])
+  assert.equal(portsLeft([1024, 65_535]), undefined)
+})
+
+test('is none that another process gets by chance', { skip: process.platform !== 'linux' }, async () => {
+  const range = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/).map(Number)
+  const [first, last] = range as [number, number]
+  if (portsLeft([first, last]) === undefined) return
+  for (let i = 0; i < 50; i++) {
+    const port = await freePort()
+    assert.ok(port >= 10_000 && (port < first || port > last), `${port}`)
+  }
+})

@@ -1,0 +1,43 @@
+/** Closed loops against real sockets: as many requests as their users come to. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runLoad } from '../../src/load/run.ts'
+import { against, booksBalance, closedPort, httpServer, planFor } from '../load/servers.ts'
+
+describe('runLoad: closed loop', () => {
+  it('keeps every user waiting for the answer', async () => {
+    let open = 0
+    let most = 0
+    const server = await httpServer((_, res) => {
+      open++
+      most = Math.max(most, open)
+      setTimeout(() => {
+        open--
+        res.end('ok')
+      }, 20)
+    })
+    const outcome = await against(server, {
+      arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
+      connections: { kind: 'keep-alive', count: 6, max: 6 },
+    })
+    assert.equal(most, 6)
+    assert.ok(outcome.sent > 150 && outcome.sent <= 300, `${outcome.sent} sent`)
+    assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
+  })
+
+  it('lets users think', async () => {
+    const server = await httpServer((_, res) => res.end('ok'))
+    const outcome = await against(server, { arrival: { kind: 'closed', users: 4, durationMs: 1000, thinkMs: 100 } })
+    assert.ok(outcome.sent >= 25 && outcome.sent <= 50, `${outcome.sent} sent`)
+  })
+
+  it('does not storm a closed port', async () => {
+    const outcome = await runLoad(
+      planFor(`http://127.0.0.1:${await closedPort()}/`, {
+        arrival: { kind: 'closed', users: 3, durationMs: 1000, thinkMs: 0 },
+      }),
+    )
+    booksBalance(outcome)
+    assert.ok(outcome.sent >= 24 && outcome.sent <= 30, `${outcome.sent} sent`)
+  })
+})
