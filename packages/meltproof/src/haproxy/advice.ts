@@ -130,9 +130,7 @@ export class Advice {
     if (this.#pressed === undefined) {
       this.#limits = []
       this.#share = 1
-      return this.#base !== undefined || this.#isFlat(figures)
-        ? Math.max(RELEASED, 2 * open, Math.round(this.#rate))
-        : undefined
+      return this.#released(figures)
     }
     this.#tops = []
     if (!limitKnown && !sheds) return this.#base
@@ -144,6 +142,13 @@ export class Advice {
     this.#limits = sheds ? [] : this.#limits.filter(({ atMs }) => nowMs - atMs < PROBE_MS)
     this.#limits.push({ atMs: nowMs, limit: free })
     return Math.max(...this.#limits.map(each => each.limit)) + flows + room
+  }
+
+  /** Twice the last number, so that an overload which is not over shows before it is a flood. */
+  #released(figures: Figures): number | undefined {
+    const { open } = figures
+    if (this.#base === undefined && !this.#isFlat(figures)) return undefined
+    return Math.min(2 * (this.#base ?? open), Math.max(RELEASED, 2 * open, Math.round(this.#rate)))
   }
 
   /**
