@@ -39,6 +39,8 @@ const PRESSED_MS = 5000
 const PRESSED = 0.6
 /** So many looks in a row without a change are no chance. */
 const FLAT_LOOKS = 4
+/** After so many looks at which nobody waited, what an operator has set for a start has served its purpose. */
+const CALM_LOOKS = 10
 /** What came in between two looks may hide so much of a flat top. */
 const FLAT = 0.8
 /** Sheds for want of capacity. */
@@ -73,6 +75,8 @@ export class Advice {
   #base: number | undefined
   /** What one balancer gets of it: less when several send more than we can queue. */
   #share = 1
+  /** In a row, before anything was said. */
+  #calmLooks = 0
   /** Open requests at the last looks. */
   #tops: number[] = []
 
@@ -146,9 +150,13 @@ export class Advice {
 
   /** Twice the last number, so that an overload which is not over shows before it is a flood. */
   #released(figures: Figures): number | undefined {
-    const { open } = figures
-    if (this.#base === undefined && !this.#isFlat(figures)) return undefined
-    return Math.min(2 * (this.#base ?? open), Math.max(RELEASED, 2 * open, Math.round(this.#rate)))
+    const { dryRun, open, queued } = figures
+    const most = Math.max(RELEASED, 2 * open, Math.round(this.#rate))
+    if (this.#base !== undefined) return Math.min(2 * this.#base, most)
+    if (dryRun) return undefined
+    this.#calmLooks = queued === 0 ? this.#calmLooks + 1 : 0
+    if (this.#calmLooks >= CALM_LOOKS) return most
+    return this.#isFlat(figures) ? Math.min(2 * open, most) : undefined
   }
 
   /**

@@ -148,6 +148,14 @@ describe('a number that is not needed any more', () => {
   })
 })
 
+it('what an operator has set for a start goes after some looks at which nobody waits', () => {
+  const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
+  for (const open of [3, 9, 0, 5, 1, 12, 0, 2, 7]) assert.equal(asked.maxconn({ open, inflight: open }), undefined)
+  assert.equal(asked.maxconn({ open: 0, inflight: 0 }), RELEASED)
+  const waits = new Asked({ ...FULL, limitKnown: false })
+  for (let i = 0; i < 30; i++) assert.equal(waits.maxconn(), undefined)
+})
+
 describe('several balancers', () => {
   it('have the whole each while that fits, and share it when it does not', () => {
     const asked = Asked.overloaded(FULL, 2)
