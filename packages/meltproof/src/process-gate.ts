@@ -7,7 +7,7 @@ import type { Admitted, Permits } from './admission/in-service/permits.ts'
 import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
 import { LIMITER_TUNING } from './admission/limiter/tuning.ts'
-import { LoadMeter } from './admission/load-meter.ts'
+import { LoadMeter, type Rates } from './admission/load-meter.ts'
 import type { QueueHooks } from './admission/queue/standing-queue.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
 import { Sheds } from './admission/sheds.ts'
@@ -40,6 +40,12 @@ export interface GateStats {
   readonly demand: number
   /** Whether the limit is known: set by the operator, or found and not forgotten. */
   readonly limitKnown: boolean
+}
+
+/** What a balancer weighs, all of the same one to two seconds. */
+export interface LoadFigures extends Pick<GateStats, 'utilisation' | 'demand' | 'limitKnown'>, Rates {
+  /** Busy share of the event loop, 0 to 1. */
+  readonly loop: number
 }
 
 export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> extends Omit<QueueHooks<E>, 'shed'> {
@@ -170,6 +176,15 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       shed: { ...sheds.counts },
       ...this.#loadFigures(now()),
     }
+  }
+
+  /** For balancers. Undefined while too little has been seen. */
+  loadFigures(nowMs: number): LoadFigures | undefined {
+    const limit = saidBy(() => this.gate.knownLimit, undefined)
+    const rates = this.load.rates(nowMs, limit)
+    if (rates === undefined) return undefined
+    const { utilisation, demand, limitKnown } = this.#loadFigures(nowMs)
+    return { loop: this.load.utilisation(nowMs, undefined), utilisation, demand, limitKnown, ...rates }
   }
 
   #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'limitKnown'> {

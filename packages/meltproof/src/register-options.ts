@@ -5,6 +5,7 @@ import type { StdoutOptions } from './logging/stdout/options.ts'
 import { invalidOption, nearest } from './options.ts'
 import type { CallLimits } from './outbound/limits.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
+import { checkPeers } from './server/request/peers.ts'
 import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
 
 /** Where Kubernetes users have their probes, and gRPC has its own. They are exempt, so that a busy process is not taken for a dead one. */
@@ -29,6 +30,7 @@ const READERS = {
   MELTPROOF_READINESS: pathOf,
   MELTPROOF_RETRY_AFTER: secondsRange,
   MELTPROOF_SHED_HEADERS: headerFields,
+  MELTPROOF_REPORT_LOAD_TO: peersOf,
   MELTPROOF_DRAIN: onOrOff,
   MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
   MELTPROOF_OUTBOUND: onOrOff,
@@ -101,6 +103,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     readiness: read('MELTPROOF_READINESS'),
     retryAfterS: read('MELTPROOF_RETRY_AFTER'),
     shedHeaders: read('MELTPROOF_SHED_HEADERS'),
+    reportLoadTo: read('MELTPROOF_REPORT_LOAD_TO'),
     drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
   }
   const outbound = {
@@ -216,6 +219,13 @@ function headerFields(text: string, name: string): ShedHeaders {
     return [key, value] as const
   })
   return checkShedHeaders(name, Object.fromEntries(fields))
+}
+
+/** Addresses and networks. There is no word for all: these would be strangers. */
+function peersOf(text: string, name: string): readonly string[] {
+  const peers = text.split(',').map(peer => peer.trim())
+  checkPeers(name, peers)
+  return peers
 }
 
 function pathOf(text: string, name: string): string {

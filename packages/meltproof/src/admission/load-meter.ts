@@ -18,9 +18,17 @@ interface Window extends Worked {
   shed: number
 }
 
+/** Requests a second. */
+export interface Rates {
+  readonly offeredPerS: number
+  readonly shedPerS: number
+}
+
 const WINDOW_MS = 1000
 /** A few turns of a healthy loop may all be busy. */
 const SHORTEST_MS = 100
+/** Under load no stretch that is measured is longer. */
+const LONGEST_MS = 3 * WINDOW_MS
 
 export class LoadMeter {
   readonly #worked: (nowMs: number) => Worked
@@ -75,12 +83,26 @@ export class LoadMeter {
    * @param limit undefined while it is not known: then the loop alone counts
    */
   utilisation(nowMs: number, limit: number | undefined): number {
+    return this.#measured(nowMs, limit).utilisation
+  }
+
+  /** In the same time as {@link utilisation}. Undefined while that is too short to tell, or nobody came for a while. */
+  rates(nowMs: number, limit: number | undefined): Rates | undefined {
+    const { since } = this.#measured(nowMs, limit)
+    const elapsedMs = nowMs - since.fromMs
+    if (elapsedMs < SHORTEST_MS || elapsedMs > LONGEST_MS) return undefined
+    const inTime = (figure: 'offered' | 'shed'): number => (since === this.#current ? since[figure] : this.#sum(figure))
+    return { offeredPerS: (inTime('offered') / elapsedMs) * 1000, shedPerS: (inTime('shed') / elapsedMs) * 1000 }
+  }
+
+  #measured(nowMs: number, limit: number | undefined): { readonly utilisation: number; readonly since: Window } {
     this.#roll(nowMs)
-    const mean = this.#utilised(this.#previous, nowMs, limit)
-    const { fromMs } = this.#previous
+    const mean = { utilisation: this.#utilised(this.#previous, nowMs, limit), since: this.#previous }
+    const isStretched = nowMs - mean.since.fromMs > 2 * WINDOW_MS && nowMs - this.#current.fromMs >= SHORTEST_MS
+    if (!isStretched) return mean
     // Nobody came for a while: what comes now must not hide behind that.
-    const isStretched = nowMs - fromMs > 2 * WINDOW_MS && nowMs - this.#current.fromMs >= SHORTEST_MS
-    return isStretched ? Math.max(mean, this.#utilised(this.#current, nowMs, limit)) : mean
+    const utilisation = this.#utilised(this.#current, nowMs, limit)
+    return utilisation < mean.utilisation ? mean : { utilisation, since: this.#current }
   }
 
   #utilised({ fromMs, loopMs, inServiceMs }: Window, nowMs: number, limit: number | undefined): number {

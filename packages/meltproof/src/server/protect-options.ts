@@ -109,6 +109,13 @@ export interface ProtectOptions {
    * @default false
    */
   readonly serverTiming?: boolean | readonly string[]
+  /**
+   * Tell balancers how loaded this server is: Envoy in `endpoint-load-metrics`, gRPC in the trailers (ORCA). All, or the peers
+   * at these addresses and networks. The address is that of the connection. It tells a stranger how busy you are.
+   * @default false
+   * @example protect(server, { reportLoadTo: ['10.0.0.0/8'] })
+   */
+  readonly reportLoadTo?: boolean | readonly string[]
   /** Decide and count in `stats().shed`, but start every request. @default false */
   readonly dryRun?: boolean
   /** How many may be in service at once, a whole number. @default learned */
@@ -139,6 +146,7 @@ export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
   readonly trustDeadlinesFrom: FromPeer | undefined
   readonly readiness: ReadinessOptions | undefined
   readonly serverTiming: FromPeer | undefined
+  readonly reportLoadTo: FromPeer | undefined
 }
 
 /** A day: longer is not "retry", and no deadline. */
@@ -168,6 +176,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   readiness: value => (value === undefined ? undefined : checkReadiness(value)),
   drainDelayMs: optional('drainDelayMs', { min: 0, max: MOST_DRAIN_DELAY_MS, unit: 'milliseconds' }),
   serverTiming: value => checkPeers('serverTiming', value),
+  reportLoadTo: value => checkPeers('reportLoadTo', value),
   dryRun: (value = false) => checkBoolean('dryRun', value),
   limit: optional('limit', { min: 1, max: MOST_IN_SERVICE, whole: true }),
   onWarning: value => checkFunction('onWarning', value as Warn | undefined) ?? warn,

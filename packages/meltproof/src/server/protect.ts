@@ -9,7 +9,7 @@ import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { guardOf, setGuard } from '../guard-of.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
-import { limiterOf } from '../process-gate.ts'
+import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'
 import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { openLanes } from './connection/lanes.ts'
@@ -27,6 +27,7 @@ import { exemptPaths } from './request/exempt-paths.ts'
 import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { RequestInterceptor } from './request-interceptor.ts'
+import { LoadReports } from './response/load-reports.ts'
 import { OwnAnswers } from './response/own-answers.ts'
 import { safeWarning, type Warn } from '../warnings.ts'
 
@@ -53,6 +54,12 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const warn = safeWarning(checked.onWarning)
   const tuning = deadlineMs === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadlineMs }
   let draining: Promise<boolean> | undefined
+  const loadFigures = (nowMs: number): LoadFigures | undefined => {
+    const figures = interceptor.gate.loadFigures(nowMs)
+    // In a dry run nobody gets an error.
+    return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
+  }
+  const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)
   const isReadiness = readiness && exemptPaths([readiness.path])
   const guard: Guard = {
     stats: () => ({
@@ -114,6 +121,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       body: checked.shedBody,
       page: checked.shedPage,
       pressure: () => interceptor.gate.load.pressure(now()),
+      reports,
     }),
     onFailure: error =>
       warn(
@@ -121,6 +129,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ),
     policy: {
       ...policyOf(checked, warn),
+      tellsLoad: reports && ((request, response) => reports.onto(request, response)),
       answers:
         isReadiness &&
         ((request, response) => {

@@ -97,3 +97,27 @@ test('full load after an idle hour is seen within a tenth of a second', () => {
   offer(meter, 3_600_100, ['started'])
   assert.equal(meter.utilisation(3_600_100, undefined), 1)
 })
+
+test('rates are of the last one to two seconds', () => {
+  const meter = idle()
+  offer(meter, 10, ['started'])
+  assert.equal(meter.rates(50, undefined), undefined, 'too soon to tell')
+  offer(meter, 500, ['started', 'shed', 'shed'])
+  assert.deepEqual(meter.rates(500, undefined), { offeredPerS: 8, shedPerS: 4 })
+  offer(meter, 1200, ['started', 'shed'])
+  assert.deepEqual(meter.rates(1600, undefined), { offeredPerS: 3.75, shedPerS: 1.875 })
+  offer(meter, 2200, ['started'])
+  assert.deepEqual(meter.rates(2200, undefined), { offeredPerS: 3, shedPerS: 1 })
+})
+
+test('rates and utilisation are of the same time, also after an idle hour', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  offer(meter, 1000, ['started'])
+  offer(meter, 3_600_000, ['started'])
+  assert.equal(meter.rates(3_600_050, undefined), undefined)
+  worked.loopMs = 50
+  offer(meter, 3_600_100, ['started', 'shed'])
+  assert.equal(meter.utilisation(3_600_100, undefined), 0.5)
+  assert.deepEqual(meter.rates(3_600_100, undefined), { offeredPerS: 30, shedPerS: 10 })
+})

@@ -53,6 +53,7 @@ export class Handler {
     const { request } = exchange
     const response = exchange.response!
     const tells = policy.tellsTiming?.(request) === true
+    policy.tellsLoad?.(request, response)
     let returned = false
     try {
       const handled =

@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { invalidOption, show } from '../../options.ts'
 
+export type OfPeer = Pick<IncomingMessage, 'socket'>
+
 /** Whether a request comes from such a peer; the address is that of the connection, not of a header. */
-export type FromPeer = (request: IncomingMessage) => boolean
+export type FromPeer = (request: OfPeer) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'
 
@@ -28,7 +30,7 @@ export function checkPeers(option: string, value: unknown): FromPeer | undefined
 }
 
 /** Undefined when the client has gone: the socket of an HTTP/2 session that has ended throws. */
-export function addressOf({ socket }: IncomingMessage): string | undefined {
+export function addressOf({ socket }: OfPeer): string | undefined {
   try {
     return socket.remoteAddress
   } catch {

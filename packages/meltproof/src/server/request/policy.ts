@@ -11,6 +11,8 @@ export interface RequestPolicy {
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** The guard's own pages: true when it has answered. Asked about exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
+  /** Has the answer of a request that starts tell of the load. */
+  readonly tellsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   readonly tellsTiming?: ((request: IncomingMessage) => boolean) | undefined
   /** How long the loop has been busy, ever, ms. Where it is absent, stragglers keep their permits. */
   readonly loopBusyMs?: (() => number) | undefined

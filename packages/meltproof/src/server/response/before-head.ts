@@ -16,3 +16,9 @@ export function beforeHead(response: ServerResponse, change: (head: Head) => Hea
   }
   response.writeHead = changeThenWrite as typeof writeHead
 }
+
+/** The name of each entry: of an object, of a list of pairs, or of name, value, name, value, ... */
+export function fieldNames(fields: unknown): readonly unknown[] {
+  if (Array.isArray(fields)) return fields.map((entry, i) => (Array.isArray(entry) ? entry[0] : fields[i - (i % 2)]))
+  return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
+}

@@ -16,10 +16,11 @@ export function isGrpc({ httpVersionMajor, headers }: IncomingMessage): boolean 
 }
 
 /** @param retryS when the client may try again: it does so by itself where its config has retries (gRPC A6), seconds */
-export function grpcShed(response: ServerResponse, retryS: number): void {
+export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
   answer(response, UNAVAILABLE, 'This server is at its capacity and did not start on the call.', {
     // So that clients do not come back as one wave.
     'grpc-retry-pushback-ms': String(Math.floor((retryS + Math.random()) * 1000)),
+    ...fields,
   })
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
-import { beforeHead, type Head } from './before-head.ts'
+import { beforeHead, fieldNames, type Head } from './before-head.ts'
 
 /** Node's mark for `maxRequestsPerSocket`: the head says close, and the client closes. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
@@ -37,7 +37,7 @@ export function makeLast(request: IncomingMessage, response: ServerResponse, isL
 function sayClose(request: IncomingMessage, response: Response, head: Head): Head {
   const uploading = !request.complete && describeHead(request.rawHeaders).bodyBytes > 0
   const fields: unknown = head.length > 1 ? head.at(-1) : undefined
-  const names = namesOf(fields)
+  const names = fieldNames(fields)
   const named = names.some(isConnection)
   const set = response.hasHeader('connection')
   if (uploading) {
@@ -54,12 +54,6 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
     ? fields.filter((_, index) => !isConnection(names[index]))
     : Object.fromEntries(Object.entries(fields as object).filter(([name]) => !isConnection(name)))
   return [...head.slice(0, -1), others] as unknown as Head
-}
-
-/** The name of each entry: of an object, of a list of pairs, or of name, value, name, value, ... */
-function namesOf(fields: unknown): readonly unknown[] {
-  if (Array.isArray(fields)) return fields.map((entry, i) => (Array.isArray(entry) ? entry[0] : fields[i - (i % 2)]))
-  return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
 }
 
 function isConnection(name: unknown): boolean {

@@ -5,6 +5,7 @@ import type { AnswerKind, Connection } from '../connection/connection.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { grpcLate, grpcShed, isGrpc } from './grpc-answers.ts'
 import { endAfter, endConnection } from './last-answer.ts'
+import type { LoadReports } from './load-reports.ts'
 import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 
@@ -18,6 +19,8 @@ export interface ShedAnswerOptions {
   readonly page: string
   /** Of the server now, 0 to 1: `Retry-After` follows it. */
   readonly pressure: () => number
+  /** Absent where nobody is told of the load. */
+  readonly reports?: LoadReports | undefined
 }
 
 interface Body {
@@ -67,6 +70,7 @@ export class OwnAnswers {
   #ready: (readonly [before: string, after: string])[] = []
   #date = ''
   #keepAliveMs = 0
+  #load = ''
 
   constructor(options: ShedAnswerOptions) {
     this.#options = options
@@ -84,15 +88,26 @@ export class OwnAnswers {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }
 
-  /** The answer as a whole HTTP/1.1 message in latin-1. @param keepAliveMs how long an idle connection is kept; 0: for ever */
-  message(kind: AnswerKind, date: string, keepAliveMs: number): string {
-    if (date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
+  /**
+   * The answer as a whole HTTP/1.1 message in latin-1.
+   * @param keepAliveMs how long an idle connection is kept; 0: for ever
+   * @param load the line of a load report, for peers that are told
+   */
+  message(kind: AnswerKind, date: string, keepAliveMs: number, load = ''): string {
+    const isOld = load !== '' && load !== this.#load
+    if (isOld) this.#load = load
+    if (isOld || date !== this.#date || keepAliveMs !== this.#keepAliveMs) {
       this.#date = date
       this.#keepAliveMs = keepAliveMs
       this.#ready = []
     }
-    const index = (kind.preflight ? 8 : 0) + (kind.page ? 4 : 0) + (kind.head ? 2 : 0) + (kind.keepAlive ? 1 : 0)
-    this.#ready[index] ??= this.#serialise(kind)
+    const index =
+      (load === '' ? 0 : 16) +
+      (kind.preflight ? 8 : 0) +
+      (kind.page ? 4 : 0) +
+      (kind.head ? 2 : 0) +
+      (kind.keepAlive ? 1 : 0)
+    this.#ready[index] ??= this.#serialise(kind, load)
     const [before, after] = this.#ready[index]
     return kind.preflight ? before : before + this.#anySeconds() + after
   }
@@ -101,20 +116,23 @@ export class OwnAnswers {
   shedAtSocket(connection: Connection, kind: AnswerKind, server: Server, nowMs: number, complete: boolean): void {
     const { socket } = connection
     if (kind.keepAlive) connection.startIdleTimeout(server)
-    socket.write(this.message(kind, httpDate(nowMs), server.keepAliveTimeout), 'latin1')
+    const load = this.#options.reports?.line(connection, nowMs)
+    socket.write(this.message(kind, httpDate(nowMs), server.keepAliveTimeout, load), 'latin1')
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
   /** The same through Node's response. Returns the bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
+    const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
-      grpcShed(response, this.#anySeconds())
+      grpcShed(response, this.#anySeconds(), load)
       return 0
     }
     const needs = describeHead(request.rawHeaders)
     const { headers } = this.#options
-    if (this.isPreflight(request.method, needs)) return write(request, response, needs, 204, undefined, headers)
-    const fields = { ...headers, ...NO_RETRY, 'retry-after': String(this.#anySeconds()) }
+    if (this.isPreflight(request.method, needs))
+      return write(request, response, needs, 204, undefined, { ...headers, ...load })
+    const fields = { ...headers, ...load, ...NO_RETRY, 'retry-after': String(this.#anySeconds()) }
     return write(request, response, needs, 503, needs.prefersHtml ? this.#page : this.#body, fields)
   }
 
@@ -135,10 +153,10 @@ export class OwnAnswers {
     return retryAfter(this.#options.retryAfterS, this.#options.pressure())
   }
 
-  #serialise({ preflight, page, head, keepAlive }: AnswerKind): readonly [before: string, after: string] {
+  #serialise({ preflight, page, head, keepAlive }: AnswerKind, load: string): readonly [before: string, after: string] {
     // Clients need Node's hint to not reuse a connection as it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
-    const ends = `date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
+    const ends = `${load}date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
     if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']
     const { type, text } = page ? this.#page : this.#body
     const bytes = Buffer.from(text, 'utf8')

@@ -1,5 +1,6 @@
 /** Header fields that the operator adds to shed answers, such as those of CORS: fixed, so that they cost no shed anything. */
 import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
+import { BINARY_FIELD, FIELD } from './load-report.ts'
 
 /** By name in lower case. */
 export type ShedHeaders = Readonly<Record<string, string>>
@@ -12,6 +13,7 @@ const OURS = new Set([
   ...['connection', 'content-encoding', 'content-length', 'content-range', 'http2-settings', 'keep-alive'],
   ...['proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['cache-control', 'content-type', 'date', 'retry-after', ...Object.keys(NO_RETRY)],
+  ...[FIELD, BINARY_FIELD],
 ])
 const MOST_BYTES = 8192
 

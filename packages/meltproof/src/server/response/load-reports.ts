@@ -1,0 +1,114 @@
+/** Puts load reports (load-report.ts) on answers to peers that the operator trusts, and on no others. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+import { now } from '../../clock.ts'
+import type { LoadFigures } from '../../process-gate.ts'
+import type { FromPeer, OfPeer } from '../request/peers.ts'
+import { beforeHead, fieldNames } from './before-head.ts'
+import { isGrpc } from './grpc-answers.ts'
+import { BINARY_FIELD, FIELD, type LoadReport, loadReport } from './load-report.ts'
+
+/** A report is made so often at most, ms. */
+const EVERY_MS = 100
+/** In that time, so many answers of the app have it: one costs 3 us (bench/load-report.ts), and 1,000 a second tell enough. */
+const MOST_ANSWERS = 100
+
+export class LoadReports {
+  readonly #from: FromPeer
+  /** On a socket. Not for all servers: one may be protected again, for other peers. */
+  readonly #trusted = Symbol('meltproof.trusted')
+  readonly #figures: (nowMs: number) => LoadFigures | undefined
+  #report: LoadReport | undefined
+  #line = ''
+  #madeAtMs = Number.NEGATIVE_INFINITY
+  #answersSinceMs = Number.NEGATIVE_INFINITY
+  #answers = 0
+
+  constructor(from: FromPeer, figures: (nowMs: number) => LoadFigures | undefined) {
+    this.#from = from
+    this.#figures = figures
+  }
+
+  /** For an answer that is ours: header fields. */
+  fields(request: IncomingMessage): Readonly<Record<string, string>> {
+    const report = this.#trusts(request) ? this.#now(now()) : undefined
+    if (report === undefined) return {}
+    return isGrpc(request) ? { [BINARY_FIELD]: report.binary } : { [FIELD]: report.text }
+  }
+
+  /** The same as a line of HTTP/1, for an answer to this peer that is written as a whole. */
+  line(peer: OfPeer, nowMs: number): string {
+    if (!this.#trusts(peer)) return ''
+    this.#now(nowMs)
+    return this.#line
+  }
+
+  /** Has the answer of the app tell of the load when it goes out. */
+  onto(request: IncomingMessage, response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
+    const nowMs = now()
+    if (nowMs - this.#answersSinceMs >= EVERY_MS) {
+      this.#answersSinceMs = nowMs
+      this.#answers = 0
+    }
+    if (this.#answers >= MOST_ANSWERS || !this.#trusts(request)) return
+    this.#answers++
+    if (request.httpVersionMajor >= 2) {
+      if (response.stream !== undefined) this.#ontoStream(response.stream, isGrpc(request))
+      return
+    }
+    beforeHead(response, head => {
+      const text = this.#now(now())?.text
+      const isSaid = response.hasHeader(FIELD) || names(head.at(-1), FIELD)
+      if (text !== undefined && !isSaid) response.setHeader(FIELD, text)
+      return head
+    })
+  }
+
+  #ontoStream(stream: ServerHttp2Stream, grpc: boolean): void {
+    const { respond, sendTrailers } = stream
+    const field = grpc ? BINARY_FIELD : FIELD
+    const told = <F extends object | undefined>(fields: F): F => {
+      try {
+        const report = this.#now(now())
+        return report === undefined ? fields : withField(fields, field, grpc ? report.binary : report.text)
+      } catch {
+        return fields // Better than no answer.
+      }
+    }
+    stream.respond = (fields, options) =>
+      // The status of gRPC is in the trailers, or in a head without any.
+      respond.call(stream, grpc && options?.endStream !== true ? fields : told(fields), options)
+    if (grpc) stream.sendTrailers = fields => sendTrailers.call(stream, told(fields))
+  }
+
+  #now(nowMs: number): LoadReport | undefined {
+    if (nowMs - this.#madeAtMs >= EVERY_MS) {
+      this.#madeAtMs = nowMs
+      const figures = this.#figures(nowMs)
+      this.#report = figures && loadReport(figures)
+      this.#line = this.#report === undefined ? '' : `${FIELD}: ${this.#report.text}\r\n`
+    }
+    return this.#report
+  }
+
+  /** Its address is looked up once for each connection. */
+  #trusts(peer: OfPeer): boolean {
+    try {
+      const socket = peer.socket as unknown as Record<symbol, boolean | undefined>
+      socket[this.#trusted] ??= this.#from(peer)
+      return socket[this.#trusted] === true
+    } catch {
+      return false // The socket of an HTTP/2 session that has ended throws.
+    }
+  }
+}
+
+function names(fields: unknown, wanted: string): boolean {
+  return fieldNames(fields).some(name => typeof name === 'string' && name.toLowerCase() === wanted)
+}
+
+/** A copy: an app may use one object for all of its answers. What the app says itself stays. */
+function withField<F extends object | undefined>(fields: F, name: string, value: string): F {
+  if (names(fields, name)) return fields
+  return (Array.isArray(fields) ? [...fields, name, value] : { ...fields, [name]: value }) as F
+}

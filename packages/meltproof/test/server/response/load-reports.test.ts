@@ -1,0 +1,307 @@
+/** Who is told of the load, on which answers, and what the app's own fields and objects have to do with it. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+import grpc from '@grpc/grpc-js'
+import type { LoadFigures } from '../../../src/process-gate.ts'
+import { protect, type ProtectOptions } from '../../../src/index.ts'
+import { checkPeers } from '../../../src/server/request/peers.ts'
+import { LoadReports } from '../../../src/server/response/load-reports.ts'
+import { doorOn, eventually, listen } from '../harness.ts'
+
+const FIELD = 'endpoint-load-metrics'
+const BINARY = 'endpoint-load-metrics-bin'
+const FIGURES: LoadFigures = {
+  loop: 0.3,
+  utilisation: 0.5,
+  demand: 3,
+  limitKnown: true,
+  offeredPerS: 90,
+  shedPerS: 60,
+}
+const TEXT = 'TEXT cpu_utilization:0.3,application_utilization:1.5,rps_fractional:90,eps:60'
+const LOCAL = ['127.0.0.0/8']
+const STRANGERS = ['10.0.0.0/8', '::2']
+
+const closing: (() => void)[] = []
+after(() => {
+  for (const close of closing) close()
+})
+
+function reportsTo(peers: readonly string[], figures: () => LoadFigures | undefined = () => FIGURES): LoadReports {
+  return new LoadReports(checkPeers('reportLoadTo', peers)!, figures)
+}
+
+/** Puts a door on a server that holds one request and sheds when it has as many more as may wait: none. */
+function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, figures = () => FIGURES as LoadFigures) {
+  const reports = reportsTo(peers, figures)
+  return doorOn(server, {
+    answer: { reports },
+    policy: {
+      tellsLoad: (request, response) => reports.onto(request, response),
+      memoryShort: () => isShort,
+    },
+  })
+}
+let isShort = false
+
+/** What two answers have: of the app, and of a shed. */
+async function answers(peers: readonly string[], path = '/', method = 'GET'): Promise<(string | null)[]> {
+  const server = http.createServer((_, response) => void response.end('ok'))
+  doorThatTells(server, peers)
+  const { port } = await listen(server)
+  const told: (string | null)[] = []
+  for (isShort of [false, true]) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method })
+    await answer.text()
+    assert.equal(answer.status, isShort ? 503 : 200)
+    assert.equal(answer.headers.get(BINARY), null)
+    told.push(answer.headers.get(FIELD))
+  }
+  isShort = false
+  return told
+}
+
+describe('over HTTP/1', () => {
+  it('peers are told, on the answers of the app and on sheds', async () => {
+    assert.deepEqual(await answers(LOCAL), [TEXT, TEXT])
+    assert.deepEqual(await answers(LOCAL, '/', 'POST'), [TEXT, TEXT], 'which is shed another way')
+  })
+
+  it('strangers are not', async () => {
+    assert.deepEqual(await answers(STRANGERS), [null, null])
+    assert.deepEqual(await answers(STRANGERS, '/', 'POST'), [null, null])
+  })
+
+  it('a shed to a stranger does not have what a peer was told', () => {
+    const reports = reportsTo(LOCAL)
+    const from = (remoteAddress: string): string => reports.line({ socket: { remoteAddress } as never }, 0)
+    assert.deepEqual(
+      [from('127.0.0.1'), from('11.0.0.1'), from('127.0.0.1')],
+      [`${FIELD}: ${TEXT}\r\n`, '', `${FIELD}: ${TEXT}\r\n`],
+    )
+  })
+
+  it('whatever way the app writes its head, and what it says itself stays', async () => {
+    const ways: Readonly<Record<string, http.RequestListener>> = {
+      '/implicit': (_, response) => void response.write('x'),
+      '/object': (_, response) => void response.writeHead(200, { 'x-more': '1' }),
+      '/list': (_, response) => void response.writeHead(200, 'fine', ['x-more', '1', 'x-more', '2']),
+      '/cleared': (_, response) => {
+        for (const name of response.getHeaderNames()) response.removeHeader(name)
+      },
+      '/set': (_, response) => void response.setHeader(FIELD, 'own'),
+      '/own': (_, response) => void response.writeHead(200, { 'Endpoint-Load-Metrics': 'own' }),
+      '/own-list': (_, response) => void response.writeHead(200, ['Endpoint-Load-Metrics', 'own']),
+    }
+    const server = http.createServer((request, response) => {
+      ways[request.url!]!(request, response)
+      response.end()
+    })
+    doorThatTells(server)
+    const { port } = await listen(server)
+    for (const path of Object.keys(ways)) {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      await answer.text()
+      assert.equal(answer.headers.get(FIELD), /set|own/.test(path) ? 'own' : TEXT, path)
+    }
+  })
+
+  it('the report is that of the moment in which the answer goes out', async () => {
+    let answered!: () => void
+    const server = http.createServer((_, response) => {
+      answered = () => response.end()
+    })
+    let offeredPerS = 90
+    doorThatTells(server, LOCAL, () => ({ ...FIGURES, offeredPerS: ++offeredPerS, shedPerS: 0 }))
+    const { port } = await listen(server)
+    const answer = fetch(`http://127.0.0.1:${port}/`)
+    await eventually('it has started', () => answered !== undefined)
+    offeredPerS = 900
+    answered()
+    assert.match((await answer).headers.get(FIELD) ?? '', /rps_fractional:901,/)
+  })
+})
+
+it('figures are asked for ten times a second at most, and few answers of many are told', () => {
+  let asked = 0
+  const reports = reportsTo(LOCAL, () => {
+    asked++
+    return FIGURES
+  })
+  const peer = { socket: { remoteAddress: '127.0.0.1' } as never }
+  for (let atMs = 1000; atMs < 2000; atMs++) reports.line(peer, atMs)
+  assert.equal(asked, 10)
+  const request = { ...peer, httpVersionMajor: 1 } as unknown as http.IncomingMessage
+  const responses = Array.from({ length: 1000 }, () => new http.ServerResponse(request))
+  const from = performance.now()
+  for (const response of responses) reports.onto(request, response)
+  const tenths = 1 + Math.ceil((performance.now() - from) / 100)
+  const told = responses.filter(response => Object.hasOwn(response, 'writeHead')).length
+  assert.ok(told >= 100 && told <= Math.min(999, 100 * tenths), `${told} in ${tenths} tenths of a second`)
+})
+
+describe('over HTTP/2', () => {
+  /** @param answer of the raw stream */
+  async function head(
+    peers: readonly string[],
+    answer: (stream: ServerHttp2Stream) => void,
+    short: boolean,
+  ): Promise<IncomingHttpHeaders> {
+    const server = http2.createServer()
+    server.on('stream', answer)
+    doorThatTells(server as unknown as http.Server, peers)
+    return ask(server, short)
+  }
+
+  async function ask(server: http2.Http2Server, short: boolean): Promise<IncomingHttpHeaders> {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const session = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    closing.push(() => {
+      session.destroy()
+      server.close()
+    })
+    isShort = short
+    const stream = session.request({ ':path': '/' }).resume()
+    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+    isShort = false
+    return headers
+  }
+
+  it('raw streams', async () => {
+    const shared = Object.freeze({ ':status': 200, 'x-more': '1' })
+    const plain = (stream: ServerHttp2Stream): void => {
+      stream.respond(shared)
+      stream.end('ok')
+    }
+    for (const short of [false, true]) {
+      assert.equal((await head(LOCAL, plain, short))[FIELD], TEXT)
+      assert.equal((await head(STRANGERS, plain, short))[FIELD], undefined)
+    }
+    const bare = (stream: ServerHttp2Stream): void => stream.respond(undefined, { endStream: true })
+    assert.equal((await head(LOCAL, bare, false))[FIELD], TEXT)
+    const own = (stream: ServerHttp2Stream): void => stream.respond({ [FIELD]: 'own' }, { endStream: true })
+    assert.equal((await head(LOCAL, own, false))[FIELD], 'own')
+  })
+
+  it('the compatibility API', async () => {
+    for (const peers of [LOCAL, STRANGERS]) {
+      for (const short of [false, true]) {
+        const server = http2.createServer((_, response) => void response.end('ok'))
+        doorThatTells(server as unknown as http.Server, peers)
+        assert.equal((await ask(server, short))[FIELD], peers === LOCAL ? TEXT : undefined)
+      }
+    }
+  })
+})
+
+describe('over gRPC', () => {
+  const asIs = (message: Buffer): Buffer => message
+  const SERVICE = {
+    unary: {
+      path: '/test.Test/Unary',
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    },
+  }
+
+  /** What a call's trailers have; its head never has any. */
+  async function trailers(peers: readonly string[], text: string, short: boolean): Promise<unknown> {
+    const server = new grpc.Server()
+    server.addService(SERVICE, {
+      unary: ({ request }: { request: Buffer }, done: grpc.sendUnaryData<Buffer>) =>
+        String(request) === 'fail' ? done({ code: grpc.status.NOT_FOUND }) : done(null, request),
+    })
+    const { createServer } = http2
+    http2.createServer = ((...args: []) => {
+      const made = createServer(...args)
+      doorThatTells(made as unknown as http.Server, peers)
+      return made
+    }) as typeof createServer
+    const port = await new Promise<number>((resolve, reject) =>
+      server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      ),
+    ).finally(() => {
+      http2.createServer = createServer
+    })
+    const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+    })
+    closing.push(() => {
+      client.close()
+      server.forceShutdown()
+    })
+    isShort = short
+    const call = client.makeUnaryRequest('/test.Test/Unary', asIs, asIs, Buffer.from(text), () => {})
+    call.on('metadata', metadata => assert.deepEqual(metadata.get(BINARY), []))
+    const [{ code, metadata }] = (await once(call, 'status')) as [grpc.StatusObject]
+    isShort = false
+    assert.equal(code, short ? grpc.status.UNAVAILABLE : text === 'fail' ? grpc.status.NOT_FOUND : grpc.status.OK)
+    assert.deepEqual(metadata.get(FIELD), [])
+    const [report] = metadata.get(BINARY) as Buffer[]
+    return report && Array.from({ length: report.length / 9 }, (_, i) => report.readDoubleLE(9 * i + 1))
+  }
+
+  it('peers are told in the trailers, of a call that fails or is shed as well', async () => {
+    for (const [text, short] of [
+      ['fine', false],
+      ['fail', false],
+      ['fine', true],
+    ] as const) {
+      assert.deepEqual(await trailers(LOCAL, text, short), [0.3, 1.5, 90, 60], `${text} ${short}`)
+      assert.equal(await trailers(STRANGERS, text, short), undefined)
+    }
+  })
+})
+
+describe('protect()', () => {
+  async function asking(options: ProtectOptions): Promise<(path: string) => Promise<string | null>> {
+    const server = http.createServer((request, response) => {
+      if (!request.url!.startsWith('/late')) response.end('ok')
+    })
+    protect(server, { lanes: 1, ...options })
+    const { port } = await listen(server)
+    return async path => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      await answer.text()
+      assert.equal(answer.status, path === '/' ? 200 : 504)
+      return answer.headers.get(FIELD)
+    }
+  }
+
+  it('tells peers the figures of their server, and neither strangers nor, by default, anybody', async () => {
+    const peer = await asking({ reportLoadTo: true, limit: 8 })
+    const others = [await asking({}), await asking({ reportLoadTo: STRANGERS })]
+    // The loop of this test is busy enough to tell of.
+    let told: string | null = null
+    while (told === null) {
+      for (const other of others) assert.equal(await other('/'), null)
+      told = await peer('/')
+    }
+    const figures = Object.fromEntries(
+      told
+        .slice('TEXT '.length)
+        .split(',')
+        .map(field => field.split(':')),
+    )
+    assert.ok(Number(figures.rps_fractional) > 1 && Number(figures.eps) === 0, told)
+  })
+
+  it('tells peers with a 504 as well', async () => {
+    const peer = await asking({ reportLoadTo: true, limit: 1000, deadlineMs: 20 })
+    for (let i = 0; (await peer(`/late${i}`)) === null; i++) while ((await peer('/')) === null);
+  })
+
+  it('takes no field of that name for its sheds', () => {
+    const shedHeaders = { 'endpoint-load-metrics': 'x' }
+    assert.throws(() => protect(http.createServer(), { shedHeaders }), /none that meltproof or Node writes/)
+  })
+})
