@@ -39,6 +39,8 @@ const PRESSED_MS = 5000
 const PRESSED = 0.6
 /** So many looks in a row without a change are no chance. */
 const FLAT_LOOKS = 4
+/** So many looks in a row at which more wait than there is room for are no burst, but a door that lets too many in. */
+const LONG_LOOKS = 4
 /** After so many looks at which nobody waited, what an operator has set for a start has served its purpose. */
 const CALM_LOOKS = 10
 /** What came in between two looks may hide so much of a flat top. */
@@ -75,6 +77,8 @@ export class Advice {
   #base: number | undefined
   /** What one balancer gets of it: less when several send more than we can queue. */
   #share = 1
+  /** In a row, at which more waited than there is room for. */
+  #longLooks = 0
   /** In a row, before anything was said. */
   #calmLooks = 0
   /** Open requests at the last looks. */
@@ -115,11 +119,13 @@ export class Advice {
   }
 
   /** Whether HAProxy is to be held to a number, and what each balancer gets of it. */
-  #judge({ dryRun, open, queued }: Figures, { passedMs, room, sheds }: Interval, balancers: number): void {
+  #judge({ dryRun, limitKnown, open, queued }: Figures, { passedMs, room, sheds }: Interval, balancers: number): void {
     if (dryRun) return
     const isFull = open >= (this.#told ?? Number.POSITIVE_INFINITY) - room / 2
     if (sheds || queued > 2 * room) this.#share = Math.max(1 / balancers, this.#share / 2)
-    if (sheds) this.#pressed = 1
+    // A burst would have been served meanwhile.
+    this.#longLooks = queued > 2 * room ? this.#longLooks + 1 : 0
+    if (sheds || (limitKnown && this.#longLooks >= LONG_LOOKS)) this.#pressed = 1
     else if (this.#pressed !== undefined) {
       const presses = isFull && queued > 0 ? 1 : 0
       this.#pressed += (presses - this.#pressed) * Math.min(1, passedMs / PRESSED_MS)

@@ -71,6 +71,12 @@ describe('the number', () => {
     assert.equal(asked.maxconn(sheds(1)), 14)
   })
 
+  it('is given too when no queue is shed, and none gets shorter', () => {
+    const asked = new Asked({ ...FULL, queued: 22, open: 32 })
+    for (let i = 1; i < 4; i++) assert.equal(asked.maxconn(), undefined)
+    assert.equal(asked.maxconn(), 14)
+  })
+
   it('is more than the limit, so that it still binds here', () => {
     assert.equal(Asked.overloaded(FULL).maxconn(), 14)
   })
