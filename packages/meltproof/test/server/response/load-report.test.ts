@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { LoadFigures } from '../../../src/process-gate.ts'
 import { loadReport } from '../../../src/server/response/load-report.ts'
 
-const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, limitKnown: true, offeredPerS: 100, shedPerS: 0 }
+const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, offeredPerS: 100, shedPerS: 0 }
 
 /** What a reader makes of the text. */
 function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> | undefined {
@@ -56,19 +56,11 @@ test('the weight is what the instance serves at its capacity, whatever is offere
   }
 })
 
-test('until the limit is known it tells of the loop alone', () => {
-  const unknown = { limitKnown: false, utilisation: 0.3 }
-  assert.deepEqual(read(unknown), { cpu_utilization: 0.3, rps_fractional: 100, eps: 0 })
-  const shedding = read({ ...unknown, loop: 1, utilisation: 1, demand: 2, shedPerS: 50 })
-  assert.equal(shedding?.['application_utilization'], 2)
-})
-
 test('nothing that a balancer could use is no report', () => {
   assert.equal(read({ offeredPerS: 0 }), undefined)
-  assert.equal(read({ limitKnown: false, loop: 0.01 }), undefined)
   assert.equal(read({ loop: 0.01, utilisation: 0.01 }), undefined)
   assert.equal(read({ offeredPerS: Number.NaN }), undefined)
-  assert.equal(read({ utilisation: Number.NaN, loop: Number.NaN }), undefined)
+  assert.equal(read({ utilisation: Number.NaN }), undefined)
 })
 
 test('the message of protobuf has the same', () => {
@@ -95,7 +87,6 @@ test('whatever the figures, a report is finite, in range and one line', () => {
     loop: any,
     utilisation: any,
     demand: any,
-    limitKnown: fc.boolean(),
     offeredPerS: any,
     shedPerS: any,
   })
