@@ -1,23 +1,26 @@
 /**
- * Does `meltlab compare` call chance a difference, and does it find one of 5 %? A hundred comparisons of a program with
- * itself, and a hundred with one that is 5 % slower, on made-up machines whose noise is known.
+ * Does `meltlab compare` call chance a difference, and does it find one of 5 %?
  *
- *   node bench/compare.ts [rounds]
+ *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one that is
+ *                                              5 % slower, on made-up machines whose noise is assumed
+ *   node bench/compare.ts --real [minutes]     as many as fit, of a real server on this machine, of 10 and of 20 rounds
  *
- * Exit code 1 when more than 5 of the 100 comparisons with itself (all machines: each) show any difference, or when of the
- * changes of 5 % fewer than 9 in 10 are found on a machine that scatters as little as ours.
+ * Exit code 1 when more than 5 of 100 comparisons with itself show any difference, or when of the changes of 5 % fewer than 9
+ * in 10 are found (on made-up machines: on those that scatter by up to 2 %).
  */
 import { resultOf } from '../packages/lab/src/compare/comparable.ts'
-import { compare, type Side } from '../packages/lab/src/compare/compare.ts'
+import { type Comparison, compare, type Side } from '../packages/lab/src/compare/compare.ts'
 import type { ComparedFigure } from '../packages/lab/src/compare/comparison.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'
+import { conditions } from './lib/conditions.ts'
+import { LOAD, measureTurns, sideOf } from './lib/measured-turns.ts'
 import { type Noise, SimulatedMachine } from './lib/simulated-run.ts'
 
 const COMPARISONS = 100
-const MOST_FALSE = 5
-const LEAST_FOUND = 90
+const MOST_FALSE = 0.05
+const LEAST_FOUND = 0.9
 
-/** Scatter from run to run, as `certified` runs on two otherwise idle cores have it: 0.5 to 1.5 % of p50. */
+/** Assumed scatter from run to run; `--real` says what that of this machine is. */
 const MACHINES: readonly (Noise & { readonly mustFind: boolean })[] = [
   { name: 'quiet', scatter: 0.01, disturbed: 0, drift: 0, memory: 0.9, mustFind: true },
   { name: 'usual', scatter: 0.015, disturbed: 0.05, drift: 0, memory: 0.9, mustFind: true },
@@ -26,45 +29,106 @@ const MACHINES: readonly (Noise & { readonly mustFind: boolean })[] = [
   { name: 'restless', scatter: 0.05, disturbed: 0.1, drift: 0, memory: 0.5, mustFind: false },
 ]
 
-const rounds = Number(process.argv[2] ?? 20)
-if (!(Number.isInteger(rounds) && rounds >= 5)) {
-  console.error(`rounds must be a whole number of at least 5, got ${process.argv[2]}`)
+const HEAD = ['', 'comparisons', 'any figure', 'p50', 'refused']
+
+const real = process.argv[2] === '--real'
+const given = Number(process.argv[real ? 3 : 2] ?? (real ? 6 : 20))
+if (!(given >= (real ? 0.1 : 5)) || !(real || Number.isInteger(given))) {
+  console.error(
+    `expected ${real ? 'minutes' : 'rounds, a whole number of at least 5'}, got ${process.argv[real ? 3 : 2]}`,
+  )
   process.exit(2)
 }
-const random = seededRandom(1)
-console.log(`${COMPARISONS} comparisons of ${rounds} rounds each; p50, all figures together`)
-console.log('machine    false alarms  any figure    5 % slower found: p50   any figure')
-for (const { mustFind, ...noise } of MACHINES) {
-  const same = Array.from({ length: COMPARISONS }, () => compared(noise, 1))
-  const slower = Array.from({ length: COMPARISONS }, () => compared(noise, 1.05))
-  const alarms = same.flatMap(figures => figures.filter(isReal)).length
-  const comparisons = same.filter(figures => figures.some(isReal)).length
-  const p50 = slower.filter(figures =>
-    figures.some(figure => figure.name === 'p50' && figure.verdict === 'worse'),
-  ).length
-  const found = slower.filter(figures => figures.some(({ verdict }) => verdict === 'worse')).length
-  const cells = [noise.name.padEnd(11), pad(alarms, 12), pad(comparisons, 12), pad(p50, 25), pad(found, 13)]
-  console.log(cells.join(''))
-  if (alarms > MOST_FALSE || (mustFind && p50 < LEAST_FOUND)) process.exitCode = 1
+if (real) await onThisMachine(given)
+else simulated(given)
+
+function simulated(rounds: number): void {
+  const random = seededRandom(1)
+  console.log(`${rounds} rounds each, on made-up machines; in how many comparisons a difference was seen`)
+  row(HEAD)
+  for (const { mustFind, ...noise } of MACHINES) {
+    const compared = (slower: number): Comparison[] =>
+      Array.from({ length: COMPARISONS }, () => compareSimulated(noise, slower, rounds, random))
+    judge(`${noise.name}, itself`, compared(1), { most: MOST_FALSE })
+    judge(`${noise.name}, 5 % slower`, compared(1.05), mustFind ? { least: LEAST_FOUND } : {})
+  }
 }
 
 /** Rounds in turns, as `compare --a --b` does them. */
-function compared(noise: Noise, slower: number): readonly ComparedFigure[] {
+function compareSimulated(noise: Noise, slower: number, rounds: number, random: () => number): Comparison {
   const machine = new SimulatedMachine(noise, random)
-  const a: Side = { name: 'A', results: [] }
-  const results = { a: [...a.results], b: [...a.results] }
+  const results: { a: ReturnType<typeof resultOf>[]; b: ReturnType<typeof resultOf>[] } = { a: [], b: [] }
   for (let round = 0; round < rounds; round++) {
     for (const side of round % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const)) {
       results[side].push(resultOf(`${side} ${round}`, machine.run(side === 'a' ? 1 : slower)))
     }
   }
-  return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b }).figures
+  return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
+}
+
+/** Three arms in turns: one program twice, and one that is 5 % slower. Every comparison has rounds of its own. */
+async function onThisMachine(minutes: number): Promise<void> {
+  const { node, cpu, cores, kernel, loadBefore } = conditions()
+  const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)
+  const { users, durationMs } = LOAD.load as { readonly users: number; readonly durationMs: number }
+  console.log(`Node ${node}, ${cpu}, ${cores} cores, Linux ${kernel}; load average before ${loadBefore}`)
+  console.log(`${same.length} rounds of three runs, each on a server started anew: ${users} users, ${durationMs} ms`)
+  const medians = [same, again].flatMap(arm =>
+    sideOf('', arm, 0, arm.length).results.map(run => run.figures.measured.p50!),
+  )
+  console.log(`scatter of p50 from run to run (half the middle 68 %): ${percent(scatterOf(medians))}`)
+  console.log('in how many comparisons a difference was seen')
+  row(HEAD)
+  for (const rounds of [10, 20]) {
+    judge(`itself, ${rounds} rounds`, blocks(same, again, rounds), { most: MOST_FALSE })
+    judge(`5 % slower, ${rounds} rounds`, blocks(same, slower, rounds), rounds === 20 ? { least: LEAST_FOUND } : {})
+  }
+}
+
+type Documents = Parameters<typeof sideOf>[1]
+
+/** Undefined for one that was refused. */
+function blocks(a: Documents, b: Documents, rounds: number): (Comparison | undefined)[] {
+  return Array.from({ length: Math.floor(Math.min(a.length, b.length) / rounds) }, (_, block) => {
+    const side = (name: string, of: Documents): Side => sideOf(name, of, block * rounds, rounds)
+    try {
+      return compare(side('A', a), side('B', b))
+    } catch (error) {
+      console.log((error as Error).message)
+      return undefined
+    }
+  })
+}
+
+interface Bar {
+  readonly most?: number
+  readonly least?: number
+}
+
+function judge(name: string, comparisons: readonly (Comparison | undefined)[], { most, least }: Bar): void {
+  const made = comparisons.filter(each => each !== undefined)
+  const real = made.filter(({ figures }) => figures.some(isReal)).length
+  const p50 = made.filter(({ figures }) => figures.some(figure => figure.name === 'p50' && isReal(figure))).length
+  row([name, ...[made.length, real, p50, comparisons.length - made.length].map(String)])
+  if (most !== undefined && real > Math.max(most * made.length, 1)) process.exitCode = 1
+  if (least !== undefined && p50 < Math.floor(least * comparisons.length)) process.exitCode = 1
 }
 
 function isReal({ verdict }: ComparedFigure): boolean {
   return verdict === 'better' || verdict === 'worse'
 }
 
-function pad(count: number, width: number): string {
-  return String(count).padStart(width)
+/** Half the width of the middle 68 %, as a share of the median: of a normal distribution the standard deviation. */
+function scatterOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!
+  return (at(0.84) - at(0.16)) / 2 / at(0.5)
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+function row([name, ...cells]: readonly string[]): void {
+  console.log(name!.padEnd(24) + cells.map(cell => cell.padStart(13)).join(''))
 }

@@ -79,7 +79,7 @@ ${overhead.cases.map(each => `| ${each.name} | ${each.rate}/s | ${each.connectio
 ${text('accept-lanes')}
 \`\`\`
 
-The load generator itself, beside others: \`npm run bench:generator\` writes its page; it has not been run for this version.
+The load generator itself, [beside others](generator.md): \`npm run bench:generator\`.
 `,
 )
 

@@ -2,6 +2,7 @@
 import { Histogram } from '../../packages/lab/src/load/histogram.ts'
 import type { LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { type AttackDocument, attackDocument } from '../../packages/lab/src/results/attack-document.ts'
+import { originHere } from '../../packages/lab/src/results/origin.ts'
 
 export interface Noise {
   readonly name: string
@@ -80,27 +81,31 @@ function documentOf(okLatency: Histogram, failed: number, at: number): AttackDoc
   return attackDocument(
     PLAN,
     {
-      ...{ scheduled: answers + failed, sent: answers + failed, unsent: 0, answered: { 200: answers } },
-      ...{
-        failed: { reset: failed },
-        good: answers,
-        elapsedMs: DURATION_MS,
-        bytesRead: 0,
-        bodyBytes: 0,
-        bodyBytesSent: 0,
-      },
-      ...{
-        okLatency,
-        shedLatency: none,
-        otherLatency: none,
-        failedAfter: none,
-        sendLag: none,
-        seconds: [],
-        targets: [],
-      },
-      ...{ cpuPerRequestUs: 0, certified: true, why: [], certificate: { code: 'certified', intervals: {} } },
-      ...{ clean: { ok: okLatency, shed: none, other: none, failed: none }, acknowledged: [], incomplete: false },
+      scheduled: answers + failed,
+      sent: answers + failed,
+      unsent: 0,
+      answered: { 200: answers },
+      failed: { reset: failed },
+      good: answers,
+      elapsedMs: DURATION_MS,
+      bytesRead: 0,
+      bodyBytes: 0,
+      bodyBytesSent: 0,
+      okLatency,
+      shedLatency: none,
+      otherLatency: none,
+      failedAfter: none,
+      sendLag: none,
+      seconds: [],
+      targets: [],
+      cpuPerRequestUs: 0,
+      certified: true,
+      why: [],
+      certificate: { code: 'certified', doubts: [], intervals: {} },
+      clean: { ok: okLatency, shed: none, other: none, failed: none },
+      acknowledged: [],
+      incomplete: false,
     },
-    { labVersion: 'simulated', startedAt: new Date(Date.UTC(2026, 0, 1) + at * 10_000).toISOString(), machines: [] },
+    originHere('simulated', new Date(Date.UTC(2026, 0, 1) + at * 10_000).toISOString()),
   )
 }

@@ -53,6 +53,12 @@ for (const file of READMES) {
         .split(/\n(?=- )/)
         .find(text => text.includes(page))!
     assert.ok(paragraph('docs/admission-results.md').includes(unseen!), `${unseen}: docs/admission-results.md`)
+    const [table] = burst.tables
+    const kept = table!.rows
+      .filter(({ arm, cells }) => arm === 'protected' && Number.parseFloat(cells[1]!) >= 2)
+      .map(({ cells }) => Number.parseFloat(cells[table!.columns.indexOf('of capacity')]!))
+    const [least, most] = [Math.min(...kept), Math.max(...kept)]
+    assert.match(read(file), new RegExp(`${least} (?:to|到) ${most} %`), 'docs/experiments.md#burst')
     for (const figure of [passed!, apps!])
       assert.match(paragraph('docs/apps.md'), new RegExp(`\\b${figure}\\b`), 'docs/apps.md')
   })

@@ -2,11 +2,13 @@
  * The service of the blame experiment, under meltproof: an operation is one call to a dependency. `/op?port=P&took=MS`
  * calls it; with `&block=MS&at=MS` the loop is blocked that long so long after the call began, with `&compute=MS` or
  * `&wait=MS` the operation has work of its own before or after it. `/seen` hands out, once, what meltproof's record said of
- * each operation, beside how long the dependency really took and how long the call seemed to.
+ * each operation, beside how long the dependency really took and how long the call seemed to. `/metrics-port` tells where its
+ * metrics are.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import http from 'node:http'
 import { protect } from 'meltproof'
+import { metrics } from 'meltproof/prometheus'
 
 let seen = []
 let called = {}
@@ -26,6 +28,10 @@ const server = http.createServer(async (request, response) => {
     seen = []
     return
   }
+  if (pathname === '/metrics-port') {
+    response.end(JSON.stringify({ port: measured.address().port }))
+    return
+  }
   const number = name => Number(searchParams.get(name))
   if (number('compute') > 0) block(number('compute'))
   const stall = number('block') > 0 ? setTimeout(block, number('at'), number('block')) : undefined
@@ -38,5 +44,6 @@ const server = http.createServer(async (request, response) => {
   if (number('wait') > 0) await new Promise(resolve => setTimeout(resolve, number('wait')))
   response.end('done')
 })
-protect(server)
+const measured = http.createServer(metrics(protect(server)))
+measured.listen(0, '127.0.0.1')
 server.listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,8 +1,7 @@
 /**
  * The app of the logging scenario: phones post where they are, each position is stored in PostgreSQL, and each request
- * is logged as LOGGER says; what is posted to /in-turns only in every other TURN_MS, so that one process can be compared
- * with itself: GET /lab/turns tells how many requests each turn answered. GET /lab/cpu tells the CPU it has used, ms.
- * GET /lab/end ends it with process.exit(); how many lines it logged and its most memory go into the file LOGGED.
+ * is logged as LOGGER says. GET /lab/cpu tells the CPU it has used, ms. GET /lab/end ends it with process.exit(); how many
+ * lines it logged and its most memory go into the file LOGGED.
  *
  * LOGGER         none, console, morgan, pino, pino-worker or winston
  * BLOCKING       1: stdout is set to block, as Node's pipes were in 2013
@@ -19,20 +18,6 @@ const workers = Number(process.env.WORKERS ?? 1)
 if (BLOCKING === '1') process.stdout._handle?.setBlocking(true)
 
 let logged = 0
-
-/**
- * Long against a turn of the event loop and a write, short against what makes a machine faster and slower: of 20 s in
- * turns of 250 ms the share without a logger scatters by 3 to 4 %, in turns of 50 ms by 1 %.
- */
-const TURN_MS = 50
-/** Requests answered, by turn; even ones log nothing. */
-const answered = new Map()
-
-function countInTurn() {
-  const turn = Math.floor(performance.now() / TURN_MS)
-  answered.set(turn, (answered.get(turn) ?? 0) + 1)
-  return turn
-}
 
 /** Every logger is counted where it is called: a line logged is a line owed. */
 const counted = log => (request, response) => {
@@ -88,7 +73,9 @@ if (workers > 1 && cluster.isPrimary) {
   app.get('/lab/end', (_, response) => {
     response.json({})
     setTimeout(() => {
-      if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes: peakBytes() }))
+      // Node tells kilobytes.
+      const peakBytes = process.resourceUsage().maxRSS * 1024
+      if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes }))
       process.exit(0)
     }, 50)
   })
@@ -96,27 +83,12 @@ if (workers > 1 && cluster.isPrimary) {
     const { user, system } = process.cpuUsage()
     response.json((user + system) / 1000)
   })
-  app.get('/lab/peak', (_, response) => response.json(peakBytes()))
-  app.get('/lab/turns', (_, response) => {
-    const turns = [...answered].sort(([a], [b]) => a - b)
-    response.json(turns.map(([turn, requests]) => ({ turn, logging: turn % 2 === 1, requests })))
-  })
-  app.use('/in-turns', async (request, response) => {
-    await store()
-    response.status(201).json({ stored: true })
-    if (countInTurn() % 2 === 1) log(request, response)
-  })
   app.use(async (request, response) => {
     await store()
     response.status(201).json({ stored: true })
     log?.(request, response)
   })
   app.listen(Number(PORT), '127.0.0.1')
-}
-
-/** The most memory it ever had; Node tells kilobytes. */
-function peakBytes() {
-  return process.resourceUsage().maxRSS * 1024
 }
 
 async function database() {

@@ -1,4 +1,5 @@
 /** Values of options as a user types them. Pure. */
+import { METHODS } from 'node:http'
 import { UserError } from './user-error.ts'
 
 export function numberOf(text: string, name: string, least: number, most: number, whole: boolean): number {
@@ -40,12 +41,16 @@ export function checkPath(path: string): string {
   return path
 }
 
-/** In capitals. */
-export function checkMethod(method: string): string {
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method)) {
-    throw new UserError(`--method must be an HTTP method such as GET, got ${method}`)
-  }
-  return method.toUpperCase()
+/** Most often meant. */
+const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
+
+/** In capitals. `option`: that it is the value of. @throws UserError for one that HTTP servers of Node do not know */
+export function knownMethod(text: string, option?: string): string {
+  const method = text.toUpperCase()
+  const where = option === undefined ? '' : `${option}: `
+  if (method === 'CONNECT') throw new UserError(`${where}the method CONNECT opens a tunnel and is not supported.`)
+  if (METHODS.includes(method)) return method
+  throw new UserError(`${where}expected an HTTP method such as ${USUAL_METHODS}, got "${text}".`)
 }
 
 /** For options that may be given several times. */

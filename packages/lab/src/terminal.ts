@@ -50,3 +50,9 @@ export function takesLinks({ isTTY }: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv
     Number(konsole) >= 201_200
   )
 }
+
+/** Text of files and servers: without what would move the cursor or colour the rest. */
+export const withoutControls = (text: string): string => text.replaceAll(CONTROLS, '')
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g

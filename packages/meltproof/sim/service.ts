@@ -6,9 +6,11 @@ import { LEVELS, levelOf, readCriticality } from '../src/admission/queue/critica
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
 import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
 import type { Limiter } from '../src/admission/limiter/limiter.ts'
+import type { Figures } from '../src/haproxy/advice.ts'
 import { Abandoned } from '../src/admission/in-service/abandoned.ts'
 import { Stragglers } from '../src/admission/in-service/stragglers.ts'
 import { type Serving, ServiceTimes } from '../src/admission/in-service/service-times.ts'
+import { Door, type DoorOptions } from './door.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
@@ -29,6 +31,8 @@ export interface SimOptions {
   /** Everybody counts, as behind a limit that an operator gave. @default false */
   readonly everybodyCounts?: boolean
   readonly sloMs?: number
+  /** A proxy in front. */
+  readonly door?: DoorOptions
 }
 
 export interface SimSecond {
@@ -65,6 +69,7 @@ export interface SimResult {
   readonly inflightAtEnd: number
   readonly queuedAtEnd: number
   readonly limiter: Limiter | undefined
+  readonly door: Door | undefined
 }
 
 export interface SimRequest extends Entry, Serving {
@@ -115,6 +120,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const shedLatencies: number[] = []
   const waits: number[] = []
   let shed = 0
+  let shedHere = 0
   let good = 0
   let offered = 0
   let gaveUp = 0
@@ -160,6 +166,20 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           options.tuning,
         )
   let unguarded = 0
+  const door =
+    options.door &&
+    new Door(loop, options.door, () => ({
+      abandoned: 0,
+      admitted: started,
+      draining: false,
+      dryRun: false,
+      inflight: gate?.inflight ?? unguarded,
+      open: gate === undefined ? unguarded : gate.inflight + gate.queued + stragglers.count,
+      limit: gate?.limit ?? 0,
+      limitKnown: gate?.knownLimit !== undefined,
+      queued: gate?.queued ?? 0,
+      shed: { standing: shedHere } as Figures['shed'],
+    }))
   let wakes = 0
   /** As the real timer, a later call takes the place of the earlier one. */
   function wakeAfter(ms: number): void {
@@ -238,7 +258,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       inServiceThen: 0,
       state: 'arriving',
     }
-    if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
+    if (door !== undefined) {
+      const refuse = (): void => notServed(request)
+      door.comes(createdAt, nowMs => loop.readyAt(nowMs, () => readHead(request)), refuse)
+    } else if (listener === undefined) loop.readyAt(createdAt, () => readHead(request))
     else listener.connect(createdAt, () => readHead(request))
     count(request, 'offered')
     offered++
@@ -300,6 +323,12 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
 
   function turnAway(request: SimRequest): void {
     loop.burn(shedCostMs * (1 - HEAD_SHARE))
+    shedHere++
+    door?.left()
+    notServed(request)
+  }
+
+  function notServed(request: SimRequest): void {
     request.state = 'over'
     shed++
     count(request, 'shed')
@@ -376,6 +405,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     if (workload.kinds?.[request.kind]?.notFound === true) known.notFound(request.knownKind, request.path)
     else known.answered(request.knownKind, request.path, loop.nowMs, gate?.standing === true)
     request.state = 'over'
+    door?.left()
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
     if (latency <= sloMs) {
@@ -431,6 +461,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     inflightAtEnd: gate?.inflight ?? unguarded,
     queuedAtEnd: gate?.queued ?? 0,
     limiter,
+    door,
   }
 }
 

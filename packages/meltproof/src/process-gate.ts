@@ -197,7 +197,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       pressure: load.pressure(nowMs),
       utilisation: load.utilisation(nowMs, knownLimit),
       demand: load.demand(nowMs),
-      limitKnown: knownLimit !== undefined,
+      limitKnown: knownLimit !== undefined && !this.failOpen.isOpen,
     }
   }
 

@@ -39,6 +39,7 @@ const READERS = {
   MELTPROOF_OUTBOUND_TOTAL: duration(1, 86_400_000, '24h'),
   MELTPROOF_OUTBOUND_IN_FLIGHT: wholeNumber(1, 1_000_000),
   MELTPROOF_ADMIN: addressOf,
+  MELTPROOF_HAPROXY_AGENT: addressOf,
   MELTPROOF_ACCESS_LOG: accessLogFormat,
   MELTPROOF_STDOUT: onOrOff,
   MELTPROOF_STDOUT_BUFFER: bytesOf,
@@ -61,6 +62,7 @@ export interface RegisterSettings {
   /** Undefined: outbound calls have no limits. What is absent is as without any variable. */
   readonly outbound: Partial<CallLimits> | undefined
   readonly admin: AdminAddress | undefined
+  readonly haproxyAgent: AdminAddress | undefined
   /** Undefined: no access log. */
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM drains. */
@@ -116,6 +118,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     stdout: (read('MELTPROOF_STDOUT') ?? true) ? onlyGiven(stdout) : undefined,
     outbound: (read('MELTPROOF_OUTBOUND') ?? true) ? onlyGiven(outbound) : undefined,
     admin: read('MELTPROOF_ADMIN'),
+    haproxyAgent: read('MELTPROOF_HAPROXY_AGENT'),
     accessLog: read('MELTPROOF_ACCESS_LOG') || undefined,
     drain: read('MELTPROOF_DRAIN') ?? false,
     watch: read('MELTPROOF_WATCH'),

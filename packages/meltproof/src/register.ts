@@ -10,6 +10,7 @@ import { AllGuards } from './all-guards.ts'
 import { drainOnSignal } from './drain-on-signal.ts'
 import { tellDryRun } from './dry-run-lines.ts'
 import { guardOf } from './guard-of.ts'
+import { serveAgent } from './haproxy/agent-of-all.ts'
 import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
@@ -24,7 +25,7 @@ import { isServer, type ProtectedServer, protect } from './server/protect.ts'
 const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
 const logged = new WeakSet<Guard>()
-let servesAdmin = false
+let operates = false
 let tellsDryRun = false
 const { watch } = settings
 if (watch) {
@@ -48,7 +49,7 @@ if (settings.on || watch) {
     listened.add(new WeakRef(server))
     if (!settings.on) return
     logOnce(guardOf<Guard>(server))
-    adminOnce()
+    operateOnce()
     dryRunOnce()
   })
 }
@@ -84,11 +85,14 @@ function logOnce(guard: Guard | undefined): void {
 }
 
 /** Not before the app listens: the primary of a cluster has nothing to show. */
-function adminOnce(): void {
-  const { admin } = settings
-  if (admin === undefined || servesAdmin || !isMainThread) return
-  servesAdmin = true
-  attempt('has no admin port', () => serveAdmin(admin, guards, warn))
+function operateOnce(): void {
+  const { admin, haproxyAgent } = settings
+  if (operates || !isMainThread) return
+  operates = true
+  if (admin !== undefined) attempt('has no admin port', () => serveAdmin(admin, guards, warn))
+  if (haproxyAgent !== undefined) {
+    attempt("has no port for HAProxy's agent checks", () => serveAgent(haproxyAgent, guards, warn))
+  }
 }
 
 function dryRunOnce(): void {

@@ -3,7 +3,7 @@
  * its JSON format, one object a line. Pure: whoever calls it reads the files that bodies lie in.
  */
 import type { LoadTarget } from '../load/plan.ts'
-import { knownMethod } from './methods.ts'
+import { knownMethod } from '../option-values.ts'
 
 export interface NumberedTarget extends LoadTarget {
   /** Where it begins, from 1. */

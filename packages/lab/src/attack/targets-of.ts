@@ -6,7 +6,7 @@ import { headersOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import type { Flags } from './flags.ts'
 import { parseHar } from './har.ts'
-import { knownMethod } from './methods.ts'
+import { knownMethod } from '../option-values.ts'
 import { readInput } from './read-input.ts'
 import { parseTargets, TargetsError } from './targets-file.ts'
 

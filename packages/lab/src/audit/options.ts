@@ -1,6 +1,6 @@
 /** The options of `meltlab audit`, checked. Pure. */
 import { parseDuration } from '../durations.ts'
-import { checkMethod, checkPath, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { checkPath, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
 /** As commander hands them over. */
@@ -40,7 +40,7 @@ export function checkAuditOptions(raw: RawAuditOptions, command: readonly string
   return {
     command,
     paths: raw.path.length === 0 ? ['/'] : raw.path.map(checkPath),
-    method: checkMethod(raw.method),
+    method: knownMethod(raw.method, '--method'),
     headers: headersOf(raw.header),
     body: raw.body,
     users: numberOf(raw.users, '--users', 1, 1000, true),

@@ -17,6 +17,7 @@ import { vegetaReport } from '../report/vegeta-report.ts'
 import { scenarioCss } from '../report/write.ts'
 import { wrk2Report } from '../report/wrk2-report.ts'
 import { attackDocument, attackJson } from '../results/attack-document.ts'
+import { originHere } from '../results/origin.ts'
 import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
 import { provenance } from './carry-out.ts'
@@ -94,8 +95,9 @@ function printed(results: AttackResults, flags: Flags): string {
 
 /** One JSON document, or those of the steps in one. */
 function documents({ runs, steps, startedAt }: AttackResults): string {
-  const origin = { labVersion: labVersion(), startedAt, machines: [describeMachine()] }
-  const all = runs.map(({ plan, outcome, judged }) => attackJson(attackDocument(plan, outcome, origin, judged)))
+  const all = runs.map(({ plan, outcome, judged }) =>
+    attackJson(attackDocument(plan, outcome, originHere(labVersion(), startedAt), judged)),
+  )
   return steps !== undefined || all.length === 0 ? `{ "steps": [\n${all.join(',\n')}] }\n` : all[0]!
 }
 

@@ -5,22 +5,19 @@
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
 import { DEFAULTS, type Flags, TOOLS } from '../attack/flags.ts'
-import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
-import { knownMethod } from '../attack/methods.ts'
 import { plansOf } from '../attack/plans-of.ts'
-import { preflight, sentence } from '../attack/preflight.ts'
+import { preflight } from '../attack/preflight.ts'
 import { send } from '../attack/send.ts'
 import { targetsOf } from '../attack/targets-of.ts'
 import { parseDuration } from '../durations.ts'
-import { checkPlan } from '../load/check-plan.ts'
-import type { LoadPlan, Spacing } from '../load/plan.ts'
-import { prepare, type Prepared } from '../load/prepare.ts'
-import { collect, numberOf } from '../option-values.ts'
+import type { Spacing } from '../load/plan.ts'
+import { collect, knownMethod, numberOf } from '../option-values.ts'
 import { judgedText, offered } from '../report/attack-words.ts'
 import { k6Script } from '../results/k6-script.ts'
 import { UserError } from '../user-error.ts'
 import { deliver } from './attack-results.ts'
 import { notMet } from './carry-out.ts'
+import { checkedPlans } from './checked-plans.ts'
 import { checkWritableFile } from './written-file.ts'
 
 /** A number between bounds, as a parser for commander. */
@@ -92,7 +89,7 @@ export const registerAttack = (program: Command): void => {
       "requests that take turns, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
     )
     .option('--har <file>', 'requests that take turns, as a browser recorded them; - is stdin')
-    .option('--method <name>', 'HTTP method (default GET, POST with --body)', knownMethod)
+    .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also the same name', collect)
     .option('--body <text>', 'body of every request; @FILE is what FILE holds, @- stdin')
     .option('--insecure', 'do not verify the certificate of the server')
@@ -156,8 +153,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   const plans = await plansOf(targets, flags)
   if (targets.note !== undefined) process.stderr.write(`note: ${targets.note}\n`)
   const [first] = plans
-  const { servers } = checked(plans)
-  for (const plan of plans) refuseImpossible(plan, servers.length, thisMachine())
+  const { servers } = checkedPlans(plans)
   if (flags.export === 'k6') {
     process.stdout.write(k6Script(first!))
     return 0
@@ -179,13 +175,4 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   }
   await deliver({ runs: judged, steps: flags.steps === undefined ? undefined : plans.length, startedAt }, flags)
   return exitCode || (missed.length > 0 ? notMet : 0)
-}
-
-const checked = (plans: readonly LoadPlan[]): Prepared => {
-  try {
-    for (const plan of plans) checkPlan(plan)
-    return prepare(plans[0]!)
-  } catch (error) {
-    throw new UserError(sentence((error as Error).message))
-  }
 }

@@ -4,7 +4,6 @@ import path from 'node:path'
 import { type Command, Option } from 'commander'
 import { resultOf } from '../compare/comparable.ts'
 import { type Comparison, compare as compareSides } from '../compare/compare.ts'
-import { sideOf } from '../compare/sides.ts'
 import { SIDES, type SideName, type Subject, takeTurns } from '../compare/take-turns.ts'
 import { comparisonText } from '../compare/text.ts'
 import { FEWEST } from '../compare/trimmed-interval.ts'
@@ -12,20 +11,24 @@ import { parseDuration } from '../durations.ts'
 import { makeContext } from '../experiment/context.ts'
 import { checkProgram } from '../launch/command.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
+import { planOf } from '../load/load-request.ts'
 import { splitWords } from '../melt/arms.ts'
-import { checkMethod, checkPath, collect, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { checkPath, collect, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { type AttackDocument, attackJson } from '../results/attack-document.ts'
+import { withoutControls } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { notMet } from './carry-out.ts'
+import { checkedPlans } from './checked-plans.ts'
 import { labVersion } from './lab-version.ts'
+import { sideOf } from './result-files.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
 /** Of the load in turns; those that only --a and --b use have no commander default, so that they are seen when misplaced. */
 const DEFAULTS = {
-  /** With runs that scatter by 2 %, a change of 5 % is found nine times in ten (bench/compare.ts). */
+  /** Where p50 scatters by up to 2 % from run to run, a change of 5 % is found nine times in ten: bench/compare.ts, simulated. */
   rounds: '20',
   /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
   duration: '5s',
@@ -185,7 +188,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
   checkPath(requestPath)
   const common = {
     durationMs,
-    method: checkMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST')),
+    method: knownMethod(flags.method ?? (flags.body === undefined ? 'GET' : 'POST'), '--method'),
     headers: headersOf(flags.header ?? []),
     body: flags.body,
     timeoutMs: parseDuration(flags.timeout ?? DEFAULTS.timeout, '--timeout'),
@@ -202,6 +205,7 @@ function turnsOf(a: string, b: string, flags: Flags) {
             : { connections: numberOf(flags.connections, '--connections', 1, 15_000, true) }),
         }
       : { ...common, users: numberOf(flags.users, '--users', 1, 15_000, true) }
+  checkedPlans([planOf({ ...load, url: new URL(requestPath, 'http://localhost').href })])
   return {
     subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
     rounds: numberOf(flags.rounds ?? DEFAULTS.rounds, '--rounds', FEWEST, 1000, true),
@@ -234,14 +238,14 @@ function keep(folder: string, round: number, document: AttackDocument): void {
 }
 
 function lineOf(side: SideName, round: number, rounds: number, document: AttackDocument): string {
-  const { latencyMs, goodputPerSecond, certified } = document
+  const { latencyMs, goodputPerSecond, certified, certificate } = document
   const ms = (value: number | null): string => (value === null ? '–' : `${Number(value.toPrecision(3))} ms`)
   const figures = `goodput ${goodputPerSecond}/s  p50 ${ms(latencyMs.p50)}  p99 ${ms(latencyMs.p99)}`
-  return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : '  not certified'}`
+  return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
 function show(comparison: Comparison, { json, failOnRegression }: Flags): void {
-  process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : comparisonText(comparison))
+  process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : withoutControls(comparisonText(comparison)))
   if (failOnRegression === true && comparison.figures.some(({ verdict }) => verdict === 'worse')) {
     process.exitCode = notMet
   }

@@ -1,8 +1,8 @@
 /** `meltlab merge`: results of several machines in, one document out. */
 import type { Command } from 'commander'
-import { attackJson } from '../results/attack-document.ts'
+import { type AttackDocument, attackJson } from '../results/attack-document.ts'
 import { mergeAttacks } from '../results/merge.ts'
-import { checkAttack, parseJson } from '../results/read-attack.ts'
+import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
 
@@ -21,8 +21,13 @@ export function registerMerge(program: Command): void {
 
 function merge(files: readonly string[]): void {
   if (files.length < 2) throw new UserError('merge needs two results or more')
-  const twice = files.find((file, at) => files.indexOf(file) !== at)
-  if (twice !== undefined) throw new UserError(`${twice} is given twice; its requests would be counted twice`)
-  const parts = files.map(name => ({ name, document: checkAttack(parseJson(readText(name), name), name) }))
-  process.stdout.write(attackJson(mergeAttacks(parts)))
+  process.stdout.write(attackJson(mergeAttacks(files.map(name => ({ name, document: documentIn(name) })))))
+}
+
+function documentIn(file: string): AttackDocument {
+  const read = readResult(readText(file), file)
+  if (read.kind === 'attack') return read.document
+  const what =
+    read.kind === 'steps' ? `the ${read.documents.length} runs of attack --steps` : `a result of ${read.result.tool}`
+  throw new UserError(`${file} holds ${what}; merge takes results of meltlab attack --json, one run a file`)
 }

@@ -1,23 +1,29 @@
 /** What a kept run has measured so far, in a file beside its result, so that it goes on where it was stopped. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { RunPart } from '../experiment/run-scenario.ts'
+import { scriptDigest } from '../experiment/script-digest.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import type { Form } from '../report/result.ts'
 
 export interface PartialRun {
-  readonly resumed?: unknown
-  readonly onCheckpoint: (measured: unknown) => void
+  readonly resumed?: RunPart
+  readonly onCheckpoint: (part: RunPart) => void
   /** The run has ended. */
   forget(): void
 }
 
-/** A part of another form has other durations and is not used. */
-export function partialRun(file: string, { resumes }: Scenario<unknown>, form: Form): PartialRun {
-  const found = resumes === true && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+/** A part of another form, which has other durations, or of an older script is not used. */
+export function partialRun(file: string, { name, resumes }: Scenario<unknown>, form: Form): PartialRun {
+  const script = scriptDigest(name)
+  const found =
+    resumes === true && existsSync(file)
+      ? (JSON.parse(readFileSync(file, 'utf8')) as RunPart & { form: Form; script?: string })
+      : undefined
   return {
-    ...(found?.form === form ? { resumed: found.measured } : {}),
-    onCheckpoint(measured) {
+    ...(found?.form === form && found.script === script ? { resumed: found } : {}),
+    onCheckpoint(part) {
       // All or nothing: a run that is killed leaves no half file.
-      writeFileSync(`${file}.new`, JSON.stringify({ form, measured }))
+      writeFileSync(`${file}.new`, JSON.stringify({ form, script, ...part }))
       renameSync(`${file}.new`, file)
     },
     forget: () => rmSync(file, { force: true }),

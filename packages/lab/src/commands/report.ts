@@ -1,18 +1,22 @@
 /** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
 import { markdownPage } from '../report/markdown-page.ts'
 import { attackReport } from '../report/attack-report.ts'
+import type { AttackRun } from '../report/attack-words.ts'
+import { stepsReport } from '../report/steps-report.ts'
+import { isOlder } from '../experiment/script-digest.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
-import { outcomeOf, planOfDocument } from '../results/attack-document.ts'
+import { type AttackDocument, outcomeOf, planOfDocument } from '../results/attack-document.ts'
 import { foreignText } from '../results/foreign/text.ts'
 import { readResult } from '../results/read-result.ts'
-import { UserError } from '../user-error.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
-import { readText } from './written-file.ts'
+import { withoutControls } from '../terminal.ts'
+import { resultFiles } from './result-files.ts'
+import { readText, writeText } from './written-file.ts'
 
 interface Flags {
   readonly markdown?: true
@@ -35,33 +39,42 @@ export function registerReport(program: Command): void {
 }
 
 function report(places: readonly string[], { markdown, images }: Flags): void {
-  if (markdown !== true) {
-    for (const file of places.flatMap(filesIn)) {
-      const content = readText(file)
-      const result = scenarioOf(content, file)
-      if (result === undefined) {
-        process.stdout.write(loadText(content, file))
-        continue
-      }
-      const html = file.replace(/(result)?\.json$/, (_, named?: string) => (named ? 'report.html' : '.html'))
-      writeFileSync(html, scenarioHtml(result, scenarioCss()))
-      process.stdout.write(`${html}\n`)
-    }
+  if (markdown === true) {
+    process.stdout.write(markdownReport(places, images))
     return
   }
-  process.stdout.write(markdownReport(places, images))
+  const files = places.flatMap(resultFiles)
+  for (const [at, file] of files.entries()) {
+    const content = readText(file)
+    const result = scenarioOf(content, file)
+    if (result === undefined) {
+      const title = files.length === 1 ? '' : `${at === 0 ? '' : '\n'}${file}\n`
+      process.stdout.write(withoutControls(title + loadText(content, file)))
+    } else {
+      const html = pageBeside(file)
+      writeText(html, scenarioHtml(result, scenarioCss()))
+      process.stdout.write(`${html}\n`)
+    }
+  }
+}
+
+/** `report.html` for `result.json`, else its own name; never the result itself. */
+function pageBeside(file: string): string {
+  const { dir, name } = path.parse(file)
+  return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
 /** One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. */
 export function markdownReport(places: readonly string[], images: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places
-    .flatMap(filesIn)
+    .flatMap(resultFiles)
     .map(readScenario)
+    .map(result => (isOlder(result) ? { ...result, older: true as const } : result))
     .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
   mkdirSync(images, { recursive: true })
   for (const result of results) {
-    if (result.plots.length > 0) writeFileSync(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
+    if (result.plots.length > 0) writeText(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
   }
   const head = path.join(places[0]!, 'README.md')
   return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
@@ -69,17 +82,14 @@ export function markdownReport(places: readonly string[], images: string): strin
 
 /** Of the result of a load run, ours or another tool's. */
 function loadText(content: string, file: string): string {
-  const result = readResult(content, file)
-  return result.kind === 'foreign'
-    ? foreignText(result.result)
-    : attackReport(planOfDocument(result.document), outcomeOf(result.document), result.document.expectations)
-}
-
-function filesIn(place: string): string[] {
-  const stats = statSync(place, { throwIfNoEntry: false })
-  if (stats === undefined) throw new UserError(`there is no ${place}; expected a result.json or a folder with results`)
-  if (!stats.isDirectory()) return [place]
-  const names = readdirSync(place).filter(name => name.endsWith('.json'))
-  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
-  return names.sort().map(name => path.join(place, name))
+  const read = readResult(content, file)
+  if (read.kind === 'foreign') return foreignText(read.result)
+  const runOf = (document: AttackDocument): AttackRun => ({
+    plan: planOfDocument(document),
+    outcome: outcomeOf(document),
+    judged: document.expectations,
+  })
+  if (read.kind === 'steps') return stepsReport(read.documents.map(runOf), read.documents.length, false)
+  const { plan, outcome, judged } = runOf(read.document)
+  return attackReport(plan, outcome, judged)
 }

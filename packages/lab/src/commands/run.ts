@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Scenario } from '../experiment/scenario.ts'
+import { isOlder } from '../experiment/script-digest.ts'
 import { type Progress, progressOn } from '../progress.ts'
 import type { Form } from '../report/result.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
@@ -10,6 +11,7 @@ import { UserError } from '../user-error.ts'
 import { carryOut, notMet, type Output } from './carry-out.ts'
 import { nearestName } from './nearest-name.ts'
 import { partialRun } from './partial-run.ts'
+import { readScenario } from './read-scenario.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 
@@ -47,7 +49,7 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
   await runScenarios(chooseScenarios(names), form, flags)
 }
 
-/** One after another, whatever becomes of each; those whose result is kept already are left out. */
+/** One after another, whatever becomes of each; those whose result is kept already, and not by an older script, are left out. */
 export async function runScenarios(
   scenarios: readonly Scenario<unknown>[],
   form: Form,
@@ -58,7 +60,8 @@ export async function runScenarios(
   const progress = progressOn(process.stderr)
   const signal = stopOnSignals(progress)
   const kept = ({ name }: Scenario<unknown>): string => path.join(output.keep ?? '', `${name}.json`)
-  const left = output.keep === undefined ? scenarios : scenarios.filter(each => !existsSync(kept(each)))
+  const isKept = (each: Scenario<unknown>): boolean => existsSync(kept(each)) && !isOlder(readScenario(kept(each)))
+  const left = output.keep === undefined ? scenarios : scenarios.filter(each => !isKept(each))
   const failed: string[] = []
   for (const [at, scenario] of left.entries()) {
     if (left.length > 1) progress.line(`${at === 0 ? '' : '\n'}${scenario.name} (${at + 1} of ${left.length})`)
@@ -93,8 +96,7 @@ async function runOne(
   mkdirSync(output.keep, { recursive: true })
   const part = partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
-  // What everything else is made of would be too much for a repository.
-  const measured = scenario.kept?.(result.measured)
+  const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
   // A half file on a full disk would count as measured.
   writeFileSync(`${kept}.new`, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   renameSync(`${kept}.new`, kept)

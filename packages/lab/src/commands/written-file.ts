@@ -4,6 +4,9 @@ import path from 'node:path'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
+/** A text of Node's is not longer, whatever is in it. */
+const MOST_MEGABYTES = 500
+
 /** Before anything is measured. Leaves nothing behind. */
 export function checkWritableFile(file: string, option: string): void {
   try {
@@ -29,8 +32,15 @@ export function writeText(file: string, text: string): void {
 
 export function readText(file: string): string {
   try {
+    const megabytes = statSync(file).size / 1e6
+    if (megabytes > MOST_MEGABYTES) {
+      throw new UserError(
+        `${file} has ${Math.round(megabytes)} MB, and at most ${MOST_MEGABYTES} can be read; give the tool's summary instead of every request`,
+      )
+    }
     return readFileSync(file, 'utf8')
   } catch (error) {
+    if (error instanceof UserError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`there is no file ${file}`)
     throw new UserError(`${file} can not be read: ${reason(error)}`)
   }

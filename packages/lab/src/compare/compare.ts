@@ -1,5 +1,8 @@
 /** Two sides, each with its results: paired into rounds, or refused. Pure. */
+import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
+import type { DoubtCode } from '../load/plan.ts'
+import { checkRuns } from '../results/differences.ts'
 import { remarksOn, type Result, whyNotComparable } from './comparable.ts'
 import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.ts'
 import { FEWEST } from './trimmed-interval.ts'
@@ -30,23 +33,29 @@ export interface Comparison {
 /** @throws UserError for what can not be compared */
 export function compare(a: Side, b: Side): Comparison {
   const all = [...a.results, ...b.results]
+  checkRuns(all, 'which does not differ from itself; give results of two runs')
   const reasons = whyNotComparable(all)
-  if (reasons.length > 0) throw new UserError(`these results can not be compared: ${reasons.join('; ')}`)
+  if (reasons.length > 0) {
+    throw new UserError(
+      `these results can not be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
+    )
+  }
   if (a.results.length !== b.results.length) {
     throw new UserError(
-      `rounds are compared in pairs, but ${a.name} has ${a.results.length} results and ${b.name} ${b.results.length}`,
+      `rounds are compared in pairs, but ${a.name} has ${plural(a.results.length, 'result')} and ${b.name} ${b.results.length}; take away those without a partner`,
     )
   }
   const pairs = inOrder(a).map((result, at) => [result, inOrder(b)[at]!] as const)
-  const doubtful = pairs.map(pair => pair.find(({ document }) => document?.certified === false))
-  const leftOut = doubtful.flatMap((result, at) => (result === undefined ? [] : `round ${at + 1}: ${doubtOf(result)}`))
+  const doubtful = pairs.map(pair => pair.find(result => doubtOf(result) !== undefined))
+  const leftOut = doubtful.flatMap((result, at) => (result === undefined ? [] : leftOutText(at + 1, result)))
   const rounds = pairs.filter((_, at) => doubtful[at] === undefined)
   if (leftOut.length > 0 && rounds.length < FEWEST) {
-    const first = doubtful.find(result => result !== undefined)!
+    const { document } = doubtful.find(result => result !== undefined)!
     throw new UserError(
-      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${first.document!.why[0] ?? 'no reason is given'}`,
+      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
+  const figures = comparedFigures(rounds.map(([one, other]) => ({ a: one.figures, b: other.figures })))
   return {
     kind: 'comparison',
     version: 1,
@@ -55,18 +64,34 @@ export function compare(a: Side, b: Side): Comparison {
     rounds: rounds.length,
     leftOut,
     confidence: CONFIDENCE,
-    figures: comparedFigures(rounds.map(([one, other]) => ({ a: one.figures, b: other.figures }))),
-    remarks: [...tooFew(rounds.length), ...order(rounds), ...remarksOn(all)],
+    figures,
+    remarks: [...tooFew(rounds.length), ...lateness(figures, rounds), ...order(rounds), ...remarksOn(all)],
   }
 }
 
 /** By the time at which they began, where that is known. */
 function inOrder({ results }: Side): Result[] {
-  return results.toSorted((one, other) => (one.startedAt ?? '').localeCompare(other.startedAt ?? ''))
+  const at = ({ startedAt }: Result): number => (startedAt === null ? 0 : Date.parse(startedAt))
+  return results.toSorted((one, other) => at(one) - at(other))
 }
 
-function doubtOf({ name, document }: Result): string {
-  return `${name} is not certified (${document!.certificate.code})`
+/** Of the whole run. How much a figure owes to lateness is known, and widens its interval. */
+function doubtOf({ document }: Result): DoubtCode | undefined {
+  return document?.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
+}
+
+function leftOutText(round: number, result: Result): string {
+  return `round ${round}: ${result.name} is not certified (${doubtOf(result)})`
+}
+
+/** Where that matters, and why. */
+function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly [Result, Result])[]): string[] {
+  const blurred = figures.flatMap(figure => (figure.blurred ? figure.name : []))
+  const late = rounds.flat().find(({ document }) => document?.certified === false)
+  if (blurred.length === 0 || late === undefined) return []
+  return [
+    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document!.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
+  ]
 }
 
 function tooFew(rounds: number): string[] {
@@ -78,6 +103,11 @@ function tooFew(rounds: number): string[] {
 
 /** Only rounds in turns keep apart what A and B do and what the machine did meanwhile. */
 function order(rounds: readonly (readonly [Result, Result])[]): string[] {
+  const together = rounds.findIndex(([one, other]) => overlap(one, other) || overlap(other, one))
+  if (together !== -1) {
+    const [one, other] = rounds[together]!
+    return [`${one.name} and ${other.name} ran at the same time: each is a part of what the other measured.`]
+  }
   if (rounds.length < FEWEST) return []
   const times = rounds.map(pair => pair.map(({ startedAt }) => startedAt))
   if (times.flat().includes(null)) {
@@ -85,9 +115,16 @@ function order(rounds: readonly (readonly [Result, Result])[]): string[] {
       'When the runs were made is not said: if not in turns, what changed on the machine meanwhile counts as well.',
     ]
   }
-  const known = times as string[][]
-  const turns = known.every((pair, at) => at === 0 || known[at - 1]!.toSorted()[1]! <= pair.toSorted()[0]!)
+  const known = times.map(pair => pair.map(time => Date.parse(time!)).sort((one, other) => one - other))
+  const turns = known.every(([start], at) => at === 0 || known[at - 1]![1]! <= start!)
   return turns ? [] : ['A and B did not run in turns: what changed on the machine meanwhile counts as a difference.']
+}
+
+/** Whether the other began while the one ran, as far as they say. */
+function overlap(one: Result, other: Result): boolean {
+  if (one.document === undefined || other.document === undefined) return false
+  const afterMs = Date.parse(other.document.startedAt) - Date.parse(one.document.startedAt)
+  return afterMs >= 0 && afterMs < one.document.elapsedMs
 }
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -6,8 +6,11 @@
  * (trimmed-interval.ts). All intervals together hold with {@link CONFIDENCE}: each is as much wider as there are more of them
  * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real when its interval
  * does not hold "none".
+ *
+ * The generator may have been late. The server's own figure lies between that as measured and that without the generator's own
+ * delay, at most; so the change that the server made lies between the changes of both, and the interval reaches that far.
  */
-import { FIGURES, type FigureKind, type FigureName, type RunFigures } from './figures.ts'
+import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 
 /** That no figure is called different when nothing is: two comparisons of a hundred may be wrong somewhere. */
@@ -16,12 +19,15 @@ export const CONFIDENCE = 0.98
 /** A latency is known to a bucket of its histogram (load/histogram.ts), and goodput changes with it. */
 const RESOLUTION = 1 / 128
 
+/** Share of the interval that lateness has to add before it is worth a word. */
+const BLURRED = 0.5
+
 /** Of a rate or of milliseconds: added to both sides, because nothing at all has no logarithm, and too little to matter. */
 const LEAST = 0.001
 
 export interface Round {
-  readonly a: RunFigures
-  readonly b: RunFigures
+  readonly a: ReadRun
+  readonly b: ReadRun
 }
 
 export type FigureVerdict = 'better' | 'worse' | 'no difference seen' | 'cannot tell'
@@ -35,23 +41,32 @@ export interface ComparedFigure extends FigureKind {
   /** The least and the most that the change may be; null where rounds are too few. */
   readonly interval: readonly [low: number, high: number] | null
   readonly verdict: FigureVerdict
+  /** The generator's own lateness makes the interval at least half as wide again. */
+  readonly blurred: boolean
 }
 
 export function comparedFigures(rounds: readonly Round[]): ComparedFigure[] {
-  const judged = FIGURES.filter(({ name }) => rounds.every(({ a, b }) => a[name] !== null && b[name] !== null))
-  const confidence = 1 - (1 - CONFIDENCE) / judged.length
+  const isKnown = ({ name }: FigureKind): boolean =>
+    rounds.length > 0 && rounds.every(({ a, b }) => a.measured[name] !== null && b.measured[name] !== null)
+  const confidence = 1 - (1 - CONFIDENCE) / FIGURES.filter(isKnown).length
   return FIGURES.map(figure => {
-    const known = judged.includes(figure)
-    const middles = { a: middleOf(rounds, 'a', figure.name), b: middleOf(rounds, 'b', figure.name) }
+    const { name, unit } = figure
+    const middles = { a: middleOf(rounds, 'a', name), b: middleOf(rounds, 'b', name), blurred: false }
     const nothing = { ...figure, ...middles, change: null, interval: null, verdict: 'cannot tell' } as const
-    if (!known || rounds.length === 0) return nothing
-    const changes = rounds.map(({ a, b }) => changeOf(figure, a[figure.name]!, b[figure.name]!))
-    const read = (value: number): number => (figure.unit === 'share' ? value : Math.exp(value) - 1)
-    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes)) }
-    const { middle, low, high } = trimmedInterval(changes, confidence)
-    const change = read(middle)
+    if (!isKnown(figure)) return nothing
+    const changes = (which: keyof ReadRun): number[] =>
+      rounds.map(({ a, b }) => changeOf(figure, a[which][name]!, b[which][name]!))
+    const read = (value: number): number => (unit === 'share' ? value : Math.exp(value) - 1)
+    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes('measured'))) }
+    const measured = trimmedInterval(changes('measured'), confidence)
+    const clean = changes('clean')
+    const moved = changes('measured').map((each, at) => clean[at]! - each)
+    const byMost = trimmedInterval(moved, confidence).middle
+    const [low, high] = [measured.low + Math.min(0, byMost), measured.high + Math.max(0, byMost)]
+    const blurred = Math.abs(byMost) > Math.max(RESOLUTION, BLURRED * (measured.high - measured.low))
+    const change = read(measured.middle)
     const interval = [read(low), read(high)] as const
-    return { ...figure, ...middles, change, interval, verdict: verdictOf(figure, change, interval) }
+    return { ...figure, ...middles, change, interval, blurred, verdict: verdictOf(figure, change, interval) }
   })
 }
 
@@ -71,7 +86,7 @@ function verdictOf(
 }
 
 function middleOf(rounds: readonly Round[], side: 'a' | 'b', name: FigureName): number | null {
-  const values = rounds.flatMap(round => round[side][name] ?? [])
+  const values = rounds.flatMap(round => round[side].measured[name] ?? [])
   return values.length === 0 ? null : median(values)
 }
 

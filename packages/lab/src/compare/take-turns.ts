@@ -3,10 +3,10 @@
  * meanwhile changes for both. A command is started anew each time: two starts of one program may differ as well.
  */
 import type { Context } from '../experiment/scenario.ts'
-import { describeMachine } from '../launch/machine.ts'
 import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
 import { type LoadRequest, planOf } from '../load/load-request.ts'
 import { type AttackDocument, attackDocument } from '../results/attack-document.ts'
+import { originHere } from '../results/origin.ts'
 
 export const SIDES = ['a', 'b'] as const
 export type SideName = (typeof SIDES)[number]
@@ -16,50 +16,59 @@ export type Subject = { readonly command: readonly string[] } | { readonly origi
 
 type WithoutUrl<Request> = Request extends unknown ? Omit<Request, 'url'> : never
 
-export interface Turns {
-  readonly subjects: Readonly<Record<SideName, Subject>>
-  readonly rounds: number
+/** What each of them gets. */
+export interface TurnLoad {
   readonly path: string
   readonly load: WithoutUrl<LoadRequest> & { readonly timeoutMs: number; readonly method: string }
   /** Load that does not count, before that which does. */
   readonly warmUpMs: number
   readonly startTimeoutMs: number
   readonly labVersion: string
+}
+
+export interface Turns extends TurnLoad {
+  readonly subjects: Readonly<Record<SideName, Subject>>
+  readonly rounds: number
   /** After each run. */
   readonly onResult: (side: SideName, round: number, document: AttackDocument) => void
 }
 
 export async function takeTurns(context: Context, turns: Turns): Promise<void> {
-  for (let round = 1; round <= turns.rounds; round++) {
+  const { subjects, rounds } = turns
+  for (let round = 1; round <= rounds; round++) {
     for (const side of round % 2 === 1 ? SIDES : SIDES.toReversed()) {
-      turns.onResult(side, round, await measure(context, turns, side, round))
+      const name = side.toUpperCase()
+      const label = `round ${round} of ${rounds}, ${name}`
+      turns.onResult(side, round, await takeTurn(context, subjects[side], { name, label }, turns))
     }
   }
 }
 
-async function measure(context: Context, turns: Turns, side: SideName, round: number): Promise<AttackDocument> {
-  const { load, warmUpMs, rounds, path, labVersion } = turns
-  const name = side.toUpperCase()
-  const { app, origin, stop } = await reach(context, turns, side)
+/** Starts a command, loads it once and stops it; a server that runs is loaded only. */
+export async function takeTurn(
+  context: Context,
+  subject: Subject,
+  { name, label }: { readonly name: string; readonly label: string },
+  { load, warmUpMs, path, startTimeoutMs, labVersion }: TurnLoad,
+): Promise<AttackDocument> {
+  const { app, origin, stop } = await reach(context, subject, name, startTimeoutMs)
   const url = new URL(path, origin).href
   const { method, headers = {}, body } = load
   await checkAnswers(app, new URL(url), { method, headers, body }, load.timeoutMs)
-  const label = `round ${round} of ${rounds}, ${name}`
   await context.load(`${label}: warming up`, { ...load, url, durationMs: warmUpMs, warmUp: true })
   const request: LoadRequest = { ...load, url }
   const startedAt = new Date().toISOString()
   const outcome = await context.load(label, request)
   await stop()
-  return attackDocument(planOf(request), outcome, { labVersion, startedAt, machines: [describeMachine()] })
+  return attackDocument(planOf(request), outcome, originHere(labVersion, startedAt))
 }
 
 async function reach(
   context: Context,
-  { subjects, startTimeoutMs }: Turns,
-  side: SideName,
+  subject: Subject,
+  name: string,
+  startTimeoutMs: number,
 ): Promise<{ readonly app: Reachable; readonly origin: string; readonly stop: () => Promise<void> }> {
-  const subject = subjects[side]
-  const name = side.toUpperCase()
   if ('origin' in subject) {
     const { origin } = subject.origin
     return {

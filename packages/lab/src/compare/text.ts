@@ -1,5 +1,5 @@
 /** A comparison as the terminal shows it, within 80 columns. Pure. */
-import { formatMs, formatRate } from '../report/format.ts'
+import { formatList, formatMs, formatRate } from '../report/format.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 import type { Comparison } from './compare.ts'
 import type { ComparedFigure } from './comparison.ts'
@@ -53,8 +53,10 @@ export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   if (worse !== '' && better !== '') return `B is worse in ${worse}; better in ${better}.`
   if (worse !== '') return `B is worse: ${worse}.`
   if (better !== '') return `B is better: ${better}.`
-  if (figures.every(({ verdict }) => verdict === 'cannot tell')) return 'Whether A and B differ can not be told.'
-  return 'No difference between A and B is real.'
+  const untold = figures.flatMap(({ name, verdict }) => (verdict === 'cannot tell' ? name : []))
+  if (untold.length === figures.length) return 'Whether A and B differ can not be told.'
+  const told = 'No difference between A and B is seen'
+  return untold.length === 0 ? `${told}.` : `${told}; of ${formatList(untold)} it can not be told.`
 }
 
 function value({ unit }: ComparedFigure, at: number | null): string {

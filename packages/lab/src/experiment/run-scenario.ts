@@ -14,6 +14,7 @@ import { missingPackages } from './app-file.ts'
 import { makeContext } from './context.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
+import { scriptDigest } from './script-digest.ts'
 
 export interface RunOptions {
   readonly form: Form
@@ -21,10 +22,16 @@ export interface RunOptions {
   readonly labVersion: string
   readonly progress: Progress
   readonly signal: AbortSignal
-  /** What an earlier run that was stopped has measured. */
-  readonly resumed?: unknown
-  /** Takes what was measured so far. */
-  readonly onCheckpoint?: (measured: unknown) => void
+  /** An earlier run that was stopped. */
+  readonly resumed?: RunPart
+  readonly onCheckpoint?: (part: RunPart) => void
+}
+
+/** What a run has measured so far, in how long, and why it is doubtful. */
+export interface RunPart {
+  readonly measured: unknown
+  readonly elapsedMs: number
+  readonly why: readonly string[]
 }
 
 export interface ScenarioEnd {
@@ -49,9 +56,12 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const allowed = allowedCores()
   const cores = coresOf(allowed)
   if (cores !== undefined) pinSelf(cores.lab)
-  const measured = options.resumed ?? scenario.blank()
-  const checkpoint = (): void => options.onCheckpoint?.(measured)
+  const { resumed = { measured: scenario.blank(), elapsedMs: 0, why: [] } } = options
+  const { measured } = resumed
+  const elapsedMs = (): number => Math.round(resumed.elapsedMs + performance.now() - startedMs)
+  const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
   const { context, doubts, end } = makeContext({ form, signal, progress, cores, checkpoint })
+  for (const reason of resumed.why) context.doubt(reason)
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
   try {
@@ -80,11 +90,9 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     kind: 'scenario',
     version: 1,
     name: scenario.name,
-    title: scenario.title,
-    story: scenario.story,
     form,
     startedAt: startedAt.toISOString(),
-    elapsedMs: Math.round(performance.now() - startedMs),
+    elapsedMs: elapsedMs(),
     incomplete,
     certified: why.length === 0,
     why,
@@ -92,16 +100,41 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
       commandLine: options.commandLine,
       labVersion: options.labVersion,
       ...describeMachine(),
+      ...scriptOf(scenario.name),
       pinning: cores ?? null,
       foreign: foreign ?? null,
     },
-    arms: scenario.arms,
-    published: scenario.published,
-    verdicts: judge(scenario.expects, measured, { form, incomplete, disturbed }),
-    ...viewOf(scenario, measured, incomplete),
+    ...saidOf(scenario, measured, { form, incomplete, foreign }),
     measured,
   }
   return { result, failure }
+}
+
+export type Said = View & Pick<ScenarioResult, 'title' | 'story' | 'arms' | 'published' | 'verdicts'>
+
+/** All that is said and drawn of the figures: of the same figures always the same. Pure. */
+export function saidOf(
+  scenario: Scenario<unknown>,
+  measured: unknown,
+  { form, incomplete, foreign }: { form: Form; incomplete: boolean; foreign: Foreign | null | undefined },
+): Said {
+  const { title, story, arms, published, expects } = scenario
+  return {
+    title,
+    story,
+    arms,
+    published: published.map(({ ours, ...figure }) => {
+      const here = ours(measured)
+      return here === undefined ? figure : { ...figure, ours: here }
+    }),
+    verdicts: judge(expects, measured, { form, incomplete, disturbed: disturbance(foreign ?? undefined) }),
+    ...viewOf(scenario, measured, incomplete),
+  }
+}
+
+const scriptOf = (name: string): { readonly script?: string } => {
+  const script = scriptDigest(name)
+  return script === undefined ? {} : { script }
 }
 
 /** A run that was cut short may have so little that nothing can be shown; then that is what is said. */

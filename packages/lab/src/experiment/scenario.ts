@@ -29,6 +29,12 @@ export interface Expectation<Measured> {
   readonly needsQuiet?: boolean
 }
 
+/** A figure of the published experiment, and what became of it here. */
+export interface Published<Measured> extends Omit<PublishedFigure, 'ours'> {
+  /** The figure measured here, or the sentence that says why it cannot appear any more; undefined when not measured. */
+  readonly ours: (measured: Measured) => string | undefined
+}
+
 export interface Scenario<Measured> {
   /** kebab-case. */
   readonly name: string
@@ -36,7 +42,7 @@ export interface Scenario<Measured> {
   /** What it shows, in one line. */
   readonly story: string
   /** Empty where nothing was published. */
-  readonly published: readonly PublishedFigure[]
+  readonly published: readonly Published<Measured>[]
   readonly arms: readonly ScenarioArm[]
   readonly expects: readonly Expectation<Measured>[]
   /** Packages of npm that its apps import and that the lab does not bring. */
@@ -46,7 +52,7 @@ export interface Scenario<Measured> {
   readonly run: (context: Context, measured: Measured) => Promise<void>
   /** `run` goes on from a `Measured` of an earlier run that was stopped, and leaves out what is in it. */
   readonly resumes?: true
-  /** What of `Measured` stays in a result that is kept for reports; nothing unless said. */
+  /** What of `Measured` stays in a result that is kept for reports; all of it unless said. */
   readonly kept?: (measured: Measured) => unknown
   /** Must make sense of a `Measured` that is only partly filled. */
   readonly view: (measured: Measured) => View

@@ -9,7 +9,15 @@
 import type { EngineReport } from './engine-job.ts'
 import type { Histogram } from './histogram.ts'
 import type { Freeze } from './lateness.ts'
-import type { Certificate, DoubtCode, FigureName, Interval, LoadPlan } from './plan.ts'
+import {
+  type ByKind,
+  type Certificate,
+  DOUBT_CODES,
+  type DoubtCode,
+  type FigureName,
+  KINDS,
+  type LoadPlan,
+} from './plan.ts'
 import type { Pair } from './tally.ts'
 
 /** What a figure may owe to the generator: a share of itself, */
@@ -20,7 +28,7 @@ const TAIL_MS = 0.3
 /** The extremes rest on a handful of samples, and one slice of Linux's scheduler (3 ms on two cores) moves them. */
 const EXTREME_MS = 3
 /** Share of goodput that may be lost to the generator's lateness. */
-const GOOD_SHARE = 0.01
+const LOST_SHARE = 0.01
 /** A closed loop is as fast as its two ends; beyond this share of a core the slow end was ours. */
 const SATURATED = 0.9
 /** With fewer samples beyond it, a percentile of the tail is an extreme under another name. */
@@ -31,13 +39,10 @@ export interface Doubt {
   readonly sentence: string
 }
 
-/** What came of requests, by kind: answers 2xx and 3xx, 503, all others, and none. */
-export type Outcomes<T> = Readonly<Record<'ok' | 'shed' | 'other' | 'failed', T>>
-
 export interface Evidence {
   readonly plan: LoadPlan
   readonly workers: readonly EngineReport[]
-  readonly latencies: Outcomes<Pair<Histogram>>
+  readonly latencies: ByKind<Pair<Histogram>>
   readonly sendLag: Histogram
   readonly connectionWait: Histogram
   readonly good: number
@@ -81,11 +86,16 @@ export const FIGURES: readonly Figure[] = [
   { name: 'max', title: 'max', read: histogram => histogram.max, floorMs: EXTREME_MS, beyond: 0 },
 ]
 
-const TITLES: Outcomes<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
-const KINDS = ['ok', 'shed', 'other', 'failed'] as const
+const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
+
+/** Of those codes, some of them more than once. */
+export const certificateOf = (codes: readonly DoubtCode[], latencies: ByKind<Pair<Histogram>>): Certificate => {
+  const doubts = DOUBT_CODES.filter(code => codes.includes(code))
+  return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
+}
 
 /** Each figure without and with the generator's own delay. */
-export const intervalsOf = (latencies: Outcomes<Pair<Histogram>>): Certificate['intervals'] =>
+const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals'] =>
   Object.fromEntries(
     KINDS.filter(kind => latencies[kind].measured.count > 0).map(kind => {
       const { clean, measured } = latencies[kind]
@@ -98,20 +108,16 @@ export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: 
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
 /** The figures that owe too much to the generator, worded. */
-const distorted = (latencies: Outcomes<Pair<Histogram>>): string[] => {
-  const intervals = intervalsOf(latencies)
-  return KINDS.flatMap(kind => {
-    const found: Readonly<Record<FigureName, Interval>> | undefined = intervals[kind]
-    if (found === undefined) return []
-    const { count } = latencies[kind].measured
+const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
+  KINDS.flatMap(kind => {
+    const { clean, measured } = latencies[kind]
     return FIGURES.flatMap(figure => {
-      const [clean, measured] = found[figure.name]
-      const own = measured - clean
-      if (own <= allowedMs(figure, measured, count)) return []
-      return [`${TITLES[kind]}${figure.title} of ${ms(measured)} by up to ${ms(own)}`]
+      const value = figure.read(measured)
+      const own = value - figure.read(clean)
+      if (!(own > allowedMs(figure, value, measured.count))) return []
+      return [`${TITLES[kind]}${figure.title} of ${ms(value)} by up to ${ms(own)}`]
     })
   })
-}
 
 /** The same stop of the process freezes every worker: told once. */
 const distinct = (freezes: readonly Freeze[]): Freeze[] => {
@@ -123,7 +129,7 @@ const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   return found
 }
 
-/** The gravest first; none when the figures are the server's. */
+/** None when the figures are the server's. */
 export const doubts = (evidence: Evidence): Doubt[] => {
   const { plan, workers, latencies } = evidence
   const found: Doubt[] = []
@@ -164,13 +170,14 @@ export const doubts = (evidence: Evidence): Doubt[] => {
           ? 'it was frozen'
           : 'it did not get to run in time, as happens when something else uses its core'
     doubt(capped ? 'connections' : 'late', `The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
-  } else if (saturated && plan.arrival.kind === 'closed') {
+  }
+  if (saturated && plan.arrival.kind === 'closed') {
     doubt(
       'saturated',
       `The generator used ${Math.round(busiest * 100)} % of its core, so the rate is its own limit and not the server's: use more threads.`,
     )
   }
-  if (evidence.goodLost > GOOD_SHARE * (evidence.good + evidence.goodLost)) {
+  if (evidence.goodLost > LOST_SHARE * (evidence.good + evidence.goodLost)) {
     doubt('late', `${plural(evidence.goodLost, 'answer')} missed the SLO only because the generator was late.`)
   }
 

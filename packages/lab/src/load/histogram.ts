@@ -17,6 +17,9 @@ const LOWEST_MS = 2 ** -10
 /** Sums are kept in whole tenths of a microsecond, so that merging in any order gives the very same sum. */
 const SUM_UNITS_PER_MS = 10_000
 
+/** In a bucket. */
+const MOST = 2 ** 32 - 1
+
 const float = new Float64Array(1)
 const words = new Uint32Array(float.buffer)
 const HIGH_WORD = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0
@@ -153,7 +156,11 @@ export class Histogram {
       const from = other.#pages[octave]
       if (from === undefined) continue
       const into = this.#page(octave)
-      for (let sub = 0; sub < SUB; sub++) into[sub]! += from[sub]!
+      for (let sub = 0; sub < SUB; sub++) {
+        const times = into[sub]! + from[sub]!
+        if (times > MOST) throw new RangeError(`a bucket of a histogram holds at most ${MOST}, got ${times}`)
+        into[sub] = times
+      }
     }
     this.#count += other.#count
     this.#sum += other.#sum
@@ -180,25 +187,50 @@ export class Histogram {
     }
   }
 
+  /** Throws a RangeError for what no histogram says of itself. */
   static fromJSON(data: HistogramData): Histogram {
     const histogram = new Histogram()
     let count = 0
+    let last = -1
     for (let at = 0; at < data.buckets.length; at += 2) {
       const index = data.buckets[at]!
       const times = data.buckets[at + 1]!
-      if (!(Number.isInteger(index) && index >= 0 && index < BUCKETS && Number.isInteger(times) && times > 0)) {
-        throw new RangeError(`not a histogram: bucket ${index} with count ${times}`)
+      const known = Number.isInteger(index) && index > last && index < BUCKETS
+      if (!(known && Number.isInteger(times) && times > 0 && times <= MOST)) {
+        throw new RangeError(`not a histogram: bucket ${index} with count ${times} after bucket ${last}`)
       }
-      histogram.#page(index >>> SUB_BITS)[index & (SUB - 1)]! += times
+      histogram.#page(index >>> SUB_BITS)[index & (SUB - 1)] = times
       count += times
+      last = index
     }
-    if (count !== data.count)
+    if (count !== data.count) {
       throw new RangeError(`not a histogram: its buckets hold ${count}, it claims ${data.count}`)
+    }
     histogram.#count = count
     histogram.#sum = Math.round(data.sumMs * SUM_UNITS_PER_MS)
     if (data.minMs !== null) histogram.#min = data.minMs
     if (data.maxMs !== null) histogram.#max = data.maxMs
+    if (!histogram.#isWhole(data.buckets[0], last)) {
+      const { minMs, maxMs, sumMs } = data
+      throw new RangeError(
+        `not a histogram: minMs ${minMs}, maxMs ${maxMs} and sumMs ${sumMs} are not of the ${count} in its buckets`,
+      )
+    }
     return histogram
+  }
+
+  /** Whether least, greatest and sum can be those of what is in the buckets. */
+  #isWhole(first: number | undefined, last: number): boolean {
+    const mean = this.#sum / SUM_UNITS_PER_MS / this.#count
+    if (first === undefined) return this.#min > this.#max && this.#sum === 0
+    // Each is rounded before it is added.
+    const slack = 1 / SUM_UNITS_PER_MS + 1e-9 * this.#max
+    return (
+      bucketOf(this.#min) === first &&
+      bucketOf(this.#max) === last &&
+      mean >= this.#min - slack &&
+      mean <= this.#max + slack
+    )
   }
 
   #page(octave: number): Uint32Array {

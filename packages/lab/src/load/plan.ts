@@ -135,24 +135,31 @@ export interface LoadProgress extends Counts {
   readonly inflight: number
 }
 
-/** Why figures are not certified, the gravest first: */
-export type DoubtCode =
-  /** the run was cut short; */
-  | 'stopped'
-  /** the generator did not run at all for 100 ms or longer; */
-  | 'frozen'
-  /** its lateness shows in a figure, lost goodput, or kept requests from being sent; */
-  | 'late'
-  /** requests waited for one of the connections that the plan allows; */
-  | 'connections'
-  /** a closed loop was limited by the generator's core; */
-  | 'saturated'
-  /** not all standing connections could be opened; */
-  | 'standing'
-  /** requests failed for a reason that lies with this machine, or has no code; */
-  | 'failures'
-  /** answers were not HTTP. */
-  | 'malformed'
+/** Why figures are not certified, the gravest first. */
+export const DOUBT_CODES = [
+  /** The run was cut short. */
+  'stopped',
+  /** The generator did not run at all for 100 ms or longer. */
+  'frozen',
+  /** Its lateness shows in a figure, lost goodput, or kept requests from being sent. */
+  'late',
+  /** Requests waited for one of the connections that the plan allows. */
+  'connections',
+  /** A closed loop was limited by the generator's core. */
+  'saturated',
+  /** Not all standing connections could be opened. */
+  'standing',
+  /** Requests failed for a reason that lies with this machine, or has no code. */
+  'failures',
+  /** Answers were not HTTP. */
+  'malformed',
+] as const
+export type DoubtCode = (typeof DOUBT_CODES)[number]
+
+/** What came of requests: answers 2xx and 3xx, 503, all others, and none. */
+export const KINDS = ['ok', 'shed', 'other', 'failed'] as const
+export type Kind = (typeof KINDS)[number]
+export type ByKind<T> = Readonly<Record<Kind, T>>
 
 export type FigureName = 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
 
@@ -164,13 +171,12 @@ export type FigureName = 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
 export type Interval = readonly [clean: number, measured: number]
 
 export interface Certificate {
+  /** The gravest of the doubts. */
   readonly code: 'certified' | DoubtCode
-  /**
-   * Of answers 2xx and 3xx, of 503, of all others, and of failures (from due to failed). Without a kind that did not occur.
-   */
-  readonly intervals: Readonly<
-    Partial<Record<'ok' | 'shed' | 'other' | 'failed', Readonly<Record<FigureName, Interval>>>>
-  >
+  /** All of them, the gravest first. */
+  readonly doubts: readonly DoubtCode[]
+  /** Of failures: from due to failed. Without a kind that did not occur. */
+  readonly intervals: Partial<ByKind<Readonly<Record<FigureName, Interval>>>>
 }
 
 /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
@@ -203,7 +209,7 @@ export interface LoadOutcome extends Counts {
   /** By how much the figures may be the generator's. */
   readonly certificate: Certificate
   /** The latencies and `failedAfter` without the generator's own delay, at most. */
-  readonly clean: Readonly<Record<'ok' | 'shed' | 'other' | 'failed', Histogram>>
+  readonly clean: ByKind<Histogram>
   /** Numbers of the requests answered 2xx, in no order; empty unless the plan asks for them. */
   readonly acknowledged: readonly number[]
   /** True when the run was aborted before its schedule ended. */

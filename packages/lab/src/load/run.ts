@@ -5,12 +5,13 @@
  * a fixed share of the arrivals, so nothing is shared while the load runs but one word that says "stop".
  */
 import { Worker } from 'node:worker_threads'
-import { doubts, intervalsOf } from './certify.ts'
+import { addUp, countsOf, sumOf } from './added.ts'
+import { certificateOf, doubts } from './certify.ts'
 import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { Counts, LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond, TargetOutcome } from './plan.ts'
+import type { LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond, TargetOutcome } from './plan.ts'
 import { peersOf } from './peers.ts'
 import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
@@ -112,24 +113,6 @@ class LoadWorker {
   }
 }
 
-/** Adds up counters that have the same names. */
-const addUp = (parts: readonly Readonly<Record<string, number>>[]): Record<string, number> => {
-  const sum: Record<string, number> = {}
-  for (const part of parts) for (const [key, value] of Object.entries(part)) sum[key] = (sum[key] ?? 0) + value
-  return sum
-}
-
-const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
-  parts.reduce((sum, part) => sum + read(part), 0)
-
-const countsOf = (parts: readonly Counts[]): Counts => ({
-  scheduled: sumOf(parts, part => part.scheduled),
-  sent: sumOf(parts, part => part.sent),
-  answered: addUp(parts.map(part => part.answered)),
-  failed: addUp(parts.map(part => part.failed as Record<string, number>)),
-  good: sumOf(parts, part => part.good),
-})
-
 const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWorker[]): LoadProgress => {
   const parts = workers.map(worker => worker.progress)
   return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
@@ -182,7 +165,10 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: found.length === 0,
     why: found.map(doubt => doubt.sentence),
-    certificate: { code: found[0]?.code ?? 'certified', intervals: intervalsOf(latencies) },
+    certificate: certificateOf(
+      found.map(({ code }) => code),
+      latencies,
+    ),
     clean: {
       ok: latencies.ok.clean,
       shed: latencies.shed.clean,

@@ -105,6 +105,10 @@ export const durationMs = (schedule: Schedule): number =>
 export const highestRate = (schedule: Schedule): number =>
   Math.max(...piecesOf(schedule.phases).map(({ from, to }) => 1000 * Math.max(from, to)))
 
+/** Arrivals per second at the beginning and at the end of a phase. */
+export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
+  phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
+
 /** How long a plan asks for requests, milliseconds. */
 export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs

@@ -1,7 +1,7 @@
 /** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
 import { parseDuration } from '../durations.ts'
 import type { RequestHeaders, Spacing } from '../load/plan.ts'
-import { checkMethod, checkPath, headersOf, numberOf, parseUrl } from '../option-values.ts'
+import { checkPath, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
 
@@ -89,7 +89,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   const fromUrl = url === undefined ? '/' : url.pathname + url.search
   const path = raw.path ?? fromUrl
   checkPath(path)
-  const method = checkMethod(raw.method)
+  const method = knownMethod(raw.method, '--method')
   return {
     command,
     name: slug(raw.name ?? nameOf(command)),

@@ -1,5 +1,6 @@
 /** What the reports of an attack share: its load, its failures and its expectations in words. Pure. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { ratesOf } from '../load/schedule.ts'
 import { formatCount, formatRate } from './format.ts'
 import type { Judged } from './judged.ts'
 
@@ -12,11 +13,10 @@ export interface AttackRun {
 /** `200/s`, `100/s to 900/s`, `50 users` */
 export const offered = ({ arrival }: Pick<LoadPlan, 'arrival'>): string => {
   if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
-  const rates = arrival.schedule.phases.map(phase =>
-    phase.kind === 'constant'
-      ? `${formatRate(phase.rate)}/s`
-      : `${formatRate(phase.fromRate)}/s to ${formatRate(phase.toRate)}/s`,
-  )
+  const rates = arrival.schedule.phases.map(phase => {
+    const [from, to] = ratesOf(phase).map(rate => `${formatRate(rate)}/s`)
+    return from === to ? from : `${from} to ${to}`
+  })
   return rates.join(', ')
 }
 

@@ -51,6 +51,12 @@ export function formatMultiple(multiple: number): string {
   return `${Number(multiple.toFixed(2))}x`
 }
 
+/** `p50, p90 and p99` */
+export function formatList(names: readonly string[]): string {
+  const [last, ...others] = names.toReversed()
+  return others.length === 0 ? (last ?? '') : `${others.toReversed().join(', ')} and ${last}`
+}
+
 function grouped(digits: string): string {
   const [whole, fraction] = digits.split('.')
   const withCommas = whole!.replace(/\B(?=(\d{3})+$)/g, ',')

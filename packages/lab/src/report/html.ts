@@ -147,7 +147,10 @@ function printouts({ printouts: all = [] }: ScenarioResult): string {
 
 function published(result: ScenarioResult): string {
   if (result.published.length === 0) return ''
-  const rows = result.published.map(({ what, value }) => `<dt>${escapeText(what)}</dt><dd>${escapeText(value)}</dd>`)
+  const here = (ours: string | undefined): string => (ours === undefined ? '' : `<br>here: ${escapeText(ours)}`)
+  const rows = result.published.map(
+    ({ what, value, ours }) => `<dt>${escapeText(what)}</dt><dd>${escapeText(value)}${here(ours)}</dd>`,
+  )
   return `<section class="conditions"><h2>What was published</h2><p>On other hardware, with older software: the effect is to be reproduced, not the figure.</p><dl>${rows.join('\n')}</dl></section>`
 }
 

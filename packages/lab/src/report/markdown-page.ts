@@ -2,7 +2,8 @@
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
-type Found = Omit<ScenarioResult, 'measured'>
+/** `older`: the experiment has changed since it was measured. */
+type Found = Omit<ScenarioResult, 'measured'> & { readonly older?: true }
 
 const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
 /** Tables longer than this are folded away. */
@@ -46,8 +47,8 @@ function section(result: Found, images: string): string {
     finding,
   ]
   if (published.length > 0) {
-    const rows = published.map(({ what, value }) => [what, value])
-    parts.push(markdownTable(['published', 'figure'], rows))
+    const rows = published.map(({ what, value, ours = '' }) => [what, value, ours])
+    parts.push(markdownTable(['published', 'figure', 'here'], rows))
   }
   if (verdicts.length > 0) {
     const rows = verdicts.map(each => [each.name, SIGNS[each.verdict], each.measured])
@@ -58,10 +59,10 @@ function section(result: Found, images: string): string {
   return `${parts.join('\n\n')}\n`
 }
 
-function where({ startedAt, elapsedMs, form, conditions, certified, why }: Found): string {
+function where({ startedAt, elapsedMs, form, conditions, certified, why, older }: Found): string {
   const { node, cores, cpu, commandLine, labVersion } = conditions
   const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
-  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}, Node ${node}, ${cores} cores of ${cpu}.`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and is to be measured again.' : ''}`
   if (certified) return `${said} Certified.`
   const reasons = why.map(reason => `- ${reason}`).join('\n')
   return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`

@@ -18,6 +18,8 @@ export interface ScenarioArm {
 export interface PublishedFigure {
   readonly what: string
   readonly value: string
+  /** The same figure here, or why it cannot appear any more. Results of older versions have none. */
+  readonly ours?: string
 }
 
 export interface Table {
@@ -140,6 +142,8 @@ export interface ScenarioConditions {
   readonly memoryBytes: number
   /** Cores of the app under test, of its dependencies and of the lab; null when they shared the machine freely. */
   readonly pinning: { readonly server: number; readonly dependency: number; readonly lab: number } | null
+  /** Of the scenario's script and apps, in a checkout of the repository: a result of another script is measured again. */
+  readonly script?: string
   /** Cores' worth of CPU that others used, on average and at worst over a second or so; null where unknown. */
   readonly foreign: { readonly mean: number; readonly worst: number } | null
 }

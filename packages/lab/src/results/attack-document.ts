@@ -3,20 +3,26 @@
  * describes it. Nothing is rounded away that adding up runs needs: latencies are whole histograms. Pure.
  */
 import { createHash } from 'node:crypto'
-import type { Machine } from '../launch/machine.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
-import type { Certificate, Counts, LoadOutcome, LoadPlan, LoadTarget, RequestHeaders } from '../load/plan.ts'
+import type {
+  ByKind,
+  Certificate,
+  Counts,
+  Kind,
+  LoadOutcome,
+  LoadPlan,
+  LoadTarget,
+  RequestHeaders,
+} from '../load/plan.ts'
 import { hasFields, targetsOf } from '../load/prepare.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { isCredential } from '../report/credential.ts'
 import type { Judged } from '../report/judged.ts'
 import { type LatencyFigures, latencyFigures } from '../report/load-figures.ts'
+import type { Origin } from './origin.ts'
 
 /** Grows when a reader of the older form would misread the newer. */
 export const ATTACK_VERSION = 1
-
-export type Kind = 'ok' | 'shed' | 'other' | 'failed'
-export const KINDS: readonly Kind[] = ['ok', 'shed', 'other', 'failed']
 
 /** As measured, and without the generator's own delay, at most. */
 export type KindHistograms = Readonly<Record<'measured' | 'clean', HistogramData>>
@@ -45,6 +51,10 @@ export interface PlanDocument
   readonly insecure: boolean
 }
 
+/** A new part of a plan is to be given its place in a document, or two different loads would be compared. */
+type Unplaced = Exclude<keyof LoadPlan, keyof PlanDocument | 'url' | 'tls' | 'acknowledged'>
+true satisfies [Unplaced] extends [never] ? true : Unplaced
+
 export interface SecondDocument extends Counts {
   readonly second: number
   readonly ok: HistogramData
@@ -61,16 +71,11 @@ export interface TargetDocument extends Counts {
 
 type Figures = Omit<LatencyFigures, 'min'>
 
-export interface AttackDocument extends Counts {
+export interface AttackDocument extends Origin, Counts {
   readonly kind: 'attack'
   readonly version: typeof ATTACK_VERSION
-  readonly labVersion: string
-  /** ISO 8601. */
-  readonly startedAt: string
   readonly url: string
   readonly plan: PlanDocument
-  /** That made the load: one, or those of the documents that were merged. */
-  readonly machines: readonly Machine[]
   readonly unsent: number
   readonly elapsedMs: number
   readonly goodputPerSecond: number
@@ -86,19 +91,12 @@ export interface AttackDocument extends Counts {
   readonly why: readonly string[]
   readonly certificate: Certificate
   readonly incomplete: boolean
-  readonly histograms: Readonly<Record<Kind, KindHistograms>> & { readonly sendLag: HistogramData }
+  readonly histograms: ByKind<KindHistograms> & { readonly sendLag: HistogramData }
   readonly seconds: readonly SecondDocument[]
   /** None when there is one, or more than get figures of their own. */
   readonly targets: readonly TargetDocument[]
   /** What `--expect` asked for, and what came of it. */
   readonly expectations: readonly Judged[]
-}
-
-/** Where and when a run was made. */
-export interface Origin {
-  readonly labVersion: string
-  readonly startedAt: string
-  readonly machines: readonly Machine[]
 }
 
 export function attackDocument(
@@ -111,31 +109,24 @@ export function attackDocument(
 }
 
 export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome, origin: Origin): AttackDocument {
-  const { labVersion, startedAt, machines } = origin
-  const {
-    okLatency,
-    shedLatency,
-    otherLatency,
-    failedAfter,
-    sendLag,
-    clean,
-    seconds,
-    targets,
-    acknowledged: _,
-    ...rest
-  } = outcome
+  const { okLatency, shedLatency, otherLatency, failedAfter, sendLag, clean, seconds, targets } = outcome
   const measured = { ok: okLatency, shed: shedLatency, other: otherLatency, failed: failedAfter }
   const pairOf = (kind: Kind): KindHistograms => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })
-  const { certified, why, certificate, incomplete, ...counts } = rest
   return {
     kind: 'attack',
     version: ATTACK_VERSION,
-    labVersion,
-    startedAt,
+    ...origin,
     url,
     plan,
-    machines,
-    ...counts,
+    scheduled: outcome.scheduled,
+    sent: outcome.sent,
+    unsent: outcome.unsent,
+    answered: outcome.answered,
+    failed: outcome.failed,
+    good: outcome.good,
+    bytesRead: outcome.bytesRead,
+    bodyBytes: outcome.bodyBytes,
+    bodyBytesSent: outcome.bodyBytesSent,
     elapsedMs: Math.round(outcome.elapsedMs),
     goodputPerSecond: hundredths(outcome.good / loadSeconds(plan, outcome)),
     cpuPerRequestUs: hundredths(outcome.cpuPerRequestUs),
@@ -143,10 +134,10 @@ export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome
     shedLatencyMs: figures(shedLatency),
     otherLatencyMs: figures(otherLatency),
     sendLagMs: figures(sendLag),
-    certified,
-    why,
-    certificate,
-    incomplete,
+    certified: outcome.certified,
+    why: outcome.why,
+    certificate: outcome.certificate,
+    incomplete: outcome.incomplete,
     histograms: {
       ok: pairOf('ok'),
       shed: pairOf('shed'),
@@ -218,8 +209,10 @@ export function outcomeOf(document: AttackDocument): LoadOutcome {
 
 /** As far as a document says it: bodies are not in it. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
-  const { others, templated: _, insecure: __, ...rest } = plan
-  return { ...rest, url, body: undefined, others: others.map(each => ({ ...each, body: undefined })) }
+  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2 } = plan
+  const body = undefined
+  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, ...(http2 && { http2 }) }
+  return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...load }
 }
 
 /** One member a line, and of the series one second a line: histograms spread out would be a number a line. */
@@ -235,25 +228,13 @@ export function attackJson(document: AttackDocument): string {
 }
 
 function planDocument(plan: LoadPlan): PlanDocument {
-  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, ...rest } = plan
-  const {
-    url: _,
-    method: __,
-    headers: ___,
-    body: ____,
-    others: _____,
-    templated: ______,
-    acknowledged: _______,
-    tls,
-    http2,
-    ...unknown
-  } = rest
-  // A new part of a plan is to be given its place here, or two different loads would be compared.
-  unknown satisfies Record<string, never>
-  const [{ url: ________, ...own }, ...further] = targetsOf(plan).map(requestDocument) as [RequestDocument]
+  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls, http2 } = plan
+  const [{ method, headers, body }, ...others] = targetsOf(plan).map(requestDocument) as [RequestDocument]
   return {
-    ...own,
-    others: further,
+    method,
+    headers,
+    body,
+    others,
     templated: hasFields(plan),
     // Certificates and keys are nobody else's business.
     insecure: tls?.insecure === true,
@@ -289,4 +270,4 @@ function figures(histogram: Histogram): Figures {
   return others
 }
 
-const hundredths = (value: number): number => Math.round(value * 100) / 100
+export const hundredths = (value: number): number => Math.round(value * 100) / 100

@@ -5,28 +5,24 @@
  * A VU of k6 is what a connection is here: it waits for one answer. What k6 can not do is said in a comment of the script.
  */
 import { formatDuration } from '../durations.ts'
-import type { Arrival, LoadPlan, Phase } from '../load/plan.ts'
+import type { LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields } from '../load/prepare.ts'
+import { planMs, ratesOf } from '../load/schedule.ts'
+import { offered } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
 /** k6 takes whole numbers of arrivals per unit of time. */
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
+/** k6 has no such thing: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
+type NotK6s = 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
+type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
+/** A new part of a plan is to be given its place here, or the script would be another load. */
+type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
+true satisfies [Unplaced] extends [never] ? true : Unplaced
+
 export function k6Script(plan: LoadPlan): string {
-  const { url, method, headers, body, arrival, connections, timeoutMs, ...rest } = plan
-  const {
-    connectTimeoutMs: _,
-    sloMs: __,
-    threads: ___,
-    others,
-    templated: ____,
-    acknowledged: _____,
-    tls,
-    http2,
-    ...unknown
-  } = rest
-  // A new part of a plan is to be given its place here, or the script would be another load.
-  unknown satisfies Record<string, never>
+  const { url, method, headers, body, arrival, connections, timeoutMs, others, tls, http2 } = plan
   if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
   if (http2 !== undefined) {
     throw new UserError(
@@ -50,7 +46,7 @@ export function k6Script(plan: LoadPlan): string {
   }
   const thinkMs = arrival.kind === 'closed' ? arrival.thinkMs : 0
   return [
-    `// ${describe(arrival)}, as meltlab attack would send it. Run: k6 run this-file.js`,
+    `// ${offered(plan)} for ${formatDuration(planMs(plan))}, as meltlab attack would send it. Run: k6 run this-file.js`,
     ...notSaid(plan).map(sentence => `// ${sentence}`),
     ...(thinkMs > 0 ? ['import { sleep } from "k6"'] : []),
     'import http from "k6/http"',
@@ -108,24 +104,10 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
 }
 
-/** At its beginning and its end. */
-const ratesOf = (phase: Phase): [from: number, to: number] =>
-  phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
-
 /** Seconds in which all of the rates come to whole numbers; the longest where none does. */
 function unitOf(rates: readonly number[]): number {
   const whole = (value: number): boolean => Math.abs(value - Math.round(value)) < 1e-9 * value
   return TIME_UNITS_S.find(unit => rates.every(each => whole(each * unit))) ?? TIME_UNITS_S.at(-1)!
-}
-
-function describe(arrival: Arrival): string {
-  if (arrival.kind === 'closed') return `${arrival.users} users for ${formatDuration(arrival.durationMs)}`
-  return arrival.schedule.phases
-    .map(phase => {
-      const [from, to] = ratesOf(phase)
-      return `${from === to ? from : `${from} to ${to}`}/s for ${formatDuration(phase.durationMs)}`
-    })
-    .join(', then ')
 }
 
 function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {

@@ -1,39 +1,46 @@
 /** Results of several machines that loaded one server at the same time, as one. Nothing is lost: see load/histogram.ts. Pure. */
+import { formatDuration } from '../durations.ts'
+import { countsOf, sumOf } from '../load/added.ts'
+import { certificateOf } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
-import { intervalsOf } from '../load/certify.ts'
-import type { Arrival, Connections, DoubtCode, LoadOutcome, LoadSecond, Phase } from '../load/plan.ts'
-import { planMs } from '../load/schedule.ts'
+import {
+  type Arrival,
+  type ByKind,
+  type Connections,
+  KINDS,
+  type Kind,
+  type LoadOutcome,
+  type LoadSecond,
+  type Phase,
+} from '../load/plan.ts'
+import { planMs, ratesOf } from '../load/schedule.ts'
 import { UserError } from '../user-error.ts'
-import { type AttackDocument, documentOf, KINDS, outcomeOf, type PlanDocument } from './attack-document.ts'
-import { differences, type NamedDocument, type Part, REQUEST_PARTS } from './differences.ts'
+import { type AttackDocument, documentOf, hundredths, outcomeOf, type PlanDocument } from './attack-document.ts'
+import { checkRuns, differences, loadInWords, type NamedDocument, type Part, REQUEST_PARTS } from './differences.ts'
 
 /** What must be the same for the rest to be added. */
 const SAME: readonly Part[] = [
   ['version of meltlab', ({ labVersion }) => labVersion],
   ['URL', ({ url }) => url],
   ...REQUEST_PARTS,
-  ['figures of targets', ({ targets }) => targets.length],
-  ['verifying of certificates', ({ plan }) => plan.insecure],
-  ['SLO', ({ plan }) => plan.sloMs],
-  ['timeout', ({ plan }) => plan.timeoutMs],
-  ['connect timeout', ({ plan }) => plan.connectTimeoutMs],
+  ['list of further requests', ({ plan }) => plan.others],
+  ['number of targets with figures', ({ targets }) => targets.length],
+  ['SLO', ({ plan }) => plan.sloMs, ({ plan }) => formatDuration(plan.sloMs)],
+  ['timeout', ({ plan }) => plan.timeoutMs, ({ plan }) => formatDuration(plan.timeoutMs)],
+  ['connect timeout', ({ plan }) => plan.connectTimeoutMs, ({ plan }) => formatDuration(plan.connectTimeoutMs)],
   ['kind of connections', ({ plan }) => plan.connections.kind],
-  ['kind of load', ({ plan }) => kindOf(plan.arrival)],
-]
-
-/** The gravest first, as load/plan.ts lists them. */
-const GRAVEST: readonly DoubtCode[] = [
-  ...(['stopped', 'frozen', 'late', 'connections', 'saturated', 'standing', 'failures', 'malformed'] as const),
+  ['kind of load', ({ plan }) => kindOf(plan.arrival), loadInWords],
 ]
 
 /** @throws UserError for what does not add up; needs at least one */
 export function mergeAttacks(parts: readonly NamedDocument[]): AttackDocument {
   const first = parts[0]!
+  const named = parts.map(({ name, document }) => ({ name, runs: document.runs }))
+  checkRuns(named, 'whose requests would count twice; give it once')
   const [differing] = differences(SAME, parts)
   if (differing !== undefined) {
-    const { what, first: one, other } = differing
     throw new UserError(
-      `these results do not add up: the ${what} is ${one.value} in ${one.name}, ${other.value} in ${other.name}`,
+      `these results do not add up: ${differing}; merge takes results of one command that several machines ran at the same time`,
     )
   }
   const documents = parts.map(({ document }) => document)
@@ -42,7 +49,7 @@ export function mergeAttacks(parts: readonly NamedDocument[]): AttackDocument {
   const apartMs = Math.max(...starts) - startMs
   if (!(apartMs <= Math.max(1000, planMs(first.document.plan) / 10))) {
     throw new UserError(
-      `these results do not add up: the runs began ${(apartMs / 1000).toFixed(1)} s apart, so their rates are not of one time`,
+      `these results do not add up: the runs began ${(apartMs / 1000).toFixed(1)} s apart, so their rates are not of one time; start them together, with the machines' clocks set`,
     )
   }
   const offsets = starts.map(start => start - startMs)
@@ -50,12 +57,12 @@ export function mergeAttacks(parts: readonly NamedDocument[]): AttackDocument {
   const { labVersion, url } = first.document
   const merged = documentOf(url, planOf(documents), outcomeOfAll(parts, outcomes, offsets), {
     labVersion,
+    runs: documents.flatMap(({ runs }) => runs),
     startedAt: new Date(startMs).toISOString(),
     machines: documents.flatMap(({ machines }) => machines),
   })
   // Of each machine over its own time: one that began later did not do less.
-  const goodputPerSecond = documents.reduce((sum, document) => sum + document.goodputPerSecond, 0)
-  return { ...merged, goodputPerSecond: Math.round(goodputPerSecond * 100) / 100 }
+  return { ...merged, goodputPerSecond: hundredths(sumOf(documents, document => document.goodputPerSecond)) }
 }
 
 function outcomeOfAll(
@@ -63,31 +70,24 @@ function outcomeOfAll(
   outcomes: readonly LoadOutcome[],
   offsets: readonly number[],
 ): LoadOutcome {
-  const sum = (read: (outcome: LoadOutcome) => number): number =>
-    outcomes.reduce((total, each) => total + read(each), 0)
   const merged = (read: (outcome: LoadOutcome) => Histogram): Histogram => Histogram.merged(outcomes.map(read))
-  const measured = {
+  const measured: ByKind<Histogram> = {
     ok: merged(({ okLatency }) => okLatency),
     shed: merged(({ shedLatency }) => shedLatency),
     other: merged(({ otherLatency }) => otherLatency),
     failed: merged(({ failedAfter }) => failedAfter),
   }
-  const clean = {
-    ok: merged(outcome => outcome.clean.ok),
-    shed: merged(outcome => outcome.clean.shed),
-    other: merged(outcome => outcome.clean.other),
-    failed: merged(outcome => outcome.clean.failed),
-  }
-  const pairs = Object.fromEntries(KINDS.map(kind => [kind, { measured: measured[kind], clean: clean[kind] }]))
-  const codes = outcomes.map(({ certificate }) => certificate.code)
-  const sent = sum(outcome => outcome.sent)
+  const byKind = <T>(of: (kind: Kind) => T): ByKind<T> =>
+    Object.fromEntries(KINDS.map(kind => [kind, of(kind)])) as ByKind<T>
+  const clean = byKind(kind => merged(outcome => outcome.clean[kind]))
+  const { sent, ...counts } = countsOf(outcomes)
   return {
-    ...countsOf(outcomes),
-    unsent: sum(({ unsent }) => unsent),
+    ...{ sent, ...counts },
+    unsent: sumOf(outcomes, ({ unsent }) => unsent),
     elapsedMs: Math.max(...outcomes.map(({ elapsedMs }, at) => elapsedMs + offsets[at]!)),
-    bytesRead: sum(({ bytesRead }) => bytesRead),
-    bodyBytes: sum(({ bodyBytes }) => bodyBytes),
-    bodyBytesSent: sum(({ bodyBytesSent }) => bodyBytesSent),
+    bytesRead: sumOf(outcomes, ({ bytesRead }) => bytesRead),
+    bodyBytes: sumOf(outcomes, ({ bodyBytes }) => bodyBytes),
+    bodyBytesSent: sumOf(outcomes, ({ bodyBytesSent }) => bodyBytesSent),
     okLatency: measured.ok,
     shedLatency: measured.shed,
     otherLatency: measured.other,
@@ -99,35 +99,16 @@ function outcomeOfAll(
       const same = outcomes.map(({ targets }) => targets[at]!)
       return { ...countsOf(same), okLatency: Histogram.merged(same.map(({ okLatency }) => okLatency)) }
     }),
-    cpuPerRequestUs: sum(outcome => outcome.cpuPerRequestUs * outcome.sent) / Math.max(1, sent),
+    cpuPerRequestUs: sumOf(outcomes, outcome => outcome.cpuPerRequestUs * outcome.sent) / Math.max(1, sent),
     certified: outcomes.every(({ certified }) => certified),
     why: outcomes.flatMap(({ why }, at) => why.map(sentence => `${parts[at]!.name}: ${sentence}`)),
-    certificate: {
-      code: GRAVEST.find(code => codes.includes(code)) ?? 'certified',
-      intervals: intervalsOf(pairs as Parameters<typeof intervalsOf>[0]),
-    },
+    certificate: certificateOf(
+      outcomes.flatMap(({ certificate }) => certificate.doubts),
+      byKind(kind => ({ measured: measured[kind], clean: clean[kind] })),
+    ),
     incomplete: outcomes.some(({ incomplete }) => incomplete),
     acknowledged: [],
   }
-}
-
-type Counted = Pick<LoadOutcome, 'scheduled' | 'sent' | 'answered' | 'failed' | 'good'>
-
-function countsOf(parts: readonly Counted[]): Counted {
-  const sum = (read: (part: Counted) => number): number => parts.reduce((total, part) => total + read(part), 0)
-  return {
-    scheduled: sum(({ scheduled }) => scheduled),
-    sent: sum(({ sent }) => sent),
-    answered: added(parts.map(({ answered }) => answered)),
-    failed: added(parts.map(({ failed }) => failed)),
-    good: sum(({ good }) => good),
-  }
-}
-
-function added(counts: readonly Readonly<Record<string, number | undefined>>[]): Record<string, number> {
-  const sum: Record<string, number> = {}
-  for (const [name, times] of counts.flatMap(each => Object.entries(each))) sum[name] = (sum[name] ?? 0) + (times ?? 0)
-  return sum
 }
 
 /** Each machine's seconds begin with its own start; they go to the second of the first start that they are nearest to. */
@@ -156,20 +137,18 @@ function kindOf(arrival: Arrival): readonly unknown[] {
 
 function planOf(documents: readonly AttackDocument[]): PlanDocument {
   const plans = documents.map(({ plan }) => plan)
-  const sum = (read: (plan: PlanDocument) => number): number => plans.reduce((total, plan) => total + read(plan), 0)
-  const first = plans[0]!
   return {
-    ...first,
+    ...plans[0]!,
     arrival: arrivalOf(plans.map(({ arrival }) => arrival)),
     connections: connectionsOf(plans.map(({ connections }) => connections)),
-    threads: sum(({ threads }) => threads),
+    threads: sumOf(plans, ({ threads }) => threads),
   }
 }
 
 function arrivalOf(arrivals: readonly Arrival[]): Arrival {
   const first = arrivals[0]!
   if (first.kind === 'closed') {
-    return { ...first, users: arrivals.reduce((sum, each) => sum + (each.kind === 'closed' ? each.users : 0), 0) }
+    return { ...first, users: sumOf(arrivals, each => (each.kind === 'closed' ? each.users : 0)) }
   }
   const schedules = arrivals.flatMap(each => (each.kind === 'open' ? each.schedule : []))
   const phases = first.schedule.phases.map((phase, at) =>
@@ -182,22 +161,13 @@ function arrivalOf(arrivals: readonly Arrival[]): Arrival {
 }
 
 function phaseOf(first: Phase, all: readonly Phase[]): Phase {
-  const sum = (read: (phase: Phase) => number): number => all.reduce((total, phase) => total + read(phase), 0)
-  if (first.kind === 'constant') return { ...first, rate: sum(phase => (phase.kind === 'constant' ? phase.rate : 0)) }
-  return {
-    ...first,
-    fromRate: sum(phase => (phase.kind === 'ramp' ? phase.fromRate : 0)),
-    toRate: sum(phase => (phase.kind === 'ramp' ? phase.toRate : 0)),
-  }
+  if (first.kind === 'constant') return { ...first, rate: sumOf(all, phase => ratesOf(phase)[0]) }
+  return { ...first, fromRate: sumOf(all, phase => ratesOf(phase)[0]), toRate: sumOf(all, phase => ratesOf(phase)[1]) }
 }
 
 function connectionsOf(all: readonly Connections[]): Connections {
   const first = all[0]!
   if (first.kind === 'fresh') return first
   const standing = all.flatMap(each => (each.kind === 'keep-alive' ? each : []))
-  return {
-    ...first,
-    count: standing.reduce((sum, { count }) => sum + count, 0),
-    max: standing.reduce((sum, { max }) => sum + max, 0),
-  }
+  return { ...first, count: sumOf(standing, ({ count }) => count), max: sumOf(standing, ({ max }) => max) }
 }

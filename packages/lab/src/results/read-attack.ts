@@ -1,7 +1,10 @@
 /** Reads the document of a load run back, and says in one sentence why it can not. Pure but for the schema's file. */
 import { readFileSync } from 'node:fs'
+import { sumOf } from '../load/added.ts'
+import { KINDS, type LoadOutcome } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
+import { isOk } from './foreign/foreign-result.ts'
 import { faultOf, type Schema } from './schema-check.ts'
 
 const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
@@ -13,7 +16,10 @@ export function parseJson(text: string, name: string): unknown {
   } catch (error) {
     const { message } = error as Error
     const early = text.trim() === '' || /end of JSON|Unterminated|after (?:array|property)/i.test(message)
-    if (early) throw new UserError(`${name} ends in the middle of its JSON: it was cut off, or is still being written`)
+    if (early)
+      throw new UserError(
+        `${name} ends in the middle of its JSON: it was cut off, or is still being written; take the whole file`,
+      )
     throw new UserError(`${name} is not JSON: ${message.slice(0, 120)}`)
   }
 }
@@ -29,29 +35,80 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
   const { version } = value as { readonly version?: unknown }
   if (version !== ATTACK_VERSION) {
     throw new UserError(
-      `${name} is a result of form ${JSON.stringify(version)}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it`,
+      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or measure again`,
     )
   }
   const fault = faultOf(value, schema)
-  if (fault !== undefined) throw new UserError(`${name} is damaged: ${fault}`)
+  if (fault !== undefined) throw damaged(name, fault)
   const document = value as AttackDocument
   const broken = brokenBooks(document)
-  if (broken !== undefined) throw new UserError(`${name} is damaged: ${broken}`)
+  if (broken !== undefined) throw damaged(name, broken)
   return document
 }
 
+const damaged = (name: string, what: string): UserError =>
+  new UserError(`${name} is damaged: ${what}; take the file as meltlab attack --json wrote it, or measure again`)
+
 /** What a schema can not say: counts that do not add up, a histogram that is none, no date, no address. */
 function brokenBooks(document: AttackDocument): string | undefined {
-  if (Number.isNaN(Date.parse(document.startedAt))) return `startedAt must be a date, got ${document.startedAt}`
-  if (!URL.canParse(document.url)) return `url must be one, got ${document.url}`
-  const astray = document.seconds.findIndex(({ second }, at) => second !== at)
-  if (astray !== -1) return `seconds[${astray}] is of second ${document.seconds[astray]!.second}`
+  const { startedAt, url, seconds, certified, certificate, why } = document
+  if (!/^\d{4}-\d\d-\d\dT/.test(startedAt) || Number.isNaN(Date.parse(startedAt))) {
+    return `startedAt must be a date such as 2026-11-23T10:00:00.000Z, got ${startedAt}`
+  }
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return `url must be an http or https address, got ${url}`
+  const astray = seconds.findIndex(({ second }, at) => second !== at)
+  if (astray !== -1) return `seconds[${astray}] is of second ${seconds[astray]!.second}`
+  if (certified !== (certificate.doubts.length === 0) || certificate.code !== (certificate.doubts[0] ?? 'certified')) {
+    return `certified is ${certified}, its certificate says ${[certificate.code, ...certificate.doubts].join(', ')}`
+  }
+  if (certified !== (why.length === 0)) return `certified is ${certified}, with ${why.length} reasons why not`
   try {
-    const { sent, unsent, scheduled, answered, failed } = outcomeOf(document)
-    const fates = [...Object.values(answered), ...Object.values(failed)].reduce((sum, times) => sum + times, 0)
-    if (sent + unsent !== scheduled) return `sent and unsent add up to ${sent + unsent}, scheduled is ${scheduled}`
-    return fates === sent ? undefined : `answers and failures add up to ${fates}, sent is ${sent}`
+    return unequal(document, outcomeOf(document))
   } catch (error) {
     return (error as Error).message
   }
+}
+
+/** The first two figures that are to be the same and are not. */
+function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
+  const { sent, unsent, scheduled, answered, failed, good, clean } = outcome
+  const statuses = (which: (status: number) => boolean): number =>
+    sumOf(Object.entries(answered), ([status, times]) => (which(Number(status)) ? times : 0))
+  const fates = sumOf([...Object.values(answered), ...Object.values(failed)], times => times)
+  const measured = {
+    ok: outcome.okLatency.count,
+    shed: outcome.shedLatency.count,
+    other: outcome.otherLatency.count,
+    failed: outcome.failedAfter.count,
+  }
+  const counted = {
+    ok: statuses(isOk),
+    shed: statuses(status => status === 503),
+    other: statuses(status => !isOk(status) && status !== 503),
+    failed: sumOf(Object.values(failed), times => times) - (failed.aborted ?? 0),
+  }
+  const pairs: readonly (readonly [number, string, number, string])[] = [
+    [sent + unsent, 'sent and unsent add up to', scheduled, 'scheduled is'],
+    [fates, 'answers and failures add up to', sent, 'sent is'],
+    ...KINDS.flatMap(kind => [
+      [measured[kind], `histograms.${kind}.measured.count is`, counted[kind], 'the counts say'] as const,
+      [clean[kind].count, `histograms.${kind}.clean.count is`, measured[kind], 'that of measured'] as const,
+    ]),
+    [Math.max(good, counted.ok), 'the greater of good and answers 2xx and 3xx is', counted.ok, 'the latter is'],
+    [sumOf(outcome.seconds, each => each.scheduled), 'scheduled of all seconds is', scheduled, 'scheduled is'],
+    [sumOf(outcome.seconds, each => each.good), 'good of all seconds is', good, 'good is'],
+    ...(outcome.targets.length === 0
+      ? []
+      : [
+          [
+            sumOf(outcome.targets, each => each.scheduled),
+            'scheduled of all targets is',
+            scheduled,
+            'scheduled is',
+          ] as const,
+        ]),
+    [document.targets.length, 'targets are', outcome.targets.length && document.plan.others.length + 1, 'the plan has'],
+  ]
+  const found = pairs.find(([one, , other]) => one !== other)
+  return found && `${found[1]} ${found[0]}, ${found[3]} ${found[2]}`
 }

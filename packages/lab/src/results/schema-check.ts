@@ -11,10 +11,13 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly type?: string
   readonly minimum?: number
+  readonly maximum?: number
+  readonly pattern?: string
   readonly minItems?: number
   readonly maxItems?: number
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  readonly propertyNames?: Schema
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
 }
@@ -37,6 +40,10 @@ function fault(value: unknown, schema: Schema, at: string, root: Schema): string
   }
   if (schema.type !== undefined && !isA(value, schema.type)) return must(ARTICLES[schema.type] ?? schema.type)
   if (schema.minimum !== undefined && !((value as number) >= schema.minimum)) return must(`at least ${schema.minimum}`)
+  if (schema.maximum !== undefined && !((value as number) <= schema.maximum)) return must(`at most ${schema.maximum}`)
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value as string)) {
+    return must(`of the form ${schema.pattern}`)
+  }
   if (schema.type === 'array') return faultOfItems(value as readonly unknown[], schema, at, root)
   if (schema.type === 'object') return faultOfMembers(value as Readonly<Record<string, unknown>>, schema, at, root)
   return undefined
@@ -57,7 +64,7 @@ function faultOfItems(items: readonly unknown[], schema: Schema, at: string, roo
 
 function faultOfMembers(
   members: Readonly<Record<string, unknown>>,
-  { properties = {}, required = [], additionalProperties = true }: Schema,
+  { properties = {}, required = [], propertyNames, additionalProperties = true }: Schema,
   at: string,
   root: Schema,
 ): string | undefined {
@@ -67,6 +74,8 @@ function faultOfMembers(
     const path = at === '' ? name : `${at}.${name}`
     const own = Object.hasOwn(properties, name) ? properties[name]! : additionalProperties
     if (own === false) return `${path} is not known`
+    const named = propertyNames && fault(name, propertyNames, `the name ${path}`, root)
+    if (named !== undefined) return named
     const found = own === true ? undefined : fault(value, own, path, root)
     if (found !== undefined) return found
   }
@@ -100,6 +109,7 @@ const ARTICLES: Readonly<Record<string, string>> = {
 const depth = (sentence: string): number => sentence.split(' ')[0]!.split(/[.[]/).length
 
 const shown = (value: unknown): string => {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 60 ? `${text.slice(0, 60)}...` : text
 }

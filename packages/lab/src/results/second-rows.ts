@@ -1,4 +1,5 @@
 /** The seconds of a load run as CSV (RFC 4180), a row each. Pure. */
+import { sumOf } from '../load/added.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
 type Cell = number | undefined
@@ -26,7 +27,7 @@ export function secondRows({ seconds }: Pick<LoadOutcome, 'seconds'>): string {
 }
 
 const sum = (counts: Readonly<Record<string, number | undefined>>): number =>
-  Object.values(counts).reduce<number>((total, times) => total + (times ?? 0), 0)
+  sumOf(Object.values(counts), times => times ?? 0)
 
 const cell = (value: Cell): string =>
   value === undefined || Number.isNaN(value) ? '' : String(Math.round(value * 1000) / 1000)

@@ -9,7 +9,7 @@ export const blackhole: Scenario<unknown> = sickMember({
   name: 'blackhole',
   title: 'A port that drops every packet',
   story: 'One of ten members of a pool swallows every connection: a dead machine, a firewall, a full backlog.',
-  published: [{ what: 'named in the timeouts article', value: 'connection timeout: a port that drops every packet' }],
+  named: 'connection timeout: a port that drops every packet',
   arms: [
     { name: 'bare', kind: 'bare', what: 'http.get(url): until the kernel gives up, more than two minutes' },
     { name: 'naive timeout', kind: 'also', what: 'http.get(url, { timeout: 3000 }), destroyed when it fires' },

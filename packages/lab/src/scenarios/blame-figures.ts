@@ -43,15 +43,42 @@ export function naiveAlertFires(operations: readonly Operation[]): boolean {
   return operations.length > 0 && meanLatency(operations) > ALERT_ABOVE_MS
 }
 
-/** The correlated alert: when the naive one fires, the verdict of most slow operations. */
-export function namedCulprit(operations: readonly Operation[]): Verdict | undefined {
-  if (!naiveAlertFires(operations)) return undefined
-  const counts = verdictCounts(operations.filter(({ latencyMs }) => latencyMs > ALERT_ABOVE_MS))
-  return [...VERDICTS].sort((a, b) => counts[b] - counts[a])[0]
-}
-
 export function verdictCounts(operations: readonly Operation[]): Record<Verdict, number> {
   const counts: Record<Verdict, number> = { loop: 0, dependency: 0, network: 0, self: 0 }
   for (const { verdict } of operations) counts[verdict]++
   return counts
+}
+
+/** Alerts that fired at the end of a stretch in which every operation had this cause. */
+export interface Fired {
+  readonly cause: Cause
+  readonly firing: readonly string[]
+}
+
+export interface BlameMeasured {
+  readonly operations: Operation[]
+  readonly alerts: Fired[]
+  /** Why the shipped alerts were not looked at; null when they were. */
+  alertsMissing: string | null
+  readonly estimates: Estimate[]
+}
+
+const LOOP_ALERT = 'MeltproofLoopBlocked'
+/** A service's own work has none. */
+const ALERTS: Partial<Record<Cause, string>> = {
+  loop: LOOP_ALERT,
+  dependency: 'MeltproofDependencySlow',
+  network: 'MeltproofNetworkSlow',
+}
+
+export const hasAlert = (cause: Cause): boolean => ALERTS[cause] !== undefined
+
+/**
+ * The alert of the cause fires, and no other. The half of a service's own work that computes blocks the loop, so that the
+ * loop's alert may fire.
+ */
+export function firesRightly({ cause, firing }: Fired): boolean {
+  const expected = ALERTS[cause]
+  if (expected !== undefined) return firing.length === 1 && firing[0] === expected
+  return firing.every(name => cause === 'self' && name === LOOP_ALERT)
 }

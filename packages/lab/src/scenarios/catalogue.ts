@@ -1,7 +1,8 @@
 /** Every scenario there is. A new one is added here. */
 import { blackhole } from './blackhole.ts'
 import { blame } from './blame.ts'
-import { burst, burstFresh } from './burst.ts'
+import { burst } from './burst.ts'
+import { burstFresh } from './burst-fresh.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { drip } from './drip.ts'

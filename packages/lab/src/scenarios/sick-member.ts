@@ -15,7 +15,9 @@ import {
   sumOf,
 } from './sick-part.ts'
 
-export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'published' | 'arms'> {
+export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'arms'> {
+  /** As the article names it; it has no figure. */
+  readonly named: string
   readonly sick: AppSpec
   /** JSON for install(), beside the total. */
   readonly limits: Readonly<Record<string, number>>
@@ -36,12 +38,12 @@ const members = 10
 const answerMs = 20
 
 export function sickMember(made: SickMember): Scenario<unknown> {
-  const { name, title, story, published, arms } = made
+  const { name, title, story, arms } = made
   return scenario<SickMeasured>({
     name,
     title,
     story,
-    published,
+    published: [{ what: 'named in the timeouts article', value: made.named, ours: longestWaits }],
     arms,
     expects: expectations(made),
     blank: blankSick,
@@ -80,11 +82,18 @@ export function sickMember(made: SickMember): Scenario<unknown> {
   })
 }
 
+const waits = (run: SickRun, patienceMs: number): string => {
+  const ms = longestMs(run, patienceMs)
+  return ms >= patienceMs ? `until they give up (${formatChosen(ms)})` : `${formatMs(ms)} at most`
+}
+
+const longestWaits = ({ runs, patienceMs }: SickMeasured): string | undefined =>
+  runs.length === 0
+    ? undefined
+    : `a caller waits ${runs.map(run => `${waits(run, patienceMs)} (${run.arm})`).join(', ')}`
+
 function finding(measured: SickMeasured, { title }: SickMember): string {
-  const kept = (run: SickRun): string => {
-    const ms = longestMs(run, measured.patienceMs)
-    return ms >= measured.patienceMs ? `until they give up (${formatChosen(ms)})` : `${formatMs(ms)} at most`
-  }
+  const kept = (run: SickRun): string => waits(run, measured.patienceMs)
   return sayOfThree(
     measured,
     (bare, naive, ours) =>

@@ -45,6 +45,12 @@ export function judgeGoodput(arm: string, right: (goodput: number) => boolean): 
   }
 }
 
+/** Beside what was published without a figure. */
+export const goodByArm = ({ runs }: SickMeasured): string | undefined =>
+  runs.length === 0
+    ? undefined
+    : `good answers: ${runs.map(run => `${formatPercent(run.goodput)} (${run.arm})`).join(', ')}`
+
 /** A sentence over the three arms; until all of them are there, how many are. */
 export function sayOfThree(
   measured: SickMeasured,

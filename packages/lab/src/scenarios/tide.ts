@@ -6,7 +6,7 @@ import { type Context, type Scenario, scenario } from '../experiment/scenario.ts
 import { type PhoneLoad, phoneRequest, startDatabase, startTide, type TideArm, type TideDatabase } from './tide-app.ts'
 import { tideExpects } from './tide-expects.ts'
 import { carried, type TideCrash, type TideMeasured, type TideStep } from './tide-measured.ts'
-import { tideView } from './tide-view.ts'
+import { tidePublished, tideView } from './tide-view.ts'
 
 const bare: TideArm = { name: 'bare', env: { PROTECT: 'off', LOG: 'off' } }
 const logging: TideArm = { name: 'console.log', env: { PROTECT: 'off', LOG: 'console' } }
@@ -26,11 +26,7 @@ export const tide: Scenario<unknown> = scenario<TideMeasured>({
   title: 'Human Tide',
   story:
     'Phones send where they are once a second, Express stores each position in PostgreSQL: how many, and is any lost?',
-  published: [
-    { what: 'phones that walked', value: 'about 100' },
-    { what: 'with an access logger, ab -n 5000 -c 100', value: '8.85 requests/s' },
-    { what: 'without it', value: '475 requests/s' },
-  ],
+  published: tidePublished,
   arms: [
     { name: bare.name, kind: 'bare', what: 'examples/human-tide without protect(): Express 5, pg, group commit' },
     { name: logging.name, kind: 'also', what: 'the same with one console.log a request, into a pipe that is read' },

@@ -92,7 +92,7 @@ describe('a judgement', () => {
   test('says when its figure is not certified, and between what the truth lies', () => {
     const late = madeOutcome({
       certified: false,
-      certificate: { code: 'late', intervals: { ok: intervals({ p99: [3, 79], p50: [40, 40.1] }) } },
+      certificate: { code: 'late', doubts: ['late'], intervals: { ok: intervals({ p99: [3, 79], p50: [40, 40.1] }) } },
     })
     assert.equal(judged('p99<1s', late).doubt, "not certified (late): the server's own is 3ms to 79ms")
     assert.equal(judged('p50<1s', late).doubt, 'not certified (late)')

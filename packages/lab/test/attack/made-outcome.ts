@@ -43,7 +43,7 @@ export const madeOutcome = ({ okMs = upTo(80), ...given }: Made): LoadOutcome =>
   cpuPerRequestUs: 7,
   certified: true,
   why: [],
-  certificate: { code: 'certified', intervals: {} },
+  certificate: { code: 'certified', doubts: [], intervals: {} },
   acknowledged: [],
   incomplete: false,
   ...given,

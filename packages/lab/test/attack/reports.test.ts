@@ -32,7 +32,7 @@ const bad = madeOutcome({
   okMs: [0.1, 100_000],
   incomplete: true,
   certified: false,
-  certificate: { code: 'connections', intervals: {} },
+  certificate: { code: 'connections', doubts: ['connections'], intervals: {} },
   why: ['12,345 requests waited for one of 10,000 connections; allow more connections, or what else there is.'],
 })
 

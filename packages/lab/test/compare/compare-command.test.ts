@@ -1,6 +1,6 @@
 /** `meltlab compare` as its user meets it. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -8,6 +8,7 @@ import type { Comparison } from '../../src/compare/compare.ts'
 import { attackJson } from '../../src/results/attack-document.ts'
 import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
 import { httpServer, type TestServer } from '../load/servers.ts'
+import { madeResult } from '../report/made-result.ts'
 import { type Made, madeAttack } from '../results/made-attack.ts'
 import { runCli } from '../run-cli.ts'
 
@@ -68,6 +69,61 @@ describe('meltlab compare', () => {
     }
   })
 
+  it('a file too large to be read is refused before it is', async () => {
+    const file = path.join(folder, 'large.json')
+    writeFileSync(file, '')
+    truncateSync(file, 2e9)
+    const { code, stderr } = await runCli(['report', file])
+    assert.equal(code, 2)
+    assert.match(stderr, /large\.json has 2000 MB, and at most 500 can be read; give the tool's summary instead/)
+  })
+
+  it('report prints the steps of attack; compare says that it takes one load', async () => {
+    const file = path.join(folder, 'steps.json')
+    writeFileSync(file, `{ "steps": [${attackJson(madeAttack())},${attackJson(madeAttack({ okMs: [1] }))}] }`)
+    const { code, stdout } = await runCli(['report', file])
+    assert.equal(code, 0)
+    assert.match(stdout, /^ *4\/s .*\n *1\/s /m)
+    const { stderr } = await runCli(['compare', file, file])
+    assert.match(
+      stderr,
+      /steps\.json holds the 2 runs of attack --steps; compare takes a file for each run: measure one/,
+    )
+  })
+
+  it('merge takes one run of ours a file, and none twice', async () => {
+    const [one, copy, k6] = ['one', 'copy', 'k6'].map(name => path.join(folder, `${name}.json`)) as [
+      string,
+      string,
+      string,
+    ]
+    const text = attackJson(madeAttack())
+    for (const file of [one, copy]) writeFileSync(file, text)
+    writeFileSync(k6, '{"metrics":{"http_reqs":{"count":5}}}')
+    assert.match((await runCli(['merge', one, copy])).stderr, /one\.json and .*copy\.json hold the same run, whose/)
+    assert.match(
+      (await runCli(['merge', one, k6])).stderr,
+      /k6\.json holds a result of k6; merge takes results of meltlab/,
+    )
+  })
+
+  it('report never writes a page over the result it is of', async () => {
+    const file = path.join(folder, 'tide.txt')
+    const text = JSON.stringify(madeResult())
+    writeFileSync(file, text)
+    const { code, stdout } = await runCli(['report', file])
+    assert.deepEqual([code, stdout, readFileSync(file, 'utf8')], [0, `${path.join(folder, 'tide.html')}\n`, text])
+  })
+
+  it('what is in a file does not get at the terminal', async () => {
+    const file = path.join(folder, 'colour.json')
+    const why = ['\u001b[31mred'] as const
+    const certificate = { code: 'late', doubts: ['late'], intervals: {} } as const
+    writeFileSync(file, attackJson(madeAttack({ outcome: { certified: false, why, certificate } })))
+    const { code, stdout } = await runCli(['report', file])
+    assert.deepEqual([code, /\[31mred/.test(stdout), stdout.includes('\u001b')], [0, true, false])
+  })
+
   it('report prints a result of attack as attack did', async () => {
     const file = path.join(folder, 'one.json')
     writeFileSync(file, attackJson(madeAttack({ okMs: [1, 2, 3] })))
@@ -96,6 +152,22 @@ describe('meltlab compare', () => {
     ],
     [['a.json', 'b.json', '--warm-up', '1s'], '--warm-up belongs to --a and --b; results are compared as they are'],
     [['a.json', '--a', 'node x.js', '--b', 'node y.js'], 'results (a.json) and --a, --b exclude each other'],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--duration', '30h'],
+      'durationMs must be from 1 to 86400000, got 108000000.',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--header', 'a b: c'],
+      'header names must be HTTP tokens, got "a b".',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--rate', '1', '--duration', '100ms'],
+      '1/s for 100ms is not one request: a higher rate or a longer duration is needed.',
+    ],
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--method', 'GTE'],
+      '--method: expected an HTTP method such as GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, got "GTE".',
+    ],
   ] as const) {
     it(`refuses ${args.join(' ') || 'nothing'}`, async () => {
       const { code, stdout, stderr } = await runCli(['compare', ...args])

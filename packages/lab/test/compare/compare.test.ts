@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compare } from '../../src/compare/compare.ts'
 import { comparedFigures } from '../../src/compare/comparison.ts'
-import { runFigures } from '../../src/compare/figures.ts'
+import { readRun } from '../../src/compare/figures.ts'
 import { twoSidedT } from '../../src/compare/student-t.ts'
 import { comparisonText, finding } from '../../src/compare/text.ts'
 import { trimmedInterval } from '../../src/compare/trimmed-interval.ts'
-import { type Made, machine, madeAttack } from '../results/made-attack.ts'
+import { type Made, machine, madeAttack, madeOutcome } from '../results/made-attack.ts'
 import { constant } from '../load/plan-for.ts'
 import { inTurns, madeResult } from './made-rounds.ts'
 
@@ -89,7 +89,7 @@ test('scatter is no difference, nor is one round that was disturbed', () => {
   disturbed[3] = around(30)
   const { figures } = compare(...inTurns(a, disturbed))
   assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen'))
-  assert.equal(finding({ figures }), 'No difference between A and B is real.')
+  assert.equal(finding({ figures }), 'No difference between A and B is seen.')
 })
 
 test('one round that was disturbed does not hide a change', () => {
@@ -105,7 +105,8 @@ test('what lies within the resolution of a histogram is no difference, however o
 
 test('errors are compared by their share, also from none', () => {
   const round = (errors: number) => ({ goodput: 100, p50: 1, p90: 1, p99: 1, errors })
-  const rounds = [0.02, 0.021, 0.019, 0.02, 0.022].map(errors => ({ a: round(0), b: round(errors) }))
+  const same = <T>(figures: T) => ({ measured: figures, clean: figures })
+  const rounds = [0.02, 0.021, 0.019, 0.02, 0.022].map(errors => ({ a: same(round(0)), b: same(round(errors)) }))
   const errors = comparedFigures(rounds).find(({ name }) => name === 'errors')!
   assert.equal(errors.verdict, 'worse')
   assert.ok(Math.abs(errors.change! - 0.02) < 0.001)
@@ -144,24 +145,36 @@ test('all of A before all of B: said', () => {
 })
 
 for (const [what, made, sentence] of [
-  ['another load', { okMs: [1, 2] }, /: the load differs: .*"rate":4.* in A, .*"rate":2.* in B$/],
-  ['another length', { seconds: 3 }, /the load differs/],
-  ['another path', { plan: { url: 'http://127.0.0.1:3000/b' } }, /: the path differs: \/ in A, \/b in B$/],
-  ['another SLO', { plan: { sloMs: 500 } }, /: the SLO differs: 1 s in A, 500 ms in B$/],
-  ['another body', { plan: { body: 'b' } }, /: the body differs: null in A/],
-  ['another header', { plan: { headers: { accept: 'a' } } }, /: the headers differs|: the headers differ/],
-  ['other connections', { plan: { connections: { kind: 'fresh' } } }, /: the connections differs?: /],
+  [
+    'another load',
+    { okMs: [1, 2] },
+    /: the load is 4\/s for 4s in A, 2\/s for 4s in B\. Measure both with the same load/,
+  ],
+  ['another length', { seconds: 3 }, /the load is 4\/s for 4s in A, 4\/s for 3s in B\. /],
+  ['another path', { plan: { url: 'http://127.0.0.1:3000/b' } }, /: the path is \/ in A, \/b in B\. /],
+  ['another SLO', { plan: { sloMs: 500 } }, /: the SLO is 1 s in A, 500 ms in B\. /],
+  ['another body', { plan: { body: 'b' } }, /: the body is null in A/],
+  [
+    'another header',
+    { plan: { headers: { accept: 'a' } } },
+    /: the set of headers is \{\} in A, \{"accept":"a"\} in B\. /,
+  ],
+  [
+    'other connections',
+    { plan: { connections: { kind: 'fresh' } } },
+    /: the set of connections is 10 standing, 500 at most in A, a new one for every request in B\. /,
+  ],
   [
     'another processor',
     { origin: { machines: [{ ...machine, cpu: 'another' }] } },
-    /: the processor differs: a processor in A, another in B$/,
+    /: the processor is a processor in A, another in B\. /,
   ],
   [
     'another Node',
     { origin: { machines: [{ ...machine, node: 'v26.0.0' }] } },
-    /: the Node differs: v24\.11\.0 in A, v26\.0\.0 in B$/,
+    /: the version of Node is v24\.11\.0 in A, v26\.0\.0 in B\. /,
   ],
-  ['another lab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab differs: 0\.1\.0 in A, 0\.2\.0 in B$/],
+  ['another lab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
   test(`${what} is refused`, () => {
     const sides = [
@@ -179,14 +192,98 @@ test('another port, and another start, are not', () => {
 
 const uncertified: Made = {
   okMs: around(10),
-  outcome: { certified: false, why: ['The generator was late.'], certificate: { code: 'late', intervals: {} } },
+  outcome: {
+    certified: false,
+    why: ['It used its whole core.'],
+    certificate: { code: 'saturated', doubts: ['saturated'], intervals: {} },
+  },
 }
 
 test('a round that is not certified is left out, and said', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   const results = b.results.with(2, madeResult('B 3', 4, uncertified))
   const comparison = compare(a, { ...b, results })
-  assert.deepEqual([comparison.rounds, comparison.leftOut], [7, ['round 3: B 3 is not certified (late)']])
+  assert.deepEqual([comparison.rounds, comparison.leftOut], [7, ['round 3: B 3 is not certified (saturated)']])
+})
+
+/** Answers of which one in a second comes so much later than the server sent it. */
+const lateTail = (ms: number, lateMs: number): Made => {
+  const cleanMs = Array.from({ length: 10 }, (_, at) => ms * (1 + at / 100))
+  const okMs = cleanMs.with(9, cleanMs[9]! + lateMs)
+  const clean = { ...madeOutcome({ okMs }).clean, ok: madeOutcome({ okMs: cleanMs }).okLatency }
+  const certificate = { code: 'late', doubts: ['late'], intervals: {} } as const
+  return { okMs, outcome: { certified: false, why: ['It was late.'], certificate, clean } }
+}
+const lateRounds = (a: readonly Made[], b: readonly Made[]) =>
+  compare(
+    { name: 'A', results: a.map((made, at) => madeResult(`A ${at}`, 2 * at, made)) },
+    { name: 'B', results: b.map((made, at) => madeResult(`B ${at}`, 2 * at + 1, made)) },
+  )
+
+test('lateness of the generator refuses nothing: the interval reaches as far as it may have moved the change', () => {
+  const { rounds, leftOut, figures, remarks } = lateRounds(
+    scattered(10).map(okMs => lateTail(okMs[0]!, 1)),
+    scattered(11).map(okMs => lateTail(okMs[0]!, 4)),
+  )
+  assert.deepEqual([rounds, leftOut], [8, []])
+  assert.equal(verdicts(figures)['p50'], 'worse')
+  assert.deepEqual(
+    figures.filter(({ blurred }) => blurred).map(({ name }) => name),
+    ['p99'],
+  )
+  const [low, high] = figures.find(({ name }) => name === 'p99')!.interval!
+  // Of 10 and 11 ms, and of 11 and 15.
+  assert.ok(low < 0.1 && low > 0.05 && high > 0.3 && high < 0.45, `${low} ${high}`)
+  assert.match(
+    remarks[0]!,
+    /^The generator was late, which makes the interval of p99 wider\. Of A 0: It was late\. Close/,
+  )
+})
+
+test('a difference that only the lateness makes is none', () => {
+  // To the user B is slower, and what the server did is the same.
+  const { figures } = lateRounds(
+    scattered(10).map(okMs => lateTail(okMs[0]!, 0)),
+    scattered(10).map(okMs => lateTail(okMs[0]!, 20)),
+  )
+  assert.equal(verdicts(figures)['p99'], 'no difference seen')
+  assert.equal(figures.find(({ name }) => name === 'p99')!.blurred, true)
+})
+
+test('users who wait would have had more answers of a generator on time', () => {
+  const closed = (made: Made): Made => ({
+    ...made,
+    plan: { arrival: { kind: 'closed', users: 1, durationMs: 4000, thinkMs: 0 } },
+  })
+  const { measured, clean } = readRun(madeAttack(closed(lateTail(10, 20))))
+  assert.equal(measured.goodput, 10)
+  assert.ok(Math.abs(clean.goodput! - (10 * 124.5) / 104.5) < 0.01, `${clean.goodput}`)
+})
+
+test('a run that is on both sides, or twice on one, is refused', () => {
+  const [a, b] = inTurns(scattered(10), scattered(11))
+  assert.throws(() => compare(a, { ...b, results: [a.results[0]!, ...b.results.slice(1)] }), {
+    name: 'UserError',
+    message: 'A 1 is given twice, or holds a run twice, which does not differ from itself; give results of two runs',
+  })
+})
+
+test('other hosts and ports of further requests are no other load, other paths are', () => {
+  const others = (url: string): Made => ({
+    plan: { others: [{ url, method: 'GET', headers: {}, body: undefined }] },
+  })
+  const a = { name: 'A', results: [madeResult('A', 0, others('http://127.0.0.1:3000/x'))] }
+  const b = (url: string) => ({ name: 'B', results: [madeResult('B', 1, others(url))] })
+  assert.equal(compare(a, b('http://127.0.0.1:4000/x')).rounds, 1)
+  assert.throws(() => compare(a, b('http://127.0.0.1:3000/y')), { message: /: the list of further requests is / })
+})
+
+test('runs at the same time are said to be', () => {
+  const [a, b] = [madeResult('A 1', 0), madeResult('B 1', 0)]
+  assert.match(
+    compare({ name: 'A', results: [a] }, { name: 'B', results: [b] }).remarks.join(' '),
+    /A 1 and B 1 ran at the same time: each is a part of what the other measured\./,
+  )
 })
 
 test('too few that are certified are refused', () => {
@@ -194,13 +291,15 @@ test('too few that are certified are refused', () => {
   const results = b.results.map((result, at) => (at < 4 ? madeResult(`B ${at + 1}`, 2 * at, uncertified) : result))
   assert.throws(() => compare(a, { ...b, results }), {
     message:
-      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (late): The generator was late.',
+      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (saturated): It used its whole core. Mend that, or measure a smaller load: --rate, or fewer --users.',
   })
 })
 
 test('sides with different numbers of results are refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
-  assert.throws(() => compare(a, { ...b, results: b.results.slice(1) }), { message: /A has 8 results and B 7$/ })
+  assert.throws(() => compare(a, { ...b, results: b.results.slice(1) }), {
+    message: /A has 8 results and B 7; take away those without a partner$/,
+  })
 })
 
 test('credentials that are hidden are not known to be the same', () => {
@@ -214,7 +313,7 @@ test('credentials that are hidden are not known to be the same', () => {
 
 test('a percentile is not in steps of a bucket', () => {
   const values = Array.from({ length: 1000 }, (_, at) => 1 + at / 100_000)
-  const p = (percent: 'p50' | 'p90') => runFigures(madeAttack({ okMs: values, seconds: 1 }))[percent]!
+  const p = (percent: 'p50' | 'p90') => readRun(madeAttack({ okMs: values, seconds: 1 })).measured[percent]!
   assert.ok(Math.abs(p('p50') - 1.005) < 0.0003 && Math.abs(p('p90') - 1.009) < 0.0003, `${p('p50')} ${p('p90')}`)
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { doubts, type Evidence, intervalsOf } from '../../src/load/certify.ts'
+import { certificateOf, doubts, type Evidence } from '../../src/load/certify.ts'
 import type { EngineReport } from '../../src/load/engine-job.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { Pair } from '../../src/load/tally.ts'
@@ -191,7 +191,8 @@ describe('certification', () => {
   })
 
   it("says by how much each figure may be the generator's", () => {
-    const { ok, shed, failed } = intervalsOf(
+    const { ok, shed, failed } = certificateOf(
+      [],
       of({
         ok: pair(
           100,
@@ -204,7 +205,7 @@ describe('certification', () => {
           () => 100,
         ),
       }),
-    )
+    ).intervals
     assert.deepEqual(ok?.max, [10, 10])
     assert.deepEqual(ok?.mean.map(Math.round), [8, 10])
     assert.deepEqual(failed?.p50, [200, 300])
@@ -265,6 +266,25 @@ describe('certification', () => {
       /used 98 % of its core, so the rate/,
     )
     assert.equal(text({ workers: [worker({ cpuMs: 9800, idleMs: 5000 })] }), '')
+  })
+
+  it('has all the doubts of a run, the gravest first: a core that is used up is one beside lateness', () => {
+    const arrival = { kind: 'closed', users: 5, durationMs: 10_000, thinkMs: 0 } as const
+    const late = pair(
+      5000,
+      () => 25,
+      () => 20,
+    )
+    const found = doubts(
+      evidence({
+        workers: [worker({ cpuMs: 9800, standingOpened: 7 })],
+        plan: planFor('http://127.0.0.1/', { arrival }),
+        latencies: of({ ok: late }),
+        goodLost: 500,
+      }),
+    )
+    const { code, doubts: codes } = certificateOf(found.map(doubt => doubt.code).toReversed(), of({ ok: late }))
+    assert.deepEqual([code, codes], ['late', ['late', 'saturated', 'standing']])
   })
 
   it('tells a freeze once, however many workers it stopped', () => {

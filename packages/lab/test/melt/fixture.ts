@@ -63,7 +63,7 @@ export function outcome(seconds: readonly LoadSecond[], more: Partial<LoadOutcom
     acknowledged: [],
     certified: true,
     why: [],
-    certificate: { code: 'certified', intervals: {} },
+    certificate: { code: 'certified', doubts: [], intervals: {} },
     clean: { ok: new Histogram(), shed: new Histogram(), other: new Histogram(), failed: new Histogram() },
     incomplete: false,
     ...more,

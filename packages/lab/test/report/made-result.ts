@@ -70,7 +70,7 @@ export const madeResult = (more: Partial<ScenarioResult> = {}): ScenarioResult =
     foreign: { mean: 0.02, worst: 0.1 },
   },
   arms,
-  published: [{ what: 'mean', value: '1.173 s' }],
+  published: [{ what: 'mean', value: '1.173 s', ours: '1.096 s' }],
   verdicts: [
     { name: 'the limit holds', verdict: 'pass', measured: 'p99 3.00 s' },
     { name: 'it is cheap', verdict: 'fail', measured: '9 %' },

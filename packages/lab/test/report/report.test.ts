@@ -274,6 +274,10 @@ test('Markdown: a line for each result, its figures, and long tables folded away
   assert.match(page, /\| \[made-up\]\(#made-up\) \| With a limit/)
   assert.match(page, /!\[Made up\]\(images\/experiment-made-up\.svg\)/)
   assert.match(page, /\| it is cheap \| \*\*not as expected\*\* \| 9 % \|/)
+  assert.match(page, /\| published \| figure \| here \|\n.*\n\| mean \| 1\.173 s \| 1\.096 s \|/)
+  assert.match(scenarioHtml(madeResult(), scenarioCss()), /1\.173 s<br>here: 1\.096 s/)
+  assert.doesNotMatch(page, /has changed since/)
+  assert.match(markdownPage([{ ...madeResult(), older: true }], 'images'), /The experiment has changed since then/)
 })
 
 for (const [shape, of] of Object.entries(SHAPES)) {

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Histogram } from '../../src/load/histogram.ts'
 import { attackDocument, attackJson, documentOf, outcomeOf } from '../../src/results/attack-document.ts'
 import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
+import { readResult } from '../../src/results/read-result.ts'
 import { secondRows } from '../../src/results/second-rows.ts'
 import { madeAttack, madeOutcome, madePlan, origin } from './made-attack.ts'
 
@@ -24,7 +25,7 @@ test('what was printed reads back as it was', () => {
   const outcome = outcomeOf(document)
   assert.deepEqual(outcome.okLatency.toJSON(), madeOutcome(made).okLatency.toJSON())
   // The whole outcome: made a document again, it is the same one.
-  assert.deepEqual(documentOf(document.url, document.plan, outcome, origin), document)
+  assert.deepEqual(documentOf(document.url, document.plan, outcome, { ...origin, runs: document.runs }), document)
 })
 
 test('a histogram loses nothing on its way through a document', () => {
@@ -57,7 +58,11 @@ test('credentials do not get into the document, and a body only as its digest', 
 })
 
 for (const [what, text, sentence] of [
-  ['nothing', '', /^a\.json ends in the middle of its JSON: it was cut off, or is still being written$/],
+  [
+    'nothing',
+    '',
+    /^a\.json ends in the middle of its JSON: it was cut off, or is still being written; take the whole file$/,
+  ],
   ['half a document', attackJson(madeAttack()).slice(0, 500), /^a\.json ends in the middle of its JSON/],
   ['something else', 'Requests 50', /^a\.json is not JSON: /],
   ['JSON that is not ours', '{"kind":"scenario"}', /^a\.json is not a result of meltlab attack --json$/],
@@ -67,24 +72,28 @@ for (const [what, text, sentence] of [
     damaged(d => (d['version'] = 2)),
     /^a\.json is a result of form 2, this meltlab reads form 1; read it/,
   ],
-  ['no date', damaged(d => (d['startedAt'] = 'yesterday')), /is damaged: startedAt must be a date, got yesterday$/],
-  ['no address', damaged(d => (d['url'] = 'here')), /is damaged: url must be one, got here$/],
+  [
+    'no date',
+    damaged(d => (d['startedAt'] = 'yesterday')),
+    /is damaged: startedAt must be a date such as 2026-11-23T10:00:00\.000Z, got yesterday; take the file/,
+  ],
+  ['no address', damaged(d => (d['url'] = 'here')), /is damaged: url must be an http or https address, got here; /],
   [
     'a second out of its place',
     damaged(d => (d['seconds'][1].second = 1e15)),
-    /seconds\[1\] is of second 1000000000000000$/,
+    /seconds\[1\] is of second 1000000000000000; /,
   ],
   [
     'a count that is none',
     damaged(d => (d['seconds'][1].good = 'x')),
-    /is damaged: seconds\[1\]\.good must be a whole number, got "x"$/,
+    /is damaged: seconds\[1\]\.good must be a whole number, got "x"; take the file as meltlab attack --json wrote it, or measure again$/,
   ],
-  ['a part that is missing', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean$/],
-  ['a part that nobody knows', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known$/],
+  ['a part that is missing', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean; /],
+  ['a part that nobody knows', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known; /],
   [
     'a plan that is none',
     damaged(d => (d['plan'].arrival.schedule.phases[0].rate = -1)),
-    /phases\[0\]\.rate must be at least 0, got -1$/,
+    /phases\[0\]\.rate must be at least 0, got -1; /,
   ],
   [
     'buckets that do not add up',
@@ -94,14 +103,84 @@ for (const [what, text, sentence] of [
   [
     'answers that do not add up',
     damaged(d => (d['answered']['200'] += 1)),
-    /answers and failures add up to 29, sent is 28$/,
+    /answers and failures add up to 29, sent is 28; /,
   ],
-  ['requests that do not add up', damaged(d => (d['unsent'] = 5)), /sent and unsent add up to 33, scheduled is 28$/],
+  [
+    'answers that the histograms do not hold',
+    damaged(d => (d['answered'] = { 200: 8, 503: 16 })),
+    /histograms\.ok\.measured\.count is 16, the counts say 8; /,
+  ],
+  [
+    'more good answers than answers',
+    damaged(d => (d['good'] = 17)),
+    /good and answers 2xx and 3xx is 17, the latter is 16; /,
+  ],
+  ['seconds that do not add up', damaged(d => d['seconds'].pop()), /scheduled of all seconds is 21, scheduled is 28; /],
+  [
+    'a doubt that is certified',
+    damaged(d => (d['certificate'].doubts = ['late'])),
+    /certified is true, its certificate says certified, late; /,
+  ],
+  [
+    'a doubt without a reason',
+    damaged(d =>
+      Object.assign(d, { certified: false, certificate: { ...d['certificate'], code: 'late', doubts: ['late'] } }),
+    ),
+    /certified is false, with 0 reasons why not; /,
+  ],
+  [
+    'a least above the greatest',
+    damaged(d => (d['histograms'].ok.measured.minMs = 5000)),
+    /minMs 5000, maxMs 40 and sumMs 184 are not of the 16 in its buckets; /,
+  ],
+  ['a sum of another', damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)), /sumMs 1e\+300 are not of the 16/],
+  [
+    'a bucket twice',
+    damaged(d => d['histograms'].ok.measured.buckets.push(0, 1)),
+    /not a histogram: bucket 0 with count 1 after bucket \d+; /,
+  ],
+  [
+    'a count beyond all numbers',
+    damaged(d => (d['bytesRead'] = 1e300)),
+    /bytesRead must be at most 9007199254740991, got 1e\+300; /,
+  ],
+  [
+    'a status of a prototype',
+    damaged(d => (d['answered'] = JSON.parse('{"__proto__":24}'))),
+    /the name answered\.__proto__ must be of the form/,
+  ],
+  [
+    'a failure that nobody knows',
+    damaged(d => (d['failed'] = { constructor: 4 })),
+    /failed\.constructor is not known; /,
+  ],
+  [
+    'a load that lasts no time',
+    damaged(d => (d['plan'].arrival.schedule.phases[0].durationMs = 0)),
+    /durationMs must be at least 1, got 0; /,
+  ],
+  [
+    'an address that is a script',
+    damaged(d => (d['url'] = 'javascript:alert(1)')),
+    /url must be an http or https address, got javascript:alert\(1\); /,
+  ],
+  [
+    'a value without an end',
+    attackJson(madeAttack()).replace(/"url": "[^"]*"/, `"url": ${'['.repeat(9000)}${']'.repeat(9000)}`),
+    /url must be a text, got a list; /,
+  ],
+  ['requests that do not add up', damaged(d => (d['unsent'] = 5)), /sent and unsent add up to 33, scheduled is 28; /],
 ] as const) {
   test(`${what} is refused in one sentence`, () => {
     assert.throws(() => read(text), { name: 'UserError', message: sentence })
   })
 }
+
+test('a byte order mark before it is none of its faults', () => {
+  assert.equal(readResult(`\uFEFF${attackJson(madeAttack())}`, 'a.json').kind, 'attack')
+  const line = '{"code":200,"timestamp":"2026-11-23T09:35:55Z","latency":5}\n'
+  assert.equal(readResult(`\uFEFF${line}${line}`, 'a.json').kind, 'foreign')
+})
 
 test('the seconds as CSV: a row each, a cell without a sample empty', () => {
   const rows = secondRows(madeOutcome({ seconds: 2, okMs: [1, 1000.5], failed: 3, unsent: 1 })).split('\r\n')

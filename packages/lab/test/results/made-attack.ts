@@ -1,7 +1,9 @@
 /** A made-up load run whose books balance, and its document. */
+import { randomUUID } from 'node:crypto'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadPlan, LoadSecond } from '../../src/load/plan.ts'
-import { type AttackDocument, attackDocument, type Origin } from '../../src/results/attack-document.ts'
+import { type AttackDocument, attackDocument } from '../../src/results/attack-document.ts'
+import type { Origin } from '../../src/results/origin.ts'
 import { constant, planFor } from '../load/plan-for.ts'
 
 export const machine = {
@@ -11,7 +13,15 @@ export const machine = {
   cores: 2,
   memoryBytes: 8e9,
 }
-export const origin: Origin = { labVersion: '0.1.0', startedAt: '2026-11-23T10:00:00.000Z', machines: [machine] }
+/** Each has a run of its own. */
+export const origin = {
+  labVersion: '0.1.0',
+  startedAt: '2026-11-23T10:00:00.000Z',
+  machines: [machine],
+  get runs() {
+    return [randomUUID()]
+  },
+}
 
 export interface Made {
   readonly seconds?: number
@@ -80,7 +90,7 @@ export function madeOutcome({
     acknowledged: [],
     certified: true,
     why: [],
-    certificate: { code: 'certified', intervals: {} },
+    certificate: { code: 'certified', doubts: [], intervals: {} },
     incomplete: false,
     ...outcome,
   }

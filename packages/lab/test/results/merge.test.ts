@@ -61,7 +61,7 @@ test('users, connections, threads and machines are those of all', () => {
 
 test('the certificate is the worst, and says whose', () => {
   const doubted = (code: 'late' | 'frozen', why: string): Made => ({
-    outcome: { certified: false, why: [why], certificate: { code, intervals: {} } },
+    outcome: { certified: false, why: [why], certificate: { code, doubts: [code], intervals: {} } },
   })
   const merged = merge({}, doubted('late', 'It was late.'), doubted('frozen', 'It was frozen.'))
   assert.deepEqual(
@@ -73,38 +73,52 @@ test('the certificate is the worst, and says whose', () => {
 
 test('a merged result can be merged again', () => {
   const four = { okMs: [1] }
-  const two = merge(four, four)
   const again = mergeAttacks([
-    { name: 'a', document: two },
-    { name: 'b', document: two },
+    { name: 'a', document: merge(four, four) },
+    { name: 'b', document: merge(four, four) },
   ])
-  assert.deepEqual([again.scheduled, again.machines.length], [16, 4])
+  assert.deepEqual([again.scheduled, again.machines.length, new Set(again.runs).size], [16, 4, 4])
+})
+
+test('a run that is in two of them is refused, under whatever name, also when it was merged before', () => {
+  const [a, b] = [madeAttack(), madeAttack()]
+  const both = mergeAttacks([a, b].map((document, at) => ({ name: `${at}`, document })))
+  for (const again of [a, structuredClone(a), both]) {
+    const parts = [
+      { name: 'a.json', document: a },
+      { name: 'copy.json', document: again },
+    ]
+    assert.throws(() => mergeAttacks(parts), {
+      name: 'UserError',
+      message: 'a.json and copy.json hold the same run, whose requests would count twice; give it once',
+    })
+  }
 })
 
 for (const [what, made, sentence] of [
   [
     'another URL',
     { plan: { url: 'http://127.0.0.1:3001/' } },
-    /the URL is "http:\/\/127\.0\.0\.1:3000\/" in a\.json, ".*" in b\.json$/,
+    /the URL is http:\/\/127\.0\.0\.1:3000\/ in a\.json, http.* in b\.json; merge takes results of one command/,
   ],
-  ['another SLO', { plan: { sloMs: 500 } }, /the SLO is 1000 in a\.json, 500 in b\.json$/],
+  ['another SLO', { plan: { sloMs: 500 } }, /the SLO is 1s in a\.json, 500ms in b\.json; /],
   ['another body', { plan: { body: 'x' } }, /the body is null/],
-  ['another length', { seconds: 3 }, /the kind of load is/],
+  ['another length', { seconds: 3 }, /the kind of load is \S+\/s for 4s in a\.json, .* for \ds in b\.json; /],
   [
     'another kind of load',
     { plan: { arrival: { kind: 'closed', users: 3, durationMs: 4000, thinkMs: 0 } } },
-    /the kind of load is/,
+    /the kind of load is \S+\/s for 4s in a\.json, .* for \ds in b\.json; /,
   ],
   ['another kind of connections', { plan: { connections: { kind: 'fresh' } } }, /the kind of connections is/],
   [
     'another version of meltlab',
     { origin: { labVersion: '0.2.0' } },
-    /the version of meltlab is "0\.1\.0" in a\.json, "0\.2\.0" in b\.json$/,
+    /the version of meltlab is 0\.1\.0 in a\.json, 0\.2\.0 in b\.json; /,
   ],
   [
     'another time',
     { origin: { startedAt: at(2) } },
-    /the runs began 2\.0 s apart, so their rates are not of one time$/,
+    /the runs began 2\.0 s apart, so their rates are not of one time; start them together/,
   ],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
   test(`${what} is refused`, () => {

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  type Cause,
   type Estimate,
   errorsOf,
-  namedCulprit,
+  firesRightly,
   naiveAlertFires,
   type Operation,
   type Verdict,
@@ -15,16 +16,21 @@ const operations = (latencyMs: number, ...verdicts: Verdict[]): Operation[] =>
   verdicts.map(verdict => ({ cause: 'loop', latencyMs, verdict }))
 
 describe('the alerts', () => {
-  it('are silent while the operation is as fast as usual, whatever the verdicts', () => {
-    const healthy = operations(100, 'loop', 'dependency')
-    assert.equal(naiveAlertFires(healthy), false)
-    assert.equal(namedCulprit(healthy), undefined)
+  it('on latency is silent while the operation is as fast as usual, whatever the verdicts', () => {
+    assert.equal(naiveAlertFires(operations(100, 'loop', 'dependency')), false)
+    assert.equal(naiveAlertFires(operations(400, 'network', 'loop')), true)
   })
 
-  it('fire together, and one names whom most of the slow ones blame', () => {
-    const slow = [...operations(400, 'network', 'network', 'loop'), ...operations(100, 'loop', 'loop')]
-    assert.equal(naiveAlertFires(slow), true)
-    assert.equal(namedCulprit(slow), 'network')
+  it('that are shipped fire rightly when the one of the cause fires alone', () => {
+    const rightly = (cause: Cause, ...firing: string[]): boolean => firesRightly({ cause, firing })
+    assert.equal(rightly('loop', 'MeltproofLoopBlocked'), true)
+    assert.equal(rightly('loop'), false)
+    assert.equal(rightly('loop', 'MeltproofLoopBlocked', 'MeltproofNetworkSlow'), false)
+    assert.equal(rightly('dependency', 'MeltproofLoopBlocked'), false)
+    assert.equal(rightly('nothing'), true)
+    assert.equal(rightly('nothing', 'MeltproofLoopBlocked'), false)
+    assert.equal(rightly('self', 'MeltproofLoopBlocked'), true)
+    assert.equal(rightly('self', 'MeltproofDependencySlow'), false)
   })
 
   it('say nothing of no operations', () => {

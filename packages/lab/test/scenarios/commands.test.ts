@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { isOlder, scriptDigest } from '../../src/experiment/script-digest.ts'
 import { catalogue } from '../../src/scenarios/catalogue.ts'
 import { madeResult } from '../report/made-result.ts'
 
@@ -60,7 +61,9 @@ test('report writes pages and Markdown from results that are there, and run --ke
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['drip', 'burst']) {
-    writeFileSync(path.join(folder, `${name}.json`), JSON.stringify(madeResult({ name })))
+    const { conditions } = madeResult()
+    const today = { ...conditions, script: scriptDigest(name)! }
+    writeFileSync(path.join(folder, `${name}.json`), JSON.stringify(madeResult({ name, conditions: today })))
   }
   const page = meltlab('report', folder)
   assert.equal(page.status, 0, page.stderr)
@@ -71,6 +74,8 @@ test('report writes pages and Markdown from results that are there, and run --ke
   assert.ok(existsSync(path.join(images, 'experiment-burst.svg')))
   const kept = meltlab('run', 'burst', 'drip', '--keep', folder)
   assert.deepEqual([kept.status, kept.stdout], [0, ''])
+  assert.equal(isOlder(madeResult({ name: 'burst' })), true, 'it would be measured again')
+  assert.equal(isOlder(madeResult()), false, 'no script of ours')
 })
 
 test('what is no result is refused', t => {

@@ -1,6 +1,6 @@
 /** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -11,6 +11,7 @@ import { runScenarios } from '../../src/commands/run.ts'
 import { nearestName } from '../../src/commands/nearest-name.ts'
 import { runScenario } from '../../src/experiment/run-scenario.ts'
 import { type Context, scenario } from '../../src/experiment/scenario.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
 import { allProcesses } from '../../src/processes/process-tree.ts'
 import { foreignOf } from '../../src/processes/foreign-cpu.ts'
 import { UserError } from '../../src/user-error.ts'
@@ -151,6 +152,35 @@ test('an abort ends a load at once', async () => {
   assert.equal(result.incomplete, true)
   assert.ok(result.elapsedMs < 20_000, `${result.elapsedMs} ms`)
   assert.equal(await alive((result.measured as Measured).pid), false)
+})
+
+test('a run that was stopped goes on: its parts are one result, and all that was measured is kept', async t => {
+  const out = mkdtempSync(path.join(tmpdir(), 'meltlab-parts-'))
+  t.after(() => rmSync(out, { recursive: true, force: true }))
+  t.mock.method(process.stdout, 'write', () => true)
+  t.mock.method(process.stderr, 'write', () => true)
+  let stops = true
+  const inParts = {
+    ...made(async (context, measured) => {
+      measured.answers++
+      if (!stops) return
+      await context.sleep(20)
+      context.doubt('the first part was late')
+      context.checkpoint()
+      throw new Error('stopped')
+    }),
+    resumes: true as const,
+  }
+  const kept = path.join(out, 'kept')
+  const run = (): Promise<void> => runScenarios([inParts], 'brief', { out, keep: kept })
+  await assert.rejects(run(), /stopped/)
+  stops = false
+  await run()
+  const result = JSON.parse(readFileSync(path.join(kept, 'made-up.json'), 'utf8')) as ScenarioResult
+  assert.deepEqual(result.measured, { pid: 0, answers: 2 })
+  assert.ok(result.why.includes('the first part was late'), result.why.join())
+  assert.ok(result.elapsedMs >= 20, `${result.elapsedMs} ms`)
+  assert.deepEqual(readdirSync(kept), ['made-up.json'])
 })
 
 test('an app that does not start is named', async () => {

@@ -2,14 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logging } from '../../src/scenarios/logging.ts'
-import {
-  type Cell,
-  type CellResult,
-  type LoggingMeasured,
-  reference,
-  shareInTurns,
-  shareKept,
-} from '../../src/scenarios/logging-measured.ts'
+import { type Cell, type CellResult, type LoggingMeasured, shareKept } from '../../src/scenarios/logging-measured.ts'
 import { runCommand } from './run-command.ts'
 
 const MB = 1024 * 1024
@@ -19,7 +12,6 @@ function cell(what: Partial<Cell>, figures: Partial<CellResult> = {}): CellResul
     ...{ logger: 'console', protect: false, stage: 'pipe', share: 0.1, variant: 'database', ...what },
     ...{
       rate: 1000,
-      turns: [],
       completed: 2000,
       failed: 0,
       cores: 1,
@@ -74,6 +66,10 @@ test('95 % is asked of every protected cell with a slow reader', () => {
   const terminal = cell({ protect: true, stage: 'terminal' }, { rate: 950 })
   assert.equal(verdict('95 %', terminal), true)
   assert.equal(verdict('95 %', terminal, cell({ protect: true }, { rate: 949 })), false)
+  const { measured: words } = logging.expects
+    .find(({ name }) => name.includes('95 %'))!
+    .judge(measured(terminal, { ...none, rate: 940 }, { ...none, rate: 1030 }))!
+  assert.match(words, /the runs without logging themselves are 94 % to 103 % of their median/)
 })
 
 test('one line that is neither read nor told of fails the run, and so does a service that had to be killed', () => {
@@ -89,11 +85,9 @@ test('memory is judged against the run without logging and the buffer', () => {
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 153 * MB })), false)
 })
 
-test('the reference is the median of its runs; a cell is compared with those around it, a control with its own', () => {
+test('a cell is compared with the runs without logging around it, a control with its own', () => {
   const of = (rate: number, variant: Cell['variant'] = 'database'): CellResult =>
     cell({ logger: 'none', stage: 'null', variant }, { rate })
-  const { cells } = measured(of(900), of(5000), of(77, 'cluster'))
-  assert.equal(reference({ ...measured(), cells }), 1000)
   const around = (...those: CellResult[]): number | undefined =>
     shareKept({ ...measured(), cells: those }, those.find(each => each.logger !== 'none')!)
   assert.equal(around(of(900), of(1000), cell({}), of(1200), of(5000)), 1000 / 1100)
@@ -102,10 +96,9 @@ test('the reference is the median of its runs; a cell is compared with those aro
   assert.equal(around(of(77, 'cluster'), cell({})), undefined)
 })
 
-test('every arm has one yardstick: the runs without logging around it, whatever it did in turns', () => {
+test('every arm has one yardstick: the runs without logging around it', () => {
   const of = (rate: number): CellResult => cell({ logger: 'none', stage: 'null' }, { rate })
-  const turns = [5, 100, 100, 100, 5].map((requests, i) => ({ turn: i, logging: i % 2 === 0, requests }))
-  for (const made of [cell({}, { rate: 930 }), cell({ protect: true }, { rate: 930, turns })]) {
+  for (const made of [cell({}, { rate: 930 }), cell({ protect: true }, { rate: 930 })]) {
     assert.equal(shareKept({ ...measured(), cells: [of(1000), made, of(1000)] }, made), 0.93)
   }
 })
@@ -121,17 +114,19 @@ test('the table has the share of each row by the runs around that row', () => {
   )
 })
 
-test('what logging costs in turns: whole turns with their neighbours', () => {
-  const turns = (...requests: number[]): CellResult['turns'] =>
-    requests.map((each, i) => ({ turn: i + 7, logging: i % 2 === 0, requests: each }))
-  const kept = (those: CellResult['turns']): number | undefined =>
-    shareInTurns(cell({ protect: true }, { turns: those }))
-  // 90 of 100, 98 of 100, 150 of 200; the first and the last are not whole.
-  assert.equal(kept(turns(5, 100, 90, 100, 98, 100, 225, 300, 1)), 0.98)
-  assert.equal(kept(turns(5, 100, 50, 100, 5)), 0.5)
-  assert.equal(kept(turns(5, 100, 50)), undefined)
-  const gap = turns(5, 100, 50, 100, 80, 100, 5).filter(({ turn }) => turn !== 8)
-  assert.equal(kept(gap), 0.8)
+test('the published figures stand beside those with the slowest reader, and beside the controls', () => {
+  const cells = [
+    cell({ stage: 'blocking', share: 0.02 }, { rate: 20 }),
+    cell({ stage: 'blocking' }, { rate: 100 }),
+    cell({ logger: 'none', stage: 'null', share: null, variant: 'cluster' }),
+    cell({ stage: 'blocking', variant: 'cluster' }, { rate: 110 }),
+  ]
+  const ours = (what: string): string | undefined =>
+    logging.published.find(each => each.what.includes(what))!.ours(measured(...cells))
+  assert.match(ours('with the access logger')!, /^20\/s \(p50 2.*\), a pipe set to block, read at 2 %$/)
+  assert.match(ours('one against the other')!, /^50 times/)
+  assert.match(ours('cluster')!, /keep 11 % .* keeps 10 % /)
+  assert.equal(ours('without the database'), undefined)
 })
 
 test('the view copes with nothing, with half, and names the worst', () => {
@@ -142,7 +137,10 @@ test('the view copes with nothing, with half, and names the worst', () => {
       cell({ stage: 'blocking', protect: true }, { rate: 990, peakBytes: undefined, lines: undefined }),
     ),
   )
-  assert.match(finding, /a pipe set to block read at a tenth of the needed speed, leaves 10 % of .*: 100 requests/)
+  assert.match(
+    finding,
+    /leaves 10 % of .*: 100\/s, on a pipe set to block, read at 10 % of the needed speed\. With .* 99 % or more/,
+  )
   assert.equal(tables[0]?.rows.length, 3)
   assert.match(plots[0]?.note ?? '', /our inference/)
 })

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Server } from 'node:net'
 import { AllGuards } from '../all-guards.ts'
+import { holdPort } from '../held-port.ts'
 import { measuredFamilies } from '../observe/measured-families.ts'
 import { checkObserveOptions } from '../observe/options.ts'
 import { answerScrape } from '../observe/prometheus.ts'
@@ -23,8 +24,6 @@ type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, r
 const MOST_CONNECTIONS = 100
 /** Who says nothing, or half a request, is in nobody's way for longer than such a while, ms. */
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
-/** While somebody else has the port, it is tried again so often, ms. */
-const TRY_EVERY_MS = 1000
 /** As it is before meltproof/register stands in its way: this server is not one of the app's. */
 const { listen } = Server.prototype
 
@@ -74,26 +73,22 @@ export function serveAdmin(
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())
-  // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
-  const take = (): void => void listen.call(server, { host, port, exclusive: true })
-  let failed = false
-  server.on('error', (error: NodeJS.ErrnoException) => {
-    const taken = error.code === 'EADDRINUSE'
-    if (taken) setTimeout(take, TRY_EVERY_MS).unref()
-    if (failed) return
-    failed = true
-    const then = taken ? ' It is tried again every second.' : ''
-    workers.mayComplain().then(
-      may => may && warn(`has no admin port. ${String(error)}.${then}`),
-      () => undefined,
-    )
-  })
   server.on('listening', () => {
     tellAlone()
     // So that they know what to go on from when this one goes.
     workers.together().catch(() => undefined)
   })
-  take()
+  holdPort(
+    server,
+    // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
+    () => void listen.call(server, { host, port, exclusive: true }),
+    why => {
+      workers.mayComplain().then(
+        may => may && warn(`has no admin port. ${why}`),
+        () => undefined,
+      )
+    },
+  )
   server.unref()
 }
 

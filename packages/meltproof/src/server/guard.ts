@@ -7,6 +7,11 @@ export interface GuardStats extends GateStats {
   readonly exempt: number
   /** Requests whose client left while they waited, since the start. */
   readonly left: number
+  /**
+   * What clients have open and wait for: requests in service, with or without a permit, requests that wait, and upgraded
+   * connections. Not what is being told that it was shed.
+   */
+  readonly open: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
   /** drain() was called. */

@@ -16,6 +16,8 @@ import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { explainShed } from '../admission/explanation.ts'
+import { setTeller } from './operate/held-answers-of.ts'
+import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
 import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from './protect-options.ts'
@@ -60,7 +62,13 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)
   const isReadiness = readiness && exemptPaths([readiness.path])
   const guard: Guard = {
-    stats: () => ({ ...interceptor.stats(), lanes: lanes.count, draining: draining !== undefined, dryRun }),
+    stats: () => ({
+      ...interceptor.stats(),
+      open: openRequests(interceptor.parser, sessions.open),
+      lanes: lanes.count,
+      draining: draining !== undefined,
+      dryRun,
+    }),
     pressure: () => interceptor.gate.load.pressure(now()),
     explain: () =>
       explainShed(
@@ -140,6 +148,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   setGuard(server, guard)
+  setTeller(guard, () => interceptor.shedding.tellHeld())
   return guard
 }
 

@@ -158,7 +158,7 @@ export class RequestInterceptor {
     })
   }
 
-  stats(): Omit<GuardStats, 'lanes' | 'draining' | 'dryRun'> {
+  stats(): Omit<GuardStats, 'open' | 'lanes' | 'draining' | 'dryRun'> {
     return { ...this.gate.stats(), exempt: this.gate.exempt, left: this.shedding.left }
   }
 

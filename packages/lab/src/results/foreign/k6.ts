@@ -3,12 +3,12 @@
  * and the lines of `--out json`. Pure.
  */
 import {
-  type ForeignRequest,
+  ForeignRequests,
   type ForeignResult,
-  fromRequests,
   type Members,
   membersOf,
   numberAt,
+  requestAt,
   textAt,
 } from './foreign-result.ts'
 
@@ -17,8 +17,9 @@ const REMARK = "k6's latencies begin when a request is sent, not when it was due
 /** Undefined for what is no summary of k6. */
 export function k6Summary(document: Members): ForeignResult | undefined {
   const metrics = metricsOf(document)
-  const requests = numberAt(metrics?.get('http_reqs'), 'count')
-  if (metrics === undefined || requests === null) return undefined
+  const told = metrics?.get('http_reqs')
+  if (metrics === undefined || told === undefined || !('count' in told)) return undefined
+  const requests = numberAt(told, 'count')
   const failures = metrics.get('http_req_failed')
   // The first is what failed; `passes` because as a condition it was met.
   const failed = numberAt(failures, 'matches') ?? numberAt(failures, 'passes')
@@ -30,11 +31,11 @@ export function k6Summary(document: Members): ForeignResult | undefined {
     tool: 'k6',
     url: null,
     startedAt: null,
-    durationMs: durationOf(document, metrics.get('http_reqs')!),
+    durationMs: durationOf(document, told),
     requests,
     unsent: numberAt(metrics.get('dropped_iterations'), 'count'),
     answered: null,
-    ok: failed === null ? null : requests - failed,
+    ok: failed === null || requests === null ? null : requests - failed,
     // Of what is not ok it does not say which was answered.
     failed: failed === 0 ? 0 : null,
     latencyOf: expected === undefined ? 'all requests' : 'answers 2xx and 3xx',
@@ -49,6 +50,7 @@ export function k6Summary(document: Members): ForeignResult | undefined {
       max: figure('max'),
     },
     bytesRead: numberAt(metrics.get('data_received'), 'count'),
+    load: { 'number of VUs': numberAt(metrics.get('vus_max'), 'max') },
     remarks: [REMARK],
   }
 }
@@ -86,20 +88,27 @@ function durationOf(document: Members, requests: Members): number | null {
   return rate === null || rate === 0 || count === null ? null : (count / rate) * 1000
 }
 
-/** Undefined when the lines are none of k6's. */
-export function k6Points(lines: readonly Members[]): ForeignResult | undefined {
-  if (!lines.some(line => 'metric' in line && (line['type'] === 'Metric' || line['type'] === 'Point'))) return undefined
-  let url: string | null = null
-  const requests = lines.flatMap((line): ForeignRequest | [] => {
-    const data = membersOf(line['data'])
-    if (line['type'] !== 'Point' || line['metric'] !== 'http_req_duration' || data === undefined) return []
-    const tags = membersOf(data['tags'])
-    const latencyMs = numberAt(data, 'value')
-    const atMs = Date.parse(textAt(data, 'time') ?? '')
-    if (latencyMs === null || Number.isNaN(atMs)) return []
-    url ??= textAt(tags, 'url')
-    return { atMs, latencyMs, status: Number(tags?.['status'] ?? 0) || 0 }
-  })
-  if (requests.length === 0) return undefined
-  return fromRequests('k6', requests, { url, bytesRead: null, remarks: [REMARK] })
+/** The lines of `--out json`. */
+export const k6Lines = {
+  knows: (line: Members): boolean => 'metric' in line && (line['type'] === 'Metric' || line['type'] === 'Point'),
+
+  read(lines: Iterable<Members>): ForeignResult | undefined {
+    const requests = new ForeignRequests()
+    let url: string | null = null
+    let unsent: number | null = null
+    for (const line of lines) {
+      const data = membersOf(line['data'])
+      if (line['type'] !== 'Point' || data === undefined) continue
+      if (line['metric'] === 'dropped_iterations') unsent = (unsent ?? 0) + (numberAt(data, 'value') ?? 0)
+      if (line['metric'] !== 'http_req_duration') continue
+      const tags = membersOf(data['tags'])
+      const status = textAt(tags, 'status')
+      url ??= textAt(tags, 'url')
+      requests.add(
+        requestAt(textAt(data, 'time'), numberAt(data, 'value'), status === null ? null : Number(status) || 0),
+      )
+    }
+    if (requests.count === 0) return undefined
+    return requests.result('k6', { url, unsent, bytesRead: null, remarks: [REMARK] })
+  },
 }

@@ -1,5 +1,5 @@
 /** The result of another tool as the terminal shows it, within 80 columns; what it does not say is said last. Pure. */
-import { formatCount, formatCounts, formatMegabytes, formatMs, formatRate } from '../../report/format.ts'
+import { formatBytes, formatCount, formatCounts, formatMs, formatRate } from '../../report/format.ts'
 import { wrapWords } from '../../report/wrap-words.ts'
 import type { ForeignResult } from './foreign-result.ts'
 
@@ -34,7 +34,7 @@ export function foreignText(result: ForeignResult): string {
     ['answers 2xx and 3xx', ok === null ? null : formatCount(ok)],
     ['status codes', answered === null ? null : formatCounts(answered) || 'none'],
     ['failed', failed === null ? null : formatCount(failed)],
-    ['bytes read', bytesRead === null ? null : formatMegabytes(bytesRead)],
+    ['bytes read', bytesRead === null ? null : formatBytes(bytesRead)],
     ['latencies', known.length === 0 ? null : `of ${result.latencyOf}`],
     [
       '',

@@ -1,12 +1,13 @@
 /** Results of vegeta: `vegeta report -type=json`, and the lines of `vegeta encode --to json`. Pure. */
 import {
-  type ForeignRequest,
+  Broken,
+  ForeignRequests,
   type ForeignResult,
-  fromRequests,
   isOk,
   type Members,
   membersOf,
   numberAt,
+  requestAt,
   textAt,
   timeAt,
 } from './foreign-result.ts'
@@ -19,8 +20,8 @@ const REMARK =
 export function vegetaReport(document: Members): ForeignResult | undefined {
   const latencies = membersOf(document['latencies'])
   const codes = membersOf(document['status_codes'])
+  if (latencies === undefined || codes === undefined || !('requests' in document)) return undefined
   const requests = numberAt(document, 'requests')
-  if (latencies === undefined || codes === undefined || requests === null) return undefined
   const times = (name: string): number => numberAt(codes, name) ?? 0
   const statuses = Object.keys(codes)
   const figure = (name: string): number | null => {
@@ -50,22 +51,27 @@ export function vegetaReport(document: Members): ForeignResult | undefined {
       max: figure('max'),
     },
     bytesRead: numberAt(membersOf(document['bytes_in']), 'total'),
+    load: { 'rate per second': numberAt(document, 'rate') },
     remarks: [REMARK],
   }
 }
 
-/** Undefined when the lines are none of vegeta's. */
-export function vegetaResults(lines: readonly Members[]): ForeignResult | undefined {
-  let bytesRead = 0
-  const requests = lines.flatMap((line): ForeignRequest | [] => {
-    const status = numberAt(line, 'code')
-    const latency = numberAt(line, 'latency')
-    const atMs = Date.parse(textAt(line, 'timestamp') ?? '')
-    if (status === null || latency === null || Number.isNaN(atMs)) return []
-    bytesRead += numberAt(line, 'bytes_in') ?? 0
-    return { atMs, latencyMs: latency / NS_PER_MS, status }
-  })
-  if (requests.length === 0) return undefined
-  const url = lines.reduce<string | null>((found, line) => found ?? textAt(line, 'url'), null)
-  return fromRequests('vegeta', requests, { url, bytesRead, remarks: [REMARK] })
+/** The lines of `vegeta encode --to json`. */
+export const vegetaLines = {
+  knows: (line: Members): boolean => 'code' in line && 'latency' in line && 'timestamp' in line,
+
+  read(lines: Iterable<Members>): ForeignResult {
+    const requests = new ForeignRequests()
+    let url: string | null = null
+    let bytesRead = 0
+    for (const line of lines) {
+      const latencyNs = numberAt(line, 'latency')
+      const status = numberAt(line, 'code')
+      if (status === null) throw new Broken('a request without its code')
+      bytesRead += numberAt(line, 'bytes_in') ?? 0
+      url ??= textAt(line, 'url')
+      requests.add(requestAt(textAt(line, 'timestamp'), latencyNs === null ? null : latencyNs / NS_PER_MS, status))
+    }
+    return requests.result('vegeta', { url, unsent: null, bytesRead, remarks: [REMARK] })
+  },
 }

@@ -24,6 +24,11 @@ export class OpenSession {
     })
   }
 
+  /** Streams that have not closed. */
+  get streams(): number {
+    return this.#streams.size
+  }
+
   /** Its client opens no further stream. */
   close(): void {
     if (!this.#session.closed) this.#session.close()

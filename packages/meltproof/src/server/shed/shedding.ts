@@ -60,6 +60,11 @@ export class Shedding {
     this.#held.end()
   }
 
+  /** What is put off until now. */
+  tellHeld(): void {
+    this.#held.end()
+  }
+
   /** A plain GET, of which no request is made. */
   shedHead(
     connection: Connection<Exchange>,

@@ -1,6 +1,6 @@
 /**
  * WORKERS of a cluster, each of which says its port. One whose process id the test sends dies, and another takes its place.
- * PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
+ * What asks for `/hang` is never answered. PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
  */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
@@ -17,6 +17,8 @@ if (cluster.isPrimary) {
   for (let i = 0; i < Number(process.env.WORKERS); i++) cluster.fork()
 } else {
   http
-    .createServer((_, response) => response.setHeader('connection', 'close').end(String(process.pid)))
+    .createServer(({ url }, response) => {
+      if (url !== '/hang') response.setHeader('connection', 'close').end(String(process.pid))
+    })
     .listen(0, '127.0.0.1')
 }

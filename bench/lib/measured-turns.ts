@@ -1,0 +1,61 @@
+/** Load runs on a real server, in turns and each started anew, as `compare --a --b` makes them. */
+import { fileURLToPath } from 'node:url'
+import type { Side } from '../../packages/lab/src/compare/compare.ts'
+import { resultOf } from '../../packages/lab/src/compare/comparable.ts'
+import { takeTurn, type TurnLoad } from '../../packages/lab/src/compare/take-turns.ts'
+import { makeContext } from '../../packages/lab/src/experiment/context.ts'
+import { allowedCores, coresOf, pinSelf } from '../../packages/lab/src/launch/core-pinning.ts'
+import { progressOn } from '../../packages/lab/src/progress.ts'
+import type { AttackDocument } from '../../packages/lab/src/results/attack-document.ts'
+
+export const LOAD: TurnLoad = {
+  path: '/',
+  load: { users: 5, durationMs: 400, timeoutMs: 10_000, method: 'GET' },
+  warmUpMs: 200,
+  startTimeoutMs: 10_000,
+  labVersion: 'bench',
+}
+
+/** About 1 ms of work. */
+const HASHES = 400
+
+/** A server that works so many times as long as the usual one. */
+const commandOf = (slower: number): string[] => [
+  process.execPath,
+  fileURLToPath(new URL('hashing-server.mjs', import.meta.url)),
+  String(Math.round(HASHES * slower)),
+]
+
+/** Rounds of all `arms` (how much slower each is) until `until` (ms since 1970); a list of documents for each arm. */
+export async function measureTurns<Arms extends readonly number[]>(
+  arms: Arms,
+  until: number,
+): Promise<{ readonly [At in keyof Arms]: readonly AttackDocument[] }> {
+  const cores = coresOf(allowedCores())
+  if (cores !== undefined) pinSelf(cores.lab)
+  const progress = progressOn(process.stderr)
+  const { context, end } = makeContext({ form: 'full', signal: new AbortController().signal, progress, cores })
+  const documents: AttackDocument[][] = arms.map(() => [])
+  try {
+    for (let round = 0; Date.now() < until; round++) {
+      // Each arm is as often the first, and behind each of the others.
+      const order = arms.map((_, at) => (round % 2 === 0 ? at : arms.length - 1 - at))
+      const first = Math.floor(round / 2) % arms.length
+      for (const at of [...order.slice(first), ...order.slice(0, first)]) {
+        const name = `arm ${at}`
+        const subject = { command: commandOf(arms[at]!) }
+        documents[at]!.push(await takeTurn(context, subject, { name, label: `round ${round}, ${name}` }, LOAD))
+      }
+    }
+  } finally {
+    await end()
+    progress.clear()
+  }
+  return documents as unknown as { readonly [At in keyof Arms]: readonly AttackDocument[] }
+}
+
+/** So many runs of an arm, from `at` on. */
+export function sideOf(name: string, documents: readonly AttackDocument[], at: number, rounds: number): Side {
+  const results = documents.slice(at, at + rounds).map((document, round) => resultOf(`${name} ${round + 1}`, document))
+  return { name, results }
+}

@@ -1,0 +1,51 @@
+/**
+ * What made the figures of a scenario, as a short digest: its script in src/scenarios with what that imports beside it,
+ * and the apps it starts. What only judges or shows the figures (`-expects`, `-view`) is not in it, nor are comments.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ScenarioResult } from '../report/result.ts'
+
+/** Raise it with a fix of the load engine or of the frame that changes what scenarios measure. */
+const FRAME = 1
+
+const LAB = fileURLToPath(new URL('../..', import.meta.url))
+const OF_FIGURES = /^(?!.*-(?:view|expects)\.ts$)/
+
+/** Undefined where there are no sources: in the published package. */
+export function scriptDigest(name: string, lab: string = LAB): string | undefined {
+  const script = path.join(lab, 'src/scenarios', `${name}.ts`)
+  if (!existsSync(script)) return undefined
+  const hash = createHash('sha256').update(String(FRAME))
+  for (const file of sourcesOf(script, lab)) hash.update(`\n${path.basename(file)}\n${codeOf(file)}`)
+  return hash.digest('hex').slice(0, 12)
+}
+
+/** Measured by another script than today's; where there are no sources nobody knows. */
+export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'conditions'>): boolean {
+  const script = scriptDigest(name)
+  return script !== undefined && script !== conditions.script
+}
+
+function sourcesOf(script: string, lab: string): readonly string[] {
+  const found = new Set([script])
+  // A set goes on to what is added meanwhile.
+  for (const file of found) {
+    const beside = [...codeOf(file).matchAll(/(?:from|import) '\.\/([^']+)'/g)]
+    const apps = [...codeOf(file).matchAll(/'([\w/-]+\.(?:js|go))'/g)]
+    const named = [
+      ...beside.map(([, name]) => path.join(path.dirname(file), name!)),
+      ...apps.map(([, name]) => path.join(lab, 'apps', name!)),
+    ]
+    for (const other of named) if (OF_FIGURES.test(other) && existsSync(other)) found.add(other)
+  }
+  return [...found].sort()
+}
+
+const codeOf = (file: string): string =>
+  readFileSync(file, 'utf8')
+    .replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim()

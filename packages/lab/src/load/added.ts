@@ -1,0 +1,20 @@
+/** The counts of several workers, or of several runs, as one. Pure. */
+import type { Counts } from './plan.ts'
+
+export const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
+  parts.reduce((sum, part) => sum + read(part), 0)
+
+/** Adds up counters that have the same names. */
+export const addUp = (parts: readonly Readonly<Record<string, number | undefined>>[]): Record<string, number> => {
+  const sum: Record<string, number> = {}
+  for (const [name, times] of parts.flatMap(part => Object.entries(part))) sum[name] = (sum[name] ?? 0) + (times ?? 0)
+  return sum
+}
+
+export const countsOf = (parts: readonly Counts[]): Counts => ({
+  scheduled: sumOf(parts, part => part.scheduled),
+  sent: sumOf(parts, part => part.sent),
+  answered: addUp(parts.map(part => part.answered)),
+  failed: addUp(parts.map(part => part.failed)),
+  good: sumOf(parts, part => part.good),
+})

@@ -1,0 +1,198 @@
+/** What the blame scenario expects and shows of its figures. Pure. */
+import { expectation } from '../experiment/expectation.ts'
+import type { Expectation, Published } from '../experiment/scenario.ts'
+import { formatMs } from '../report/format.ts'
+import type { ScenarioArm, Standing, Table, View } from '../report/result.ts'
+import { toneOf } from '../report/standing.ts'
+import {
+  ALERT_ABOVE_MS,
+  type BlameMeasured,
+  CAUSES,
+  type Cause,
+  errorsOf,
+  type Fired,
+  firesRightly,
+  hasAlert,
+  meanLatency,
+  naiveAlertFires,
+  type Operation,
+  VERDICTS,
+  verdictCounts,
+} from './blame-figures.ts'
+
+export const arms: readonly ScenarioArm[] = [
+  { name: 'latency alone', kind: 'bare', what: `an alert on sustained latency above ${ALERT_ABOVE_MS} ms` },
+  {
+    name: 'meltproof',
+    kind: 'protected',
+    what: 'the verdict of each RequestRecord, and the alerts of deploy/prometheus',
+  },
+]
+
+/** Mean absolute error that an estimate may have, ms. */
+const mostOff = (claims: boolean): number => (claims ? 1 : 6)
+const injected: readonly Cause[] = CAUSES.filter(cause => cause !== 'nothing')
+
+const of = ({ operations }: Pick<BlameMeasured, 'operations'>, cause: Cause): Operation[] =>
+  operations.filter(each => each.cause === cause)
+
+function rightShare({ operations }: Pick<BlameMeasured, 'operations'>): number {
+  const bad = operations.filter(({ cause }) => cause !== 'nothing')
+  return bad.filter(({ cause, verdict }) => cause === verdict).length / bad.length
+}
+
+const complete = (measured: BlameMeasured): BlameMeasured | undefined =>
+  CAUSES.every(cause => of(measured, cause).length > 0) ? measured : undefined
+
+const fired = ({ alerts }: BlameMeasured): readonly Fired[] | undefined =>
+  alerts.length === CAUSES.length ? alerts : undefined
+
+const saysWho = (alerts: readonly Fired[]): string =>
+  alerts.map(({ cause, firing }) => `${cause}: ${firing.length === 0 ? 'none' : firing.join(' and ')}`).join(', ')
+
+export const blamePublished: readonly Published<BlameMeasured>[] = [
+  {
+    what: 'the worked case',
+    value: 'an operation of about 100 ms, an alert on sustained latency above 250 ms',
+    ours: measured =>
+      complete(measured) &&
+      `the same: ${formatMs(meanLatency(of(measured, 'nothing')))} when nothing is slow, an alert above ${ALERT_ABOVE_MS} ms`,
+  },
+  {
+    what: 'what its firing means',
+    value: 'nobody can say: queue, process and dependency are in one number',
+    ours: measured => {
+      const alerts = fired(measured)
+      return alerts && `the alerts that fire with meltproof, by what was injected: ${saysWho(alerts)}`
+    },
+  },
+]
+
+export const blameExpects: readonly Expectation<BlameMeasured>[] = [
+  expectation(
+    'latency alone: the alert fires for all four alike, and not for the healthy service',
+    complete,
+    measured => [
+      CAUSES.every(cause => naiveAlertFires(of(measured, cause)) === (cause !== 'nothing')),
+      CAUSES.map(cause => `${cause} ${formatMs(meanLatency(of(measured, cause)))}`).join(', '),
+    ],
+  ),
+  expectation(
+    'meltproof: the shipped alert of a blocked loop, a slow dependency and a slow network fires for its own cause alone',
+    fired,
+    alerts => [alerts.every(firesRightly), saysWho(alerts)],
+    { needsQuiet: false },
+  ),
+  expectation('meltproof: at least 99 % of the single verdicts are right', complete, measured => {
+    const share = rightShare(measured)
+    const all = measured.operations.filter(({ cause }) => cause !== 'nothing').length
+    return [share >= 0.99, `${(share * 100).toFixed(1)} % of ${all} operations`]
+  }),
+  ...[true, false].map(claims =>
+    expectation(
+      `meltproof: what a dependency took is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
+      ({ estimates }: BlameMeasured) => errorsOf(estimates.filter(each => each.claims === claims)),
+      ({ mean }) => [mean <= mostOff(claims), `off by ${formatMs(mean)}`],
+    ),
+  ),
+]
+
+function estimateTable({ estimates }: BlameMeasured): Table {
+  return {
+    title: 'What a dependency of 20 to 80 ms took, while the loop stalls',
+    note: 'Mean absolute error against what the dependency measured itself; two calls in three meet a stall of 20 to 150 ms.',
+    columns: ['the dependency', 'calls', 'estimate', 'its worst', 'wall time, for comparison'],
+    rows: [true, false].flatMap(claims => {
+      const those = estimates.filter(each => each.claims === claims)
+      const errors = errorsOf(those)
+      if (errors === undefined) return []
+      const { mean, worst, wall } = errors
+      const who = claims ? 'sends Server-Timing' : 'does not'
+      return [{ arm: 'meltproof', cells: [who, String(those.length), ...[mean, worst, wall].map(formatMs)] }]
+    }),
+  }
+}
+
+function standings(measured: BlameMeasured, bad: readonly Cause[]): readonly Standing[] {
+  const fires = bad.filter(cause => naiveAlertFires(of(measured, cause))).length
+  const right = rightShare(measured)
+  return [
+    { arm: 'latency alone', says: 'names no cause', tone: 'bad', figure: `${fires} of ${bad.length}`, of: 'alike' },
+    {
+      arm: 'meltproof',
+      says: 'names the cause',
+      tone: toneOf(right),
+      figure: `${(100 * right).toFixed(1)} %`,
+      of: 'right',
+    },
+  ]
+}
+
+function finding(measured: BlameMeasured, bad: readonly Cause[]): string {
+  const { operations } = measured
+  if (bad.length < injected.length) return `${operations.length} operations were measured before the end.`
+  const fires = bad.filter(cause => naiveAlertFires(of(measured, cause))).length
+  const own = (fired(measured) ?? []).filter(({ cause }) => hasAlert(cause))
+  const shipped =
+    own.length === 0
+      ? ''
+      : `the shipped alert of ${own.filter(firesRightly).length} of ${own.length} fires for its own cause alone; `
+  const right = `${(rightShare(measured) * 100).toFixed(1)} % of ${operations.length - of(measured, 'nothing').length} operations`
+  return `The alert on latency fires for ${fires} of ${bad.length} causes alike; ${shipped}the verdict is right for ${right}.`
+}
+
+export function blameView(measured: BlameMeasured): View {
+  const there = CAUSES.filter(cause => of(measured, cause).length > 0)
+  const bad = there.filter(cause => cause !== 'nothing')
+  return {
+    finding: finding(measured, bad),
+    ...(bad.length < injected.length ? {} : { standings: standings(measured, bad) }),
+    plots: [
+      {
+        kind: 'bars',
+        title: 'Alerts that name what was injected',
+        note: 'An alert on latency fires for all of them and names none.',
+        y: { label: 'named rightly', unit: 'percent' },
+        groups: bad.map(cause => ({
+          label: cause,
+          bars: [
+            { arm: 'latency alone', value: 0 },
+            { arm: 'meltproof', value: 100 * rightShare({ operations: of(measured, cause) }) },
+          ],
+        })),
+      },
+      {
+        kind: 'bars',
+        title: 'Mean latency as the client sees it',
+        y: { label: 'latency', unit: 'ms' },
+        groups: there.map(cause => ({
+          label: cause,
+          bars: [{ arm: 'latency alone', value: meanLatency(of(measured, cause)) }],
+        })),
+        levels: [{ value: ALERT_ABOVE_MS, name: 'alert' }],
+      },
+    ],
+    tables: [
+      {
+        title: 'What was injected, and what each says',
+        columns: ['injected', 'operations', 'mean latency', 'latency alone', ...VERDICTS, 'alerts that fire'],
+        note: 'By verdict: how many operations it named. The alerts are those of deploy/prometheus, their minutes made seconds.',
+        rows: there.map(cause => {
+          const operations = of(measured, cause)
+          const counts = verdictCounts(operations)
+          return {
+            cells: [
+              cause,
+              String(operations.length),
+              formatMs(meanLatency(operations)),
+              naiveAlertFires(operations) ? 'alert' : 'silent',
+              ...VERDICTS.map(verdict => String(counts[verdict])),
+              measured.alerts.find(each => each.cause === cause)?.firing.join(', ') || 'none',
+            ],
+          }
+        }),
+      },
+      ...(measured.estimates.length === 0 ? [] : [estimateTable(measured)]),
+    ],
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The agent's port: who connects gets a line, and that is all. Whatever is asked, however often and by whom, costs the
+ * service next to nothing, and nothing that goes wrong here reaches it.
+ */
+import { createServer, Server, type Socket } from 'node:net'
+import { now } from '../clock.ts'
+import { Advice, type Figures, RELEASE } from './advice.ts'
+import { Balancers } from './balancers.ts'
+
+/** Balancers that ask at the same time; more are turned away. */
+const MOST_CONNECTIONS = 100
+/** The same line for so long, ms: looking costs more than answering. */
+const SAME_MS = 100
+/** Who neither reads nor hangs up is cut off, ms. */
+const PATIENCE_MS = 5000
+/** As it is before meltproof/register stands in its way. */
+const { listen } = Server.prototype
+
+export class AgentServer {
+  readonly server: Server
+  readonly #figures: () => Promise<Figures | undefined> | Figures | undefined
+  readonly #isHeld: () => void
+  readonly #advice = new Advice()
+  readonly #balancers = new Balancers()
+  #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
+  /** Those that have not been told yet that they are held no more. */
+  #toRelease: Set<string> | undefined
+
+  /**
+   * @param figures undefined: nothing listens, so nothing is to be sent
+   * @param isHeld called when a balancer knows that it may send no more than so many
+   */
+  constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
+    this.#figures = figures
+    this.#isHeld = isHeld
+    this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
+    this.server.maxConnections = MOST_CONNECTIONS
+    this.server.unref()
+  }
+
+  listen(address: { readonly host: string; readonly port: number }): void {
+    // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
+    listen.call(this.server, { ...address, exclusive: true })
+  }
+
+  /**
+   * Nothing is known any more. HAProxy keeps what it was told last, for ever, so each balancer is told once that it is not
+   * held; then the port closes.
+   */
+  release(): void {
+    this.#toRelease ??= new Set(this.#balancers.addresses)
+    this.#line = { text: Promise.resolve(RELEASE), atMs: Number.POSITIVE_INFINITY }
+    if (this.#toRelease.size === 0) this.close()
+    else setTimeout(() => this.close(), 10_000).unref()
+  }
+
+  close(): void {
+    if (this.server.listening) this.server.close()
+  }
+
+  #answer(socket: Socket): void {
+    socket.unref()
+    socket.on('error', () => undefined)
+    // It hangs up when it has read the line.
+    socket.on('close', () => this.#advice.holds && this.#isHeld())
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy())
+    // What `agent-send` says is read: a socket that closes with unread bytes is reset, and its line may be lost.
+    socket.resume()
+    const address = socket.remoteAddress ?? ''
+    this.#balancers.asks(address, now())
+    this.#currentLine().then(
+      line => socket.end(line, () => this.#hasTold(address)),
+      () => socket.destroy(),
+    )
+  }
+
+  #hasTold(address: string): void {
+    if (this.#toRelease?.delete(address) && this.#toRelease.size === 0) this.close()
+  }
+
+  #currentLine(): Promise<string> {
+    const nowMs = now()
+    if (this.#line === undefined || nowMs - this.#line.atMs >= SAME_MS) {
+      this.#line = { text: this.#look(), atMs: nowMs }
+    }
+    return this.#line.text
+  }
+
+  async #look(): Promise<string> {
+    try {
+      return this.#advice.line(await this.#figures(), now(), this.#balancers.count)
+    } catch {
+      return RELEASE // A failure of ours holds nothing.
+    }
+  }
+}

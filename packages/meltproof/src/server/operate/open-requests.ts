@@ -1,0 +1,16 @@
+/** What clients have open at a server, whoever has a permit: as a proxy in front counts it. */
+import type { Duplex } from 'node:stream'
+import type { Connection } from '../connection/connection.ts'
+import type { OpenSession } from './open-sessions.ts'
+
+export interface OpenConnections {
+  readonly connections: Iterable<Connection>
+  readonly upgraded: ReadonlySet<Duplex>
+}
+
+export function openRequests({ connections, upgraded }: OpenConnections, sessions: Iterable<OpenSession>): number {
+  let open = upgraded.size
+  for (const { socket, waiting } of connections) if (socket._httpMessage != null || waiting !== undefined) open++
+  for (const session of sessions) open += session.streams
+  return open
+}
