@@ -44,7 +44,10 @@ test('beside a head that is a list of pairs', async () => {
     ['x-a', '1'],
     ['x-a', '2'],
   ] as unknown as string[]
-  assert.match((await header({ serverTiming: true }, (_, answer) => answer.writeHead(200, pairs).end())) ?? '', /^total;/)
+  assert.match(
+    (await header({ serverTiming: true }, (_, answer) => answer.writeHead(200, pairs).end())) ?? '',
+    /^total;/,
+  )
 })
 
 test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {

@@ -21,8 +21,8 @@ function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> |
 
 /** Envoy's and gRPC's. */
 function weight(figures: Partial<LoadFigures>, penalty = 0): number {
-  const { application_utilization: application, cpu_utilization: cpu, rps_fractional: rps, eps } = read(figures)!
-  return rps! / ((application ?? cpu!) + (eps! / rps!) * penalty)
+  const { application_utilization: application, rps_fractional: rps, eps } = read(figures)!
+  return rps! / (application! + (eps! / rps!) * penalty)
 }
 
 test('the figures of an instance that serves all', () => {
@@ -78,7 +78,7 @@ test('the message of protobuf has the same', () => {
     [...bytes].every((byte, i) => i % 9 !== 0 || (byte & 7) === 1),
     'doubles',
   )
-  for (const limitKnown of [true, false]) assert.doesNotMatch(loadReport({ ...QUIET, limitKnown })!.binary, /=/)
+  assert.doesNotMatch(binary, /=/)
 })
 
 test('whatever the figures, a report is finite, in range and one line', () => {
@@ -106,11 +106,11 @@ test('utilisation never falls while demand rises', () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const demand = fc.double({ min: 1, max: 1e6, noNaN: true })
   fc.assert(
-    fc.property(share, share, demand, demand, fc.boolean(), (loop, more, a, b, limitKnown) => {
-      const utilisation = limitKnown ? Math.max(loop, more) : loop
+    fc.property(share, share, demand, demand, (loop, more, a, b) => {
+      const utilisation = Math.max(loop, more)
       const told = [Math.min(a, b), Math.max(a, b)].map(each => {
-        const found = read({ loop, utilisation, demand: each, limitKnown })
-        return found?.['application_utilization'] ?? found?.['cpu_utilization'] ?? 0
+        const found = read({ loop, utilisation, demand: each })
+        return found?.['application_utilization'] ?? 0
       })
       assert.ok(told[0]! <= told[1]!, `${told}`)
     }),
