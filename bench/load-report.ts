@@ -40,7 +40,7 @@ class Sink extends Duplex {
 }
 const socket = new Sink().resume() as never
 const figures = (): LoadFigures => ({
-  ...{ loop: 0.31, utilisation: 0.5, demand: 1.2, limitKnown: true },
+  ...{ loop: 0.31, utilisation: 0.5, demand: 1.2 },
   ...{ offeredPerS: 901, shedPerS: 17 },
 })
 const reportsTo = (peer: string): LoadReports => new LoadReports(checkPeers('reportLoadTo', [peer])!, figures)

@@ -51,13 +51,13 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
   return value
 }
 
-/** The name of a header field (RFC 9110 section 5.6.2), in lower case as Node has them. */
 /** What `protect()` returned, by the method of it that is needed. */
 export function checkGuard<Method extends string>(name: string, guard: unknown, method: Method): void {
   const { [method]: found } = Object(guard) as Partial<Record<Method, unknown>>
   if (typeof found !== 'function') invalidOption(`${name}: guard`, 'the guard that protect() returned', guard)
 }
 
+/** The name of a header field (RFC 9110 section 5.6.2), in lower case as Node has them. */
 export function checkFieldName(name: string, value: unknown): string {
   if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
     invalidOption(name, 'the name of a header field', value)

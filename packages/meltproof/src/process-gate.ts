@@ -43,9 +43,11 @@ export interface GateStats {
 }
 
 /** What a balancer weighs, all of the same one to two seconds. */
-export interface LoadFigures extends Pick<GateStats, 'utilisation' | 'demand' | 'limitKnown'>, Rates {
+export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
+  /** The larger of that and in service over the limit, known or not: instances that know it stand beside others that do not. */
+  readonly utilisation: number
 }
 
 export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> extends Omit<QueueHooks<E>, 'shed'> {
@@ -180,11 +182,12 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
 
   /** For balancers. Undefined while too little has been seen. */
   loadFigures(nowMs: number): LoadFigures | undefined {
-    const limit = saidBy(() => this.gate.knownLimit, undefined)
-    const rates = this.load.rates(nowMs, limit)
+    const { load } = this
+    const limit = saidBy(() => this.gate.countedLimit, undefined)
+    const rates = load.rates(nowMs, limit)
     if (rates === undefined) return undefined
-    const { utilisation, demand, limitKnown } = this.#loadFigures(nowMs)
-    return { loop: this.load.utilisation(nowMs, undefined), utilisation, demand, limitKnown, ...rates }
+    const loop = load.utilisation(nowMs, undefined)
+    return { loop, utilisation: load.utilisation(nowMs, limit), demand: load.demand(nowMs), ...rates }
   }
 
   #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'limitKnown'> {

@@ -104,12 +104,17 @@ export class Gate<E extends Entry> {
     return this.#limiter.limit
   }
 
-  /** Permits, without those for requests that merely wait; undefined while the limit is not known. */
-  get knownLimit(): number | undefined {
-    return this.#limiter.known ? Math.max(1, this.limit - this.#uncounted) : undefined
+  /** Permits, without those for requests that merely wait. */
+  get countedLimit(): number {
+    return Math.max(1, this.limit - this.#uncounted)
   }
 
-  /** Cumulative: requests in service that {@link knownLimit} counts, times how long they were, ms. */
+  /** The same; undefined while the limit is not known. */
+  get knownLimit(): number | undefined {
+    return this.#limiter.known ? this.countedLimit : undefined
+  }
+
+  /** Cumulative: requests in service that {@link countedLimit} counts, times how long they were, ms. */
   inServiceMs(nowMs: number): number {
     return this.#inServiceMs + (this.#inflight - this.#uncounted) * (nowMs - this.#changedAt)
   }

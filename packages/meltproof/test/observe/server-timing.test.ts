@@ -39,6 +39,17 @@ test('to everybody, or to peers; beside an entry of the app', async () => {
   assert.match(both ?? '', /^db;dur=7, total;dur=\d+\.\d, queue;dur=\d+\.\d, loop;dur=\d+\.\d$/)
 })
 
+test('beside a head that is a list of pairs', async () => {
+  const pairs = [
+    ['x-a', '1'],
+    ['x-a', '2'],
+  ] as unknown as string[]
+  assert.match(
+    (await header({ serverTiming: true }, (_, answer) => answer.writeHead(200, pairs).end())) ?? '',
+    /^total;/,
+  )
+})
+
 test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {
   const tells = checkPeers('serverTiming', ['10.0.0.0/8', 'fd00::/8', 'fe80::2'])!
   const from = (remoteAddress: string | undefined): boolean => tells({ socket: { remoteAddress } } as IncomingMessage)

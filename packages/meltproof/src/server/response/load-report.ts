@@ -3,7 +3,7 @@
  *
  *     rps_fractional / (utilisation + eps / rps_fractional * error_utilization_penalty)
  *
- * where utilisation is `application_utilization`, or, where that is absent, `cpu_utilization`.
+ * where utilisation is `application_utilization`.
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
@@ -26,19 +26,15 @@ const MOST = 1e9
 
 /** Undefined when there is nothing to say that a balancer could use. */
 export function loadReport(figures: LoadFigures): LoadReport | undefined {
-  const { limitKnown, demand } = figures
   const loop = within(figures.loop, 1)
+  const utilisation = within(figures.utilisation, 1)
   const rps = within(figures.offeredPerS, MOST)
   const eps = Math.min(within(figures.shedPerS, MOST), rps)
-  // Utilisation ends at 1, and sheds are quick: without demand an instance would weigh the more, the more it sheds. Until the
-  // limit is known only the loop has been measured, and a loop that rests says nothing of a pool that is full: then it is
-  // told as what it is, the CPU.
-  const tells = limitKnown || demand > 1
-  const application = tells ? within(figures.utilisation, 1) * Math.max(1, within(demand, MOST)) : 0
-  if (rps === 0 || (application || loop) < LEAST_UTILISATION) return undefined
+  if (rps === 0 || utilisation < LEAST_UTILISATION) return undefined
   const fields: readonly Field[] = [
     { name: 'cpu_utilization', tag: 0x09, value: loop },
-    ...(application > 0 ? [{ name: 'application_utilization', tag: 0x49, value: application }] : []),
+    // Utilisation ends at 1, and sheds are quick: without demand an instance would weigh the more, the more it sheds.
+    { name: 'application_utilization', tag: 0x49, value: utilisation * Math.max(1, within(figures.demand, MOST)) },
     { name: 'rps_fractional', tag: 0x31, value: rps },
     { name: 'eps', tag: 0x39, value: eps },
   ]

@@ -4,7 +4,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { now } from '../../clock.ts'
 import type { LoadFigures } from '../../process-gate.ts'
 import type { FromPeer, OfPeer } from '../request/peers.ts'
-import { beforeHead, fieldNames } from './before-head.ts'
+import { addToHead, beforeHead, withField } from './before-head.ts'
 import { isGrpc } from './grpc-answers.ts'
 import { BINARY_FIELD, FIELD, type LoadReport, loadReport } from './load-report.ts'
 
@@ -58,9 +58,7 @@ export class LoadReports {
     }
     beforeHead(response, head => {
       const text = this.#now(now())?.text
-      const isSaid = response.hasHeader(FIELD) || names(head.at(-1), FIELD)
-      if (text !== undefined && !isSaid) response.setHeader(FIELD, text)
-      return head
+      return text === undefined || response.hasHeader(FIELD) ? head : addToHead(response, head, FIELD, text)
     })
   }
 
@@ -101,14 +99,4 @@ export class LoadReports {
       return false // The socket of an HTTP/2 session that has ended throws.
     }
   }
-}
-
-function names(fields: unknown, wanted: string): boolean {
-  return fieldNames(fields).some(name => typeof name === 'string' && name.toLowerCase() === wanted)
-}
-
-/** A copy: an app may use one object for all of its answers. What the app says itself stays. */
-function withField<F extends object | undefined>(fields: F, name: string, value: string): F {
-  if (names(fields, name)) return fields
-  return (Array.isArray(fields) ? [...fields, name, value] : { ...fields, [name]: value }) as F
 }

@@ -8,7 +8,7 @@ import { stalledBetween } from '../../signals/loop-stalls.ts'
 import { beginRequest, endRequest } from '../../timing/tracker.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import { serverTimingHeader } from '../../timing/server-timing.ts'
-import { beforeHead } from './before-head.ts'
+import { addToHead, beforeHead } from './before-head.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../request/exchange.ts'
 
@@ -98,7 +98,6 @@ function sayServerTiming({ arrivedAt, startedAt }: Exchange, response: ServerRes
   beforeHead(response, head => {
     const nowMs = now()
     const header = serverTimingHeader(nowMs - arrivedAt, startedAt - arrivedAt, stalledBetween(arrivedAt, nowMs))
-    response.appendHeader('server-timing', header)
-    return head
+    return addToHead(response, head, 'server-timing', header)
   })
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { LoadFigures } from '../../../src/process-gate.ts'
 import { loadReport } from '../../../src/server/response/load-report.ts'
 
-const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, limitKnown: true, offeredPerS: 100, shedPerS: 0 }
+const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, offeredPerS: 100, shedPerS: 0 }
 
 /** What a reader makes of the text. */
 function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> | undefined {
@@ -21,8 +21,8 @@ function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> |
 
 /** Envoy's and gRPC's. */
 function weight(figures: Partial<LoadFigures>, penalty = 0): number {
-  const { application_utilization: application, cpu_utilization: cpu, rps_fractional: rps, eps } = read(figures)!
-  return rps! / ((application ?? cpu!) + (eps! / rps!) * penalty)
+  const { application_utilization: application, rps_fractional: rps, eps } = read(figures)!
+  return rps! / (application! + (eps! / rps!) * penalty)
 }
 
 test('the figures of an instance that serves all', () => {
@@ -56,19 +56,11 @@ test('the weight is what the instance serves at its capacity, whatever is offere
   }
 })
 
-test('until the limit is known it tells of the loop alone', () => {
-  const unknown = { limitKnown: false, utilisation: 0.3 }
-  assert.deepEqual(read(unknown), { cpu_utilization: 0.3, rps_fractional: 100, eps: 0 })
-  const shedding = read({ ...unknown, loop: 1, utilisation: 1, demand: 2, shedPerS: 50 })
-  assert.equal(shedding?.['application_utilization'], 2)
-})
-
 test('nothing that a balancer could use is no report', () => {
   assert.equal(read({ offeredPerS: 0 }), undefined)
-  assert.equal(read({ limitKnown: false, loop: 0.01 }), undefined)
   assert.equal(read({ loop: 0.01, utilisation: 0.01 }), undefined)
   assert.equal(read({ offeredPerS: Number.NaN }), undefined)
-  assert.equal(read({ utilisation: Number.NaN, loop: Number.NaN }), undefined)
+  assert.equal(read({ utilisation: Number.NaN }), undefined)
 })
 
 test('the message of protobuf has the same', () => {
@@ -86,7 +78,7 @@ test('the message of protobuf has the same', () => {
     [...bytes].every((byte, i) => i % 9 !== 0 || (byte & 7) === 1),
     'doubles',
   )
-  for (const limitKnown of [true, false]) assert.doesNotMatch(loadReport({ ...QUIET, limitKnown })!.binary, /=/)
+  assert.doesNotMatch(binary, /=/)
 })
 
 test('whatever the figures, a report is finite, in range and one line', () => {
@@ -95,7 +87,6 @@ test('whatever the figures, a report is finite, in range and one line', () => {
     loop: any,
     utilisation: any,
     demand: any,
-    limitKnown: fc.boolean(),
     offeredPerS: any,
     shedPerS: any,
   })
@@ -115,11 +106,11 @@ test('utilisation never falls while demand rises', () => {
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const demand = fc.double({ min: 1, max: 1e6, noNaN: true })
   fc.assert(
-    fc.property(share, share, demand, demand, fc.boolean(), (loop, more, a, b, limitKnown) => {
-      const utilisation = limitKnown ? Math.max(loop, more) : loop
+    fc.property(share, share, demand, demand, (loop, more, a, b) => {
+      const utilisation = Math.max(loop, more)
       const told = [Math.min(a, b), Math.max(a, b)].map(each => {
-        const found = read({ loop, utilisation, demand: each, limitKnown })
-        return found?.['application_utilization'] ?? found?.['cpu_utilization'] ?? 0
+        const found = read({ loop, utilisation, demand: each })
+        return found?.['application_utilization'] ?? 0
       })
       assert.ok(told[0]! <= told[1]!, `${told}`)
     }),

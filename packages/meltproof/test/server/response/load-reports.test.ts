@@ -6,9 +6,11 @@ import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import grpc from '@grpc/grpc-js'
-import type { LoadFigures } from '../../../src/process-gate.ts'
+import { now } from '../../../src/clock.ts'
+import { type LoadFigures, limiterOf } from '../../../src/process-gate.ts'
 import { protect, type ProtectOptions } from '../../../src/index.ts'
 import { checkPeers } from '../../../src/server/request/peers.ts'
+import { withField } from '../../../src/server/response/before-head.ts'
 import { LoadReports } from '../../../src/server/response/load-reports.ts'
 import { doorOn, eventually, listen } from '../harness.ts'
 
@@ -18,7 +20,6 @@ const FIGURES: LoadFigures = {
   loop: 0.3,
   utilisation: 0.5,
   demand: 3,
-  limitKnown: true,
   offeredPerS: 90,
   shedPerS: 60,
 }
@@ -110,6 +111,48 @@ describe('over HTTP/1', () => {
     }
   })
 
+  it('the head is otherwise what it is without reports', async () => {
+    const heads = [
+      [
+        ['x-a', '1'],
+        ['x-a', '2'],
+        ['x-b', '3'],
+      ],
+      [
+        ['x-a', '1'],
+        ['x-a', '2'],
+      ],
+      ['x-a', '1', 'x-b', '2', 'x-a', '3'],
+      { 'x-a': '1', 'X-A': '2' },
+    ] as unknown as string[][]
+    const server = http.createServer((request, response) => {
+      response.writeHead(200, heads[Number(request.url!.slice(1))])
+      response.end(JSON.stringify(response.getHeaders()))
+    })
+    const told = http.createServer(server.listeners('request')[0] as http.RequestListener)
+    doorThatTells(told)
+    for (const index of heads.keys()) {
+      const [bare, other] = await Promise.all(
+        [server, told].map(async each => {
+          if (!each.listening) await listen(each)
+          const { port } = each.address() as AddressInfo
+          const request = http.get({ port, path: `/${index}`, host: '127.0.0.1', agent: false })
+          const [answer] = (await once(request, 'response')) as [http.IncomingMessage]
+          const body = Buffer.concat(await answer.toArray()).toString()
+          const at = answer.rawHeaders.indexOf(FIELD)
+          const own = answer.rawHeaders.filter((_, i) => at === -1 || (i !== at && i !== at + 1))
+          return {
+            status: answer.statusCode,
+            told: at !== -1,
+            own: own.filter((_, i) => own[i - (i % 2)] !== 'Date'),
+            body,
+          }
+        }),
+      )
+      assert.deepEqual(other, { ...bare, told: true }, `${index}`)
+    }
+  })
+
   it('the report is that of the moment in which the answer goes out', async () => {
     let answered!: () => void
     const server = http.createServer((_, response) => {
@@ -187,6 +230,13 @@ describe('over HTTP/2', () => {
     assert.equal((await head(LOCAL, own, false))[FIELD], 'own')
   })
 
+  it('a list of fields keeps what it says of secrets', () => {
+    const list = Object.assign(['x-a', '1'], { [http2.sensitiveHeaders]: ['x-a'] })
+    const told = withField(list, FIELD, TEXT)
+    assert.deepEqual([...told], ['x-a', '1', FIELD, TEXT])
+    assert.deepEqual((told as typeof list)[http2.sensitiveHeaders], ['x-a'])
+  })
+
   it('the compatibility API', async () => {
     for (const peers of [LOCAL, STRANGERS]) {
       for (const short of [false, true]) {
@@ -260,6 +310,23 @@ describe('over gRPC', () => {
       assert.equal(await trailers(STRANGERS, text, short), undefined)
     }
   })
+})
+
+it('in service counts by the limit of the moment, also before it is known', async () => {
+  let came = 0
+  const server = http.createServer(() => void came++)
+  const limiter = limiterOf(undefined)
+  const { gate } = doorOn(server, { limiter })
+  const { port } = await listen(server)
+  const agent = new http.Agent({ keepAlive: true })
+  closing.push(() => agent.destroy())
+  const half = limiter.limit / 2
+  for (let i = 0; i < half; i++) http.get({ port, host: '127.0.0.1', agent }).on('error', () => {})
+  await eventually('they are in service', () => came === half)
+  // As if these were the only ones for two seconds more: a time in which the loop is not asked to do anything.
+  const { utilisation, loop } = gate.loadFigures(now() + 1900)!
+  assert.equal(limiter.known, false)
+  assert.ok(utilisation > 0.3 && utilisation <= 0.5, `${utilisation} with a loop that was busy for ${loop}`)
 })
 
 describe('protect()', () => {
