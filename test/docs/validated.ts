@@ -33,7 +33,13 @@ export function yamlFaults(code: string): string[] {
 interface Container {
   readonly env?: readonly { readonly name: string; readonly value: string }[]
   readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
-  readonly readinessProbe?: { readonly httpGet?: { readonly port: string | number } }
+  readonly startupProbe?: Probe
+  readonly readinessProbe?: Probe
+  readonly livenessProbe?: Probe
+}
+
+interface Probe {
+  readonly httpGet?: { readonly port: string | number }
 }
 
 function deploymentFaults(value: object): string[] {
@@ -45,11 +51,12 @@ function deploymentFaults(value: object): string[] {
   const unknown = unknownFields('IDeployment', 'kubernetes-models/apps/v1/Deployment', value)
   if (unknown.length > 0) return unknown
   const { containers } = (value as { spec: { template: { spec: { containers: Container[] } } } }).spec.template.spec
-  return containers.flatMap(({ env = [], ports = [], readinessProbe }) => {
-    const port = readinessProbe?.httpGet?.port
+  return containers.flatMap(({ env = [], ports = [], startupProbe, readinessProbe, livenessProbe }) => {
+    const probed = [startupProbe, readinessProbe, livenessProbe].flatMap(probe => probe?.httpGet?.port ?? [])
+    const there = ports.flatMap(({ name, containerPort }) => [name, containerPort])
     return [
       ...settingFaults(env.map(each => `${each.name}=${each.value}`)),
-      ...(ports.some(each => each.name === port || each.containerPort === port) ? [] : [`no port ${port} to probe`]),
+      ...probed.filter(port => !there.includes(port)).map(port => `no port ${port} to probe`),
     ]
   })
 }

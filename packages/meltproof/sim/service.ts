@@ -4,6 +4,7 @@
  */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/queue/criticality.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
+import { LoadMeter } from '../src/admission/load-meter.ts'
 import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
 import type { Limiter } from '../src/admission/limiter/limiter.ts'
 import type { Figures } from '../src/haproxy/advice.ts'
@@ -40,8 +41,10 @@ export interface SimSecond {
   good: number
   late: number
   shed: number
-  /** The limit at the end of this second. */
+  /** At the end of this second. */
   limit: number
+  /** What the gate tells of its load then; 0 without one. */
+  load: number
 }
 
 /** What became of the requests of one user, or of one class. */
@@ -111,6 +114,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     late: 0,
     shed: 0,
     limit: 0,
+    load: 0,
   }))
   const tallies = (length: number): SimTally[] => Array.from({ length }, () => ({ offered: 0, good: 0, shed: 0 }))
   const userTallies = tallies(workload.users ?? 0)
@@ -165,6 +169,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
           },
           options.tuning,
         )
+  const meter =
+    gate && new LoadMeter(nowMs => ({ loopMs: loop.busyMs, inServiceMs: gate.inServiceMs(nowMs) }), loop.nowMs)
   let unguarded = 0
   const door =
     options.door &&
@@ -280,6 +286,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       return
     }
     loop.burn(shedCostMs * HEAD_SHARE)
+    meter?.offered(loop.nowMs)
     const decision = gate.offer(request, loop.nowMs)
     if (decision === 'start') {
       waits.push(0)
@@ -331,6 +338,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function notServed(request: SimRequest): void {
     request.state = 'over'
     shed++
+    meter?.shed()
     count(request, 'shed')
     shedLatencies.push(loop.nowMs - request.createdAt)
     again(request, loop.nowMs)
@@ -441,6 +449,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]
     if (second !== undefined && limiter !== undefined) second.limit = limiter.limit
+    if (second !== undefined && meter !== undefined) second.load = meter.load(ms, gate!.knownLimit)
     if (ms + 1000 < endMs) loop.kernelAt(ms + 1000, () => noteLimit(ms + 1000))
   }
   loop.kernelAt(999, () => noteLimit(999))

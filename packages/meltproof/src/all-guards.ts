@@ -3,7 +3,7 @@ import type { Guard, GuardStats } from './server/guard.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 
-const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand'])
+const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
 
 /**
  * Its figures are sums, or the highest; what is true of one (a dry run, a drain) is true. After the last has gone, it stays.
@@ -81,10 +81,10 @@ function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
 
 /** The figures of several processes as those of one. Each has a loop of its own, so of their load it has the average. */
 export function oneOf(all: readonly GuardStats[]): GuardStats {
-  const average = (name: 'utilisation' | 'demand'): number =>
+  const average = (name: 'utilisation' | 'demand' | 'load'): number =>
     all.reduce((sum, stats) => sum + stats[name], 0) / all.length
   const joined = together(all as unknown as readonly Figures[]) as unknown as GuardStats
-  return { ...joined, utilisation: average('utilisation'), demand: average('demand') }
+  return { ...joined, utilisation: average('utilisation'), demand: average('demand'), load: average('load') }
 }
 
 function together(all: readonly Figures[]): Figures {

@@ -38,6 +38,8 @@ export interface GateStats {
   readonly utilisation: number
   /** Offered over admitted, in the last second: 1 while nobody is shed, 3 when it would take three such instances. */
   readonly demand: number
+  /** Utilisation times demand: 0 at rest, 1 at capacity, 3 when it would take three such instances. For autoscalers. */
+  readonly load: number
   /** Whether the limit is known: set by the operator, or found and not forgotten. */
   readonly limitKnown: boolean
 }
@@ -190,13 +192,14 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
     return { loop, utilisation: load.utilisation(nowMs, limit), demand: load.demand(nowMs), ...rates }
   }
 
-  #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'limitKnown'> {
+  #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'load' | 'limitKnown'> {
     const { gate, load } = this
     const knownLimit = saidBy(() => gate.knownLimit, undefined)
     return {
       pressure: load.pressure(nowMs),
       utilisation: load.utilisation(nowMs, knownLimit),
       demand: load.demand(nowMs),
+      load: load.load(nowMs, knownLimit),
       limitKnown: knownLimit !== undefined && !this.failOpen.isOpen,
     }
   }

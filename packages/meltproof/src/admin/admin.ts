@@ -27,7 +27,12 @@ const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connections
 /** As it is before meltproof/register stands in its way: this server is not one of the app's. */
 const { listen } = Server.prototype
 
+/** The process lives when it says so: nobody else is asked first, and neither load nor a drain makes a difference. */
+const OWN_PAGES: Readonly<Record<string, string>> = {
+  '/live': 'The event loop turns.\n',
+}
 const PAGES: Readonly<Record<string, Page>> = {
+  '/startup': (_, request, response) => send(request, response, 'text/plain', 'A server of the app listens.\n'),
   '/ready': ({ ready, stats }, request, response) =>
     answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, request, response),
   '/metrics': ({ families }, request, response) => answerScrape(families, request, response),
@@ -65,11 +70,15 @@ export function serveAdmin(
     },
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const page = PAGES[request.url!.split('?')[0]!]
+    const [path] = request.url!.split('?') as [string]
+    const own = OWN_PAGES[path]
+    if (own !== undefined) return send(request, response, 'text/plain', own)
+    const page = PAGES[path]
     const { stats, ...told } = await workers.together()
     if (stats === undefined) send(request, response, 'text/plain', 'No server of the app listens yet.\n', 503)
     else if (page !== undefined) page({ ...told, stats }, request, response)
-    else send(request, response, 'text/plain', `${Object.keys(PAGES).join('\n')}\n`, 404)
+    else
+      send(request, response, 'text/plain', `${[...Object.keys(OWN_PAGES), ...Object.keys(PAGES)].join('\n')}\n`, 404)
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())

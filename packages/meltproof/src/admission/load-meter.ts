@@ -79,6 +79,14 @@ export class LoadMeter {
   }
 
   /**
+   * Utilisation times demand: 1 at capacity, 3 when three such instances would do.
+   * @param limit as of {@link utilisation}
+   */
+  load(nowMs: number, limit: number | undefined): number {
+    return this.utilisation(nowMs, limit) * this.demand(nowMs)
+  }
+
+  /**
    * 0 to 1: the larger of the loop's busy share and in service over the limit.
    * @param limit undefined while it is not known: then the loop alone counts
    */

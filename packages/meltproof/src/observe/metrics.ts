@@ -29,6 +29,7 @@ type GuardGauge =
   | 'pressure'
   | 'utilisation'
   | 'demand'
+  | 'load'
   | 'lanes'
 type GuardCounter = 'admitted' | 'exempt' | 'left'
 type GuardState = 'dryRun' | 'draining' | 'limitKnown'
@@ -214,6 +215,11 @@ const GUARD: readonly Metric[] = [
       'Offered over admitted: 1 while nobody is shed, 3 when three such instances would do.',
     ),
     prometheus: 'meltproof_demand_ratio',
+    aggregator: 'average',
+  },
+  {
+    ...guardGauge('load', '1', 'Utilisation times demand: 1 at capacity, 3 when three such instances would do.'),
+    prometheus: 'meltproof_load_ratio',
     aggregator: 'average',
   },
   guardGauge('lanes', '{socket}', 'Listening sockets.'),

@@ -68,6 +68,17 @@ test('utilisation is the larger of the busy loop and the held permits', () => {
   assert.equal(meter.utilisation(1000, 2), 1, 'at most 1')
 })
 
+test('load is utilisation times demand', () => {
+  const worked = { loopMs: 0, inServiceMs: 0 }
+  const meter = new LoadMeter(() => worked, 0)
+  worked.inServiceMs = 400
+  offer(meter, 0, ['started'])
+  assert.equal(meter.load(100, 8), 0.5)
+  assert.equal(meter.load(100, undefined), 0)
+  offer(meter, 100, ['shed', 'shed'])
+  assert.equal(meter.load(100, 4), 3)
+})
+
 test('utilisation forgets what is older than two seconds', () => {
   const worked = { loopMs: 0, inServiceMs: 0 }
   const meter = new LoadMeter(() => worked, 0)

@@ -61,6 +61,7 @@ test('of a load each has for itself the page has the average, as the metrics hav
   const { stats } = await said(first)
   assert.deepEqual([stats.admitted, stats.demand], [6, 1])
   assert.ok(Math.abs(stats.utilisation - 0.3) < 1e-9, `${stats.utilisation}`)
+  assert.ok(Math.abs(stats.load - 0.6) < 1e-9, `${stats.load}`)
 })
 
 test('a container that starts again has the same process ids and finds what it left', async () => {

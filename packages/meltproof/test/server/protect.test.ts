@@ -152,6 +152,7 @@ describe('the guard', () => {
     const third = (await house.connect()).get('/')
     await third.answer()
     assert.equal(guard.stats().demand, 1.5)
+    assert.ok(guard.stats().load > 1.3, `${guard.stats().load}`)
     for (const { response } of held) response.end()
     await Promise.all([first.answer(), second.answer()])
   })

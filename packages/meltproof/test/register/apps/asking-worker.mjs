@@ -24,7 +24,7 @@ const { Workers } = await import('../../../src/admin/workers.ts')
 
 const admitted = Number(process.env.ADMITTED)
 const guard = protect(http.createServer())
-const told = { ...guard, stats: () => ({ ...guard.stats(), admitted, utilisation: admitted / 10 }) }
+const told = { ...guard, stats: () => ({ ...guard.stats(), admitted, utilisation: admitted / 10, load: admitted / 5 }) }
 const all = new AllGuards(() => [told])
 const workers = new Workers(process.env.NAME, {
   all,

@@ -1,0 +1,92 @@
+/** Simulated instances that share the load evenly, and the number of them that Kubernetes makes of what they tell. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { counts, replicas, TARGET } from '../../sim/autoscaler.ts'
+import { PARSE } from '../../sim/scenario-parts.ts'
+import { pool50 } from '../../sim/scenarios.ts'
+import { simulate } from '../../sim/service.ts'
+import type { Step } from '../../sim/workload.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+
+interface Service {
+  readonly steps: () => Step[]
+  /** Requests a second. */
+  readonly capacity: number
+  readonly poolSize?: number
+}
+
+const SLICES: Service = {
+  steps: () => [1, 1, 1, 1, 1].flatMap((cpu, i): Step[] => (i === 0 ? [{ cpu }] : ['yield', { cpu }])),
+  capacity: 1000 / (5 + PARSE),
+}
+const AROUND_A_WAIT: Service = {
+  steps: () => [{ cpu: 1 }, { wait: 30 }, { cpu: 1 }],
+  capacity: 1000 / (2 + PARSE),
+}
+const POOL: Service = { steps: pool50, capacity: 200 }
+
+/** Of a fleet of 20; each that is simulated stands for four. */
+const FLEET = 20
+const SIMULATED = 5
+/** What comes is what so many can serve: the fleet is right for it. */
+const OFFERED = FLEET * TARGET
+/** Evaluations. */
+const HOUR = 240
+
+/** Their mean load, after five seconds at `times` their capacity; before that they were overloaded for as long. */
+function meanLoad({ steps, capacity, poolSize = 10 }: Service, times: number, simulated = SIMULATED): number {
+  const rate = (nowMs: number): number => (nowMs > 5000 ? times : 2) * capacity
+  const limiter = (busyMs: () => number): ConcurrencyLimiter => new ConcurrencyLimiter(busyMs)
+  const loads = Array.from(
+    { length: simulated },
+    (_, i) => simulate({ rate, steps, poolSize }, { seconds: 10, seed: 7 + i, limiter }).seconds.at(-1)!.load,
+  )
+  return loads.reduce((sum, load) => sum + load, 0) / simulated
+}
+
+describe('after one evaluation there are as many as it takes, within a tenth', () => {
+  for (const [name, service, offered] of [
+    ['five slices of CPU', SLICES, [0.3, 0.6, 1.5, 3, 10]],
+    ['CPU around a wait', AROUND_A_WAIT, [0.3, 0.6, 1.5, 3, 10]],
+    ['a pool of ten, overloaded', POOL, [1.5, 3, 10]],
+  ] as const) {
+    for (const times of offered) {
+      test(`${name}, ${times}x`, () => {
+        const right = (FLEET * times) / TARGET
+        const got = replicas(FLEET, meanLoad(service, times))
+        // Nobody runs half an instance.
+        assert.ok(Math.abs(got - right) <= 0.1 * right + 1, `${got}, and ${right.toFixed(1)} are right`)
+      })
+    }
+  }
+})
+
+describe('behind a pool, which is told too little of below capacity, a fleet is rarely too small, and never by much', () => {
+  for (const [name, connections, ms] of [
+    ['ten, for 50 ms', 10, 50],
+    ['twenty, for 20 ms', 20, 20],
+  ] as const) {
+    test(name, () => {
+      const pool: Service = {
+        steps: () => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }],
+        capacity: (connections * 1000) / ms,
+        poolSize: connections,
+      }
+      const told = new Map<number, number>()
+      const loadOf = (count: number): number => {
+        if (!told.has(count)) told.set(count, meanLoad(pool, OFFERED / count, 1))
+        return told.get(count)!
+      }
+      assert.ok(loadOf(FLEET) < 0.6 * TARGET, 'it is told too little')
+      const missing = [17, 18, 19, 20, 21].map(first =>
+        counts(first, 4 * HOUR, loadOf).map(count => Math.max(0, 1 - count / OFFERED)),
+      )
+      const worst = Math.max(...missing.flat())
+      assert.ok(worst <= 0.1, `${worst}`)
+      for (const each of missing) {
+        const shed = each.reduce((sum, share) => sum + share, 0) / each.length
+        assert.ok(shed <= 0.005, `${shed}`)
+      }
+    })
+  }
+})

@@ -1,0 +1,79 @@
+/** The manifests of deploy/kubernetes: the schemas of Kubernetes, the Prometheus operator and KEDA, and what they name. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject'
+import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor'
+import { Deployment } from 'kubernetes-models/apps/v1/Deployment'
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler'
+import { Service } from 'kubernetes-models/v1/Service'
+import { parse } from 'yaml'
+import { TARGET } from '../../packages/meltproof/sim/autoscaler.ts'
+import { METRICS } from '../../packages/meltproof/src/observe/metrics.ts'
+import { promqlFaults, yamlFaults } from '../docs/validated.ts'
+
+const MODELS = { Deployment, HorizontalPodAutoscaler, PodMonitor, ScaledObject, Service }
+const FILES = globSync('deploy/kubernetes/*.yaml')
+const text = (name: string): string => readFileSync(`deploy/kubernetes/${name}.yaml`, 'utf8')
+
+function validate(manifest: string): void {
+  const value = parse(manifest)
+  const Model = MODELS[value.kind as keyof typeof MODELS] as new (value: unknown) => { validate(): void }
+  new Model(value).validate()
+}
+
+for (const file of FILES) test(`${file} is valid`, () => validate(readFileSync(file, 'utf8')))
+
+test('one that is wrong is found out', () => {
+  assert.equal(FILES.length, Object.keys(MODELS).length)
+  assert.throws(() => validate(text('deployment').replace('periodSeconds: 1\n', 'periodSeconds: soon\n')))
+  assert.throws(() => validate(text('pod-monitor').replace('selector:', 'select:')))
+  assert.throws(() => validate(text('scaled-object').replace('type: prometheus', 'kind: prometheus')))
+  assert.throws(() => validate(text('hpa').replace('maxReplicas', 'most')))
+})
+
+test('the Deployment has variables that exist, and no field that does not', () => {
+  assert.deepEqual(yamlFaults(text('deployment')), [])
+})
+
+test('they name each other, and one target', () => {
+  const { metadata, spec } = parse(text('deployment'))
+  const pod = spec.template
+  const [container] = pod.spec.containers
+  const ports = container.ports.map((port: { name: string }) => port.name)
+  const service = parse(text('service')).spec
+  const monitor = parse(text('pod-monitor')).spec
+  const hpa = parse(text('hpa')).spec
+  const keda = parse(text('scaled-object')).spec
+  for (const labels of [spec.selector.matchLabels, service.selector, monitor.selector.matchLabels]) {
+    assert.deepEqual(labels, pod.metadata.labels)
+  }
+  assert.deepEqual([hpa.scaleTargetRef.name, keda.scaleTargetRef.name], [metadata.name, metadata.name])
+  assert.ok(ports.includes(monitor.podMetricsEndpoints[0].port))
+  for (const { targetPort } of service.ports) assert.ok(ports.includes(targetPort) && targetPort !== 'admin')
+  for (const [probe, path] of [
+    ['startupProbe', '/startup'],
+    ['readinessProbe', '/ready'],
+    ['livenessProbe', '/live'],
+  ]) {
+    assert.deepEqual(container[probe!].httpGet, { path, port: 'admin' })
+  }
+  const [trigger] = keda.triggers
+  assert.equal(trigger.metricType, 'Value')
+  const { metric, target } = hpa.metrics[0].pods
+  assert.ok(METRICS.some(({ prometheus }) => prometheus === metric.name))
+  assert.ok(trigger.metadata.query.includes(`avg(${metric.name}{`))
+  assert.deepEqual([trigger.metadata.threshold, target.averageValue], [String(TARGET), `${TARGET * 1000}m`])
+  assert.deepEqual(keda.advanced.horizontalPodAutoscalerConfig.behavior, hpa.behavior)
+})
+
+test('the query is one that Prometheus reads', () => {
+  assert.deepEqual(promqlFaults(parse(text('scaled-object')).spec.triggers[0].metadata.query), [])
+})
+
+test('a stall is no death, and a drain ends before its time', () => {
+  const { spec } = parse(text('deployment')).spec.template
+  const { periodSeconds, failureThreshold } = spec.containers[0].livenessProbe
+  assert.ok(periodSeconds * failureThreshold >= 60)
+  assert.ok(spec.terminationGracePeriodSeconds > 25)
+})
