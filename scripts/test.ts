@@ -52,7 +52,7 @@ const phases = [
   // come last, so that the cores are busy until the end.
   {
     files: [...others.filter(file => !isMeasure(file)), ...unit],
-    concurrency: values.unit ? availableParallelism() : 5,
+    concurrency: values.unit ? availableParallelism() : 4,
   },
 ].filter(({ files }) => files.length > 0)
 

@@ -49,7 +49,7 @@ for (const [name, copy] of Object.entries(copies)) {
       }
 
       test('is bounded from its first request on', async () => {
-        withLimits({ firstByteMs: 100, idleMs: 100 })
+        withLimits({ firstByteMs: 400, idleMs: 100 })
         assert.equal((await exceeded(get('/silent'))).phase, 'first-byte')
         assert.equal((await exceeded(get('/stuck'))).phase, 'idle')
         assert.equal(await get('/hello'), 'hello')
