@@ -67,7 +67,8 @@ test('stalls are given back and told', async () => {
   const error = await kept(pending)
   assert.ok(error instanceof DeadlineExceededError)
   assert.ok(error.ownStallMs > 130)
-  assert.ok(error.waitedMs - error.ownStallMs >= 200)
+  // As much as the limit itself is given back at most.
+  assert.ok(error.waitedMs - Math.min(error.ownStallMs, 250) >= 200)
   assert.match(error.message, /stalled for \d+ ms of that, which was given back/)
 })
 
