@@ -2,8 +2,9 @@
 import type { AdminAddress } from './admin/admin.ts'
 import type { AccessLogOptions } from './logging/access-log.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
-import { invalidOption, nearest } from './options.ts'
-import type { CallLimits } from './outbound/limits.ts'
+import { checkFieldName, invalidOption, nearest } from './options.ts'
+import type { CallLimits, OutboundLimits } from './outbound/limits.ts'
+import { OriginTable } from './outbound/origin-table.ts'
 import type { ProtectOptions } from './server/protect-options.ts'
 import { checkPeers } from './server/request/peers.ts'
 import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
@@ -31,8 +32,11 @@ const READERS = {
   MELTPROOF_RETRY_AFTER: secondsRange,
   MELTPROOF_SHED_HEADERS: headerFields,
   MELTPROOF_REPORT_LOAD_TO: peersOf,
+  MELTPROOF_TRUST_CALLERS_FROM: peersOf,
+  MELTPROOF_CRITICALITY_HEADER: fieldName,
   MELTPROOF_DRAIN: onOrOff,
   MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
+  MELTPROOF_TELL_TO: originsOf,
   MELTPROOF_OUTBOUND: onOrOff,
   MELTPROOF_OUTBOUND_CONNECT: duration(1, 86_400_000, '24h'),
   MELTPROOF_OUTBOUND_FIRST_BYTE: duration(1, 86_400_000, '24h'),
@@ -53,6 +57,8 @@ type Name = keyof typeof READERS
 /** Every variable that meltproof/register knows; docs/register.md says what each does. */
 export const VARIABLES: readonly string[] = Object.keys(READERS)
 
+export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
+
 export interface RegisterSettings {
   /** False: nothing is done and nothing is said, but for `watch`. */
   readonly on: boolean
@@ -60,7 +66,7 @@ export interface RegisterSettings {
   /** Undefined: stdout and stderr stay as they are. */
   readonly stdout: StdoutOptions | undefined
   /** Undefined: outbound calls have no limits. What is absent is as without any variable. */
-  readonly outbound: Partial<CallLimits> | undefined
+  readonly outbound: GivenLimits | undefined
   readonly admin: AdminAddress | undefined
   readonly haproxyAgent: AdminAddress | undefined
   /** Undefined: no access log. */
@@ -104,6 +110,8 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     retryAfterS: read('MELTPROOF_RETRY_AFTER'),
     shedHeaders: read('MELTPROOF_SHED_HEADERS'),
     reportLoadTo: read('MELTPROOF_REPORT_LOAD_TO'),
+    trustCallersFrom: read('MELTPROOF_TRUST_CALLERS_FROM'),
+    criticalityHeader: read('MELTPROOF_CRITICALITY_HEADER'),
     drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
   }
   const outbound = {
@@ -111,6 +119,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     firstByteMs: read('MELTPROOF_OUTBOUND_FIRST_BYTE'),
     totalMs: read('MELTPROOF_OUTBOUND_TOTAL'),
     maxInFlight: read('MELTPROOF_OUTBOUND_IN_FLIGHT'),
+    tellTo: read('MELTPROOF_TELL_TO'),
   }
   return {
     on: read('MELTPROOF') ?? true,
@@ -226,6 +235,21 @@ function peersOf(text: string, name: string): readonly string[] {
   const peers = text.split(',').map(peer => peer.trim())
   checkPeers(name, peers)
   return peers
+}
+
+/** No `*` either. */
+function originsOf(text: string, name: string): readonly string[] {
+  const origins = text.split(',').map(origin => origin.trim())
+  const table = new OriginTable<true>()
+  for (const origin of origins) {
+    // `*` and the empty text are no origins.
+    table.set(name, origin === '*' ? '' : origin, true)
+  }
+  return origins
+}
+
+function fieldName(text: string, name: string): string {
+  return checkFieldName(name, text)
 }
 
 function pathOf(text: string, name: string): string {

@@ -6,6 +6,7 @@
  *   begun -> its turn on a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
 import { AsyncResource } from 'node:async_hooks'
+import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../chain.ts'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
@@ -21,6 +22,13 @@ export interface Whereabouts {
   readonly host?: unknown
   readonly port?: unknown
   readonly database?: unknown
+}
+
+/** What a tier of ours is told with a call. */
+export interface Told {
+  readonly fields: Fields
+  /** It is a retry. */
+  readonly retry: boolean
 }
 
 /** A shorter wait for a connection is not a queue, ms. */
@@ -46,6 +54,8 @@ export class Call implements OutboundRecord, OpenCall {
   /** Calls are observed, and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
+  /** Of the request it is made for. */
+  #chain: Chain | undefined = undefined
   #refusal: Error | undefined = undefined
   /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
   #turnAtMs: number | undefined
@@ -67,6 +77,7 @@ export class Call implements OutboundRecord, OpenCall {
     const limits = carrier && bounds?.enter(origin)
     if (limits === undefined && !calls.hasSubscribers) return undefined
     const call = new Call('http', origin, method, path, inLine)
+    call.#chain = currentChain()
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
@@ -157,6 +168,9 @@ export class Call implements OutboundRecord, OpenCall {
 
   answered(status: number | undefined, headers: Headers): void {
     this.#limiter?.answered(headers)
+    if (this.#chain !== undefined && Number(status) >= 400 && headerOf(headers, NO_RETRY_FIELD) !== undefined) {
+      this.#chain.spend()
+    }
     if (!this.#recorded || this.firstByteAtMs !== undefined) return
     this.firstByteAtMs = now()
     this.status = status
@@ -208,9 +222,16 @@ export class Call implements OutboundRecord, OpenCall {
     calls.publish(this)
   }
 
-  /** Header fields that tell the other side how long we wait. */
-  deadlineFields(): Fields {
-    return this.#limiter?.deadlineFields() ?? []
+  /** @param origin where it goes now: it may have been redirected. Undefined: to nobody whom we tell anything. */
+  told(origin: string): Told | undefined {
+    const limiter = this.#limiter
+    if (limiter === undefined || !limiter.tellsTo(origin)) return undefined
+    const deadline = limiter.deadlineFields()
+    const criticality = this.#chain?.criticality
+    return {
+      fields: criticality === undefined ? deadline : [...deadline, [CRITICALITY_FIELD, criticality]],
+      retry: this.#chain?.retried === true,
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** Bounds the whole process, or one dispatcher. */
 import { emitWarning } from 'node:process'
+import { tellsTiers } from '../chain.ts'
 import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
@@ -38,6 +39,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
     // A request is made when it has left the line of its Pool.
     undiciRequests.use()
+    if (bounds.limits.tells) tellsTiers()
   }
   return dispatcher
 }
@@ -64,6 +66,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   setInstalledBounds(bounds)
   parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
+  if (limits.tells) parts.push(tellsTiers())
   // The limits with it: `meltlab audit` asks whether a call is bounded.
   shared[CURRENT] = Object.assign(uninstall, { everywhere: limits.everywhere })
   return uninstall

@@ -14,7 +14,6 @@ import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
-const NO_FIELDS: Fields = []
 /** Codes of a connection that failed: an app may end its calls with any error, and make some that cannot be sent. */
 const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
 
@@ -77,11 +76,14 @@ export class CallLimiter {
     this.#bounds.guarded(() => this.#turn?.cancelled())
   }
 
+  tellsTo(origin: string): boolean {
+    return this.#bounds.limits.isTold(origin)
+  }
+
   deadlineFields(): Fields {
-    if (!this.#bounds.limits.tells) return NO_FIELDS
     const { totalMs } = this.#limits
     const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
-    return this.#bounds.limits.deadlineFields(this.#origin, totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
+    return this.#bounds.limits.deadlineFields(totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
   }
 
   // This only moves a limit on: the timer that fires early finds so.

@@ -30,11 +30,12 @@ export interface OutboundLimits extends Partial<CallLimits> {
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are told how long we wait: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. It
-   * shows them the inside of your system. @default none
+   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. They are
+   * told how long we wait, how critical the request is, and that it is a retry. It shows them the inside of your system.
+   * @default none
    */
-  readonly tellDeadlineTo?: readonly string[]
-  /** The fields they are told in. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
+  readonly tellTo?: readonly string[]
+  /** The fields in which they are told how long. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
@@ -89,8 +90,8 @@ export class LimitTable {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
     }
-    rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellDeadlineTo', 'deadlineHeaders'])
-    const { origins = {}, tellDeadlineTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
+    rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellTo', 'deadlineHeaders'])
+    const { origins = {}, tellTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
     let adapts = this.everywhere.adaptive
@@ -100,9 +101,9 @@ export class LimitTable {
       if (limits !== false && limits.adaptive) adapts = true
     }
     this.adapts = adapts
-    if (!Array.isArray(tellDeadlineTo)) invalidOption('tellDeadlineTo', 'a list of origins', tellDeadlineTo)
-    for (const [i, origin] of tellDeadlineTo.entries()) this.#told.set(`tellDeadlineTo[${i}]`, origin, true)
-    this.tells = tellDeadlineTo.length > 0
+    if (!Array.isArray(tellTo)) invalidOption('tellTo', 'a list of origins', tellTo)
+    for (const [i, origin] of tellTo.entries()) this.#told.set(`tellTo[${i}]`, origin, true)
+    this.tells = tellTo.length > 0
     this.#deadlineHeaders = checkDeadlineHeaders('deadlineHeaders', deadlineHeaders)
   }
 
@@ -110,8 +111,11 @@ export class LimitTable {
     return this.#limits.of(origin) ?? this.everywhere
   }
 
-  deadlineFields(origin: string, leftMs: number): Fields {
-    if (this.#told.of(origin) !== true) return []
+  isTold(origin: string): boolean {
+    return this.tells && this.#told.of(origin) === true
+  }
+
+  deadlineFields(leftMs: number): Fields {
     return this.#deadlineHeaders.flatMap(({ name, format }) => {
       const value = formatDeadline(leftMs, format)
       return value === undefined ? [] : [[name, value] as const]

@@ -9,6 +9,7 @@ import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { installedBounds } from './bounds.ts'
+import { baggageOfRetry } from './baggage.ts'
 import { Call } from './call.ts'
 import { missing } from './headers.ts'
 import type { Carrier } from './limiter.ts'
@@ -128,10 +129,11 @@ class RequestCarrier implements Carrier {
     }
     const request = this.#request
     request[CARRIER] = this
-    const fields = call.deadlineFields()
     // Given as a list, or with `expect`, the head of the request is written by now.
-    if (fields.length > 0 && !request.headersSent) {
-      for (const [name, value] of missing(request.getHeaderNames(), fields)) request.setHeader(name, value)
+    const told = request.headersSent ? undefined : call.told(call.peer)
+    if (told !== undefined) {
+      for (const [name, value] of missing(request.getHeaderNames(), told.fields)) request.setHeader(name, value)
+      if (told.retry) request.setHeader('baggage', baggageOfRetry(request.getHeader('baggage')?.toString()))
     }
     request.on('socket', onSocket)
     request.on('finish', onFinish)

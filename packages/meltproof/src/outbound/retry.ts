@@ -1,5 +1,6 @@
 /** Tries again within a shared budget, after random waits. */
 import { setTimeout } from 'node:timers'
+import { Chain, currentChain, runInChain } from '../chain.ts'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { isMeltproofError } from '../errors.ts'
@@ -43,15 +44,17 @@ export async function retry<R>(
 ): Promise<R> {
   const { attempts, baseMs, maxWaitMs, retryIf } = check(fn, budget, options)
   const release = hold()
+  const outer = currentChain()
+  const chain = outer ?? new Chain()
   try {
     budget.attempted()
     let free = 1
     for (let attempt = 1; ; attempt++) {
       const startMs = now()
       try {
-        return await fn(attempt)
+        return await (outer === undefined ? runInChain(chain, () => fn(attempt)) : fn(attempt))
       } catch (error) {
-        if (attempt >= attempts || !retryIf(error)) throw error
+        if (attempt >= attempts || isLast(chain, outer) || !retryIf(error)) throw error
         const endMs = now()
         const stalledMs = stalledBetween(startMs, endMs)
         const ours = stalledMs >= Math.max(LEAST_STALL_MS, OUR_SHARE * (endMs - startMs)) && free > 0
@@ -61,12 +64,21 @@ export async function retry<R>(
         if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs) throw error
         // Not unref'd: the app's own work waits here.
         await new Promise<void>(resolve => setTimeout(resolve, waitMs))
-        if (currentBudget()?.reason !== undefined) throw error
+        // Another call of the same request may have spent it meanwhile.
+        if (currentBudget()?.reason !== undefined || isLast(chain, outer)) throw error
+        chain.retried = true
+        outer?.spend()
       }
     }
   } finally {
+    if (outer === undefined) chain.end()
     release()
   }
+}
+
+/** A request is worth one retry, wherever it is spent; work that no request asked for, its attempts. */
+function isLast(chain: Chain, outer: Chain | undefined): boolean {
+  return chain.spent || outer?.retried === true
 }
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Required<RetryOptions> {

@@ -10,6 +10,7 @@
 import type { Socket } from 'node:net'
 import { calls } from '../channels.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
+import { baggageOfRetry } from './baggage.ts'
 import { Call } from './call.ts'
 import { Dispatched, ObservedDispatch } from './dispatched.ts'
 import { missing } from './headers.ts'
@@ -75,9 +76,15 @@ function onCreated({ request }: RequestMessage): void {
     : Call.http(normalOrigin(request.origin) ?? 'unknown', methodOf(request.method), request.path, false)
   if (call !== undefined && calls.hasSubscribers) request[CALL] = call
   if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
-  const fields = carrier.call.deadlineFields()
-  if (fields.length === 0 || typeof request.addHeader !== 'function' || !Array.isArray(request.headers)) return
-  for (const [name, value] of missing(request.headers, fields)) request.addHeader(name, value)
+  // It may have been redirected since it began.
+  const told = carrier.call.told(normalOrigin(request.origin) ?? 'unknown')
+  const { headers } = request
+  if (told === undefined || typeof request.addHeader !== 'function' || !Array.isArray(headers)) return
+  for (const [name, value] of missing(headers, told.fields)) request.addHeader(name, value)
+  if (!told.retry) return
+  const at = headers.findIndex((name, i) => i % 2 === 0 && String(name).toLowerCase() === 'baggage')
+  if (at < 0) request.addHeader('baggage', baggageOfRetry(undefined))
+  else headers[at + 1] = baggageOfRetry(String(headers[at + 1]))
 }
 
 /** The handler that bounds it, put in the place of its own when need be; undefined where nothing can bound it. */

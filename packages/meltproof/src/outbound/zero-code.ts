@@ -1,10 +1,10 @@
 /** Limits for an app that did not ask for any, and one line that says so. Never throws. */
 import { stderr } from 'node:process'
 import { installLimits } from './install.ts'
-import { type CallLimits, ZERO_CODE_LIMITS, LimitTable } from './limits.ts'
+import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
 /** @param given by the operator */
-export function boundOutbound(given: Partial<CallLimits>, warn: (text: string) => void): void {
+export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
   try {
     const limits = new LimitTable(given, ZERO_CODE_LIMITS)
     const tell = (): boolean => stderr.write(`meltproof/register: ${describe(limits.everywhere)}\n`)

@@ -58,21 +58,24 @@ export interface ProtectOptions {
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
-   * Callers whose {@link deadlineHeaders} also cancel the work: all, or the peers at these addresses and networks
-   * (`10.0.0.0/8`). The address is that of the connection: name a proxy only if it removes or sets these fields.
+   * Callers that are tiers of yours: all, or the peers at these addresses and networks (`10.0.0.0/8`). Their
+   * {@link deadlineHeaders} also cancel the work, what they mark as a retry is not tried again below, and what they call
+   * critical is passed on. Of others, {@link criticalityHeader} is not believed either. The address is that of the
+   * connection: name a proxy only if it removes or sets these fields.
    * @default false
+   * @example protect(server, { trustCallersFrom: ['10.0.0.0/8'] })
    */
-  readonly trustDeadlinesFrom?: boolean | readonly string[]
+  readonly trustCallersFrom?: boolean | readonly string[]
   /**
    * How much a request matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
    * user, a tenant) whose requests stand or fall together. Undefined, an exception or nonsense: `critical`. Called only
-   * about requests that can not start at once.
+   * about requests that can not start at once, and those that call a tier in `tellTo`.
    * @default all are alike
    */
   readonly criticality?: CriticalityOf
   /**
-   * Header field that names the class. Clients can forge it: something in front of this server must remove it from what
-   * comes from outside.
+   * Header field that names the class. Clients can forge it: without {@link trustCallersFrom}, something in front of
+   * this server must remove it from what comes from outside.
    * @default none is trusted
    */
   readonly criticalityHeader?: string
@@ -143,7 +146,7 @@ export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
   readonly [Name in Optional]: Options[Name] | undefined
 } & {
   readonly retryAfterS: readonly [number, number]
-  readonly trustDeadlinesFrom: FromPeer | undefined
+  readonly trustCallersFrom: FromPeer | undefined
   readonly readiness: ReadinessOptions | undefined
   readonly serverTiming: FromPeer | undefined
   readonly reportLoadTo: FromPeer | undefined
@@ -168,7 +171,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   shedPage: (value = HTML_PAGE) => checkText('shedPage', value, 'a string of HTML'),
   deadlineMs: optional('deadlineMs', { min: 1, max: DAY_MS, unit: 'ms' }),
   deadlineHeaders: value => checkDeadlineHeaders('deadlineHeaders', value),
-  trustDeadlinesFrom: value => checkPeers('trustDeadlinesFrom', value),
+  trustCallersFrom: value => checkPeers('trustCallersFrom', value),
   criticality: value => checkFunction('criticality', value as CriticalityOf | undefined),
   criticalityHeader: value => (value === undefined ? undefined : checkFieldName('criticalityHeader', value)),
   clientKey: checkClientKey,
@@ -189,10 +192,8 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   const given = options as Readonly<Record<string, unknown>>
   const checked = Object.fromEntries(Object.entries(CHECKS).map(([name, check]) => [name, check(given[name])]))
   const { deadlineMs, criticality, criticalityHeader, clientKey } = options
-  for (const name of ['deadlineHeaders', 'trustDeadlinesFrom']) {
-    if (deadlineMs === undefined && given[name] !== undefined) {
-      invalidOption(name, 'given together with deadlineMs', given[name])
-    }
+  if (deadlineMs === undefined && given.deadlineHeaders !== undefined) {
+    invalidOption('deadlineHeaders', 'given together with deadlineMs', given.deadlineHeaders)
   }
   if (clientKey !== undefined && (criticality !== undefined || criticalityHeader !== undefined)) {
     const expected = 'given without criticality and criticalityHeader, which decide who goes first'

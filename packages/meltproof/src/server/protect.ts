@@ -142,7 +142,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     deadline:
       deadlineMs === undefined
         ? undefined
-        : { limitMs: deadlineMs, headers: checked.deadlineHeaders, trusts: checked.trustDeadlinesFrom },
+        : { limitMs: deadlineMs, headers: checked.deadlineHeaders, trusts: checked.trustCallersFrom },
   })
   const sessions = http2Sessions(server)
   const belowTls = socketsBelowTls(server)
@@ -208,7 +208,8 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
         )
       : undefined
   return {
-    level: criticalityLevels(checked.criticality, checked.criticalityHeader, warn),
+    level: criticalityLevels(checked.criticality, checked.criticalityHeader, warn, checked.trustCallersFrom),
+    trustsCaller: checked.trustCallersFrom,
     clients: clientKey && clientsBy(clientKey, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),

@@ -21,7 +21,7 @@ const fieldsOf = async (call: Promise<string>): Promise<Record<string, string>> 
 for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
     test('tells nobody by default', async () => {
-      uninstall = install({ tellDeadlineTo: ['http://somewhere.else'] })
+      uninstall = install({ tellTo: ['http://somewhere.else'] })
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
       uninstall = install({})
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
@@ -30,7 +30,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     test('tells an allowed origin what is left of the limit or of the budget', async () => {
       uninstall = install({
         totalMs: 5_000,
-        tellDeadlineTo: [dependency.url],
+        tellTo: [dependency.url],
         deadlineHeaders: [
           { name: FIELD, format: 'milliseconds' },
           { name: 'grpc-timeout', format: 'grpc' },
@@ -48,7 +48,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
 }
 
 test('a field the app sets itself stays as it is', async () => {
-  uninstall = install({ tellDeadlineTo: ['*'] })
+  uninstall = install({ tellTo: ['*'] })
   const own = { [FIELD.toUpperCase()]: '7' }
   const fetched = fetch(`${dependency.url}/headers`, { headers: own }).then(response => response.text())
   assert.equal((await fieldsOf(fetched))[FIELD], '7')
@@ -74,7 +74,7 @@ test('a field the app sets itself stays as it is', async () => {
 })
 
 test('bound() tells it too', async () => {
-  const agent = bound(new Agent(), { totalMs: 3_000, tellDeadlineTo: [dependency.url] })
+  const agent = bound(new Agent(), { totalMs: 3_000, tellTo: [dependency.url] })
   const { body } = await agent.request({ origin: dependency.url, path: '/headers', method: 'GET' })
   assert.equal((await fieldsOf(body.text()))[FIELD], '3000')
   await agent.close()
@@ -82,8 +82,8 @@ test('bound() tells it too', async () => {
 
 test('what is no list of origins or headers is refused', () => {
   for (const options of [
-    { tellDeadlineTo: 'http://a' },
-    { tellDeadlineTo: ['a'] },
+    { tellTo: 'http://a' },
+    { tellTo: ['a'] },
     { deadlineHeaders: [{ name: 'host', format: 'milliseconds' }] },
     { deadlineHeaders: [{ name: 'x', format: 'seconds' }] },
   ]) {

@@ -54,7 +54,7 @@ describe('limits', () => {
       'MELTPROOF_OPTION_INVALID',
       /\['http:\/\/a'\].idleMs/,
     ],
-    ['no list of origins', { tellDeadlineTo: 'http://a' }, 'MELTPROOF_OPTION_INVALID', /a list of origins/],
+    ['no list of origins', { tellTo: 'http://a' }, 'MELTPROOF_OPTION_INVALID', /a list of origins/],
     ['true for an origin', { origins: { 'http://a': true } }, 'MELTPROOF_OPTION_INVALID', /or false/],
   ]
   for (const [what, options, code, message] of refused) {

@@ -424,12 +424,12 @@ describe('an upload that takes longer than its deadline', () => {
 })
 
 describe('an upload that takes longer than its caller waits', () => {
-  for (const [who, trustDeadlinesFrom] of [
+  for (const [who, trustCallersFrom] of [
     ['anybody', undefined],
     ['one who is trusted', true],
   ] as const) {
     it(`is answered in that time when all has come: ${who}`, async t => {
-      const options = { deadlineMs: 60_000, ...(trustDeadlinesFrom && { trustDeadlinesFrom }) }
+      const options = { deadlineMs: 60_000, ...(trustCallersFrom && { trustCallersFrom }) }
       const { port } = await serve(t, options, dependency => (request, response) => {
         request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
       })

@@ -1,5 +1,6 @@
 /** Runs a request's handler under its deadline. The permit ends with the handler, also when the client left before. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { runWithBudget } from '../../deadline/context.ts'
@@ -13,6 +14,7 @@ import type { RequestPolicy } from '../request/policy.ts'
 import { mute } from '../response/muted-response.ts'
 import { observed, publishRecord, type Source } from '../response/observed.ts'
 import type { OwnAnswers } from '../response/own-answers.ts'
+import { chainOf } from './chain-of.ts'
 import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
 import { openBudget, type RequestDeadline } from './request-deadline.ts'
 
@@ -35,9 +37,17 @@ export class Handler {
   }
 
   run(exchange: Exchange, event: string): boolean {
-    const { deadline, gate, policy } = this.#parts
+    const { policy } = this.#parts
     const { request, response } = exchange
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    const chain = chainOf(request, response!, policy)
+    if (chain !== undefined) return runInChain(chain, () => this.#runInTime(exchange, event))
+    return this.#runInTime(exchange, event)
+  }
+
+  #runInTime(exchange: Exchange, event: string): boolean {
+    const { deadline, gate } = this.#parts
+    const { request, response } = exchange
     if (deadline === undefined) return this.#observe(exchange, event)
     try {
       exchange.budget = openBudget(deadline, exchange, response!, () => this.#answerLate(exchange, request, response!))

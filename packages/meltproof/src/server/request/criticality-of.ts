@@ -10,14 +10,19 @@ import {
 import { hourNow } from '../../clock.ts'
 import type { Warn } from '../../warnings.ts'
 import { safely } from './operators-function.ts'
+import type { FromPeer } from './peers.ts'
 
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
-/** Undefined when all requests are alike. */
+/**
+ * Undefined when all requests are alike.
+ * @param trusts whose header field is believed; absent: everybody's
+ */
 export function criticalityLevels(
   criticality: CriticalityOf | undefined,
   header: string | undefined,
   warn: Warn,
+  trusts?: FromPeer,
 ): ((request: IncomingMessage) => number) | undefined {
   if (criticality === undefined && header === undefined) return undefined
   const ofFunction =
@@ -35,7 +40,7 @@ export function criticalityLevels(
   return request => {
     const level = ofFunction?.(request)
     if (level !== undefined) return level
-    const named = header === undefined ? undefined : request.headers[header]
+    const named = header === undefined || trusts?.(request) === false ? undefined : request.headers[header]
     return levelOf(isCriticality(named) ? named : undefined)
   }
 }

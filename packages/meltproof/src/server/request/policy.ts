@@ -2,11 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import type { Clients } from './client-key.ts'
+import type { FromPeer } from './peers.ts'
 
 /** What is absent is not asked. */
 export interface RequestPolicy {
   readonly level?: ((request: IncomingMessage) => number) | undefined
   readonly clients?: Clients | undefined
+  /** Who is believed to be a tier of ours. */
+  readonly trustsCaller?: FromPeer | undefined
   readonly exemptUrl?: ((url: string) => boolean) | undefined
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** The guard's own pages: true when it has answered. Asked about exempt requests only. */

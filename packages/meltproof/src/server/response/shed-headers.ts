@@ -1,4 +1,5 @@
 /** Header fields that the operator adds to shed answers, such as those of CORS: fixed, so that they cost no shed anything. */
+import { NO_RETRY_FIELD } from '../../chain.ts'
 import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
 import { BINARY_FIELD, FIELD } from './load-report.ts'
 
@@ -6,7 +7,7 @@ import { BINARY_FIELD, FIELD } from './load-report.ts'
 export type ShedHeaders = Readonly<Record<string, string>>
 
 /** Envoy retries no answer that has it, whatever its retry policy says of 503; only `retry_on: envoy-ratelimited` does. */
-export const NO_RETRY: ShedHeaders = { 'x-envoy-ratelimited': 'true' }
+export const NO_RETRY: ShedHeaders = { [NO_RETRY_FIELD]: 'true' }
 
 /** Fields that frame the message or belong to the connection, and those that we write ourselves. */
 const OURS = new Set([

@@ -1,0 +1,46 @@
+/** What a request brings along from the tiers above. Callers whom the operator does not trust bring nothing. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
+import { Chain, CRITICALITY_FIELD, tiersAreTold } from '../../chain.ts'
+import type { RequestPolicy } from '../request/policy.ts'
+import { refuseRetry } from '../response/refuse-retry.ts'
+
+/** Undefined where nobody is believed, and nobody told. */
+export function chainOf(request: IncomingMessage, response: ServerResponse, policy: RequestPolicy): Chain | undefined {
+  const { level, trustsCaller } = policy
+  if (trustsCaller === undefined && !tiersAreTold()) return undefined
+  const { headers } = request
+  const trusted = trustsCaller?.(request) === true
+  // An app that passes on all it was sent would vouch for it.
+  if (trustsCaller !== undefined && !trusted) delete headers[CRITICALITY_FIELD]
+  const chain = new Chain({
+    retried: trusted && isRetry(headers),
+    criticality: () => {
+      if (level !== undefined) return CRITICALITIES[classOf(level(request))]
+      const told = trusted ? headers[CRITICALITY_FIELD] : undefined
+      return isCriticality(told) ? told : undefined
+    },
+    onSpent: () => refuseRetry(response),
+  })
+  // Not when its client has left: the handler may go on with it.
+  response.on('finish', () => chain.end())
+  return chain
+}
+
+/** By our own mark, that of Envoy, which tries again for somebody, or that of gRPC. */
+export function isRetry(headers: IncomingHttpHeaders): boolean {
+  const { baggage } = headers
+  if (typeof baggage === 'string' && baggage.slice(0, MOST_BAGGAGE).split(',').some(isMark)) return true
+  return countOf(headers['x-envoy-attempt-count']) > 1 || countOf(headers['grpc-previous-rpc-attempts']) > 0
+}
+
+/** As much as every tier passes on (W3C Baggage, limits). Ours comes first. */
+const MOST_BAGGAGE = 8192
+
+function isMark(member: string): boolean {
+  return /^[ \t]*meltproof\.retry[ \t]*=[ \t]*1[ \t]*(?:;|$)/.test(member)
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : 0
+}

@@ -1,0 +1,404 @@
+/** A request crosses tiers: one retry in the whole chain, budgets that shrink, and nothing that a stranger can forge. */
+import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
+import { once } from 'node:events'
+import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { after, afterEach, describe, test } from 'node:test'
+import { Agent, interceptors, request as undiciRequest } from 'undici'
+import { levelOf } from '../src/admission/queue/criticality.ts'
+import { Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD, runInChain } from '../src/chain.ts'
+import { isMeltproofError } from '../src/errors.ts'
+import { baggageOfRetry } from '../src/outbound/baggage.ts'
+import { install } from '../src/outbound/install.ts'
+import { retry } from '../src/outbound/retry.ts'
+import { RetryBudget } from '../src/outbound/retry-budget.ts'
+import { protect } from '../src/server/protect.ts'
+import type { ProtectOptions } from '../src/server/protect-options.ts'
+import { isRetry } from '../src/server/handler/chain-of.ts'
+import { criticalityLevels } from '../src/server/request/criticality-of.ts'
+import { overHttp } from './outbound/clients.ts'
+import { openDoor } from './server/harness.ts'
+
+const servers = new Set<http.Server>()
+after(() => {
+  for (const server of servers) {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+let uninstall: (() => void) | undefined
+afterEach(() => uninstall?.())
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+async function start(listener: Listener, options?: ProtectOptions): Promise<string> {
+  const server = http.createServer((request, response) => void listener(request, response))
+  servers.add(server)
+  if (options !== undefined) protect(server, { lanes: 1, ...options })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const DEADLINE_FIELD = 'x-envoy-expected-rq-timeout-ms'
+const TRUSTED = { trustCallersFrom: ['127.0.0.1'], deadlineMs: 60_000 }
+const QUICK = { attempts: 3, baseMs: 0 } as const
+
+type Ask = (url: string, headers?: Record<string, string>) => Promise<string>
+
+/** As apps do it: an answer that is no success is an error. */
+const overFetch: Ask = async (url, headers = {}) => {
+  const response = await fetch(url, { headers })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status} ${text}`)
+  return text
+}
+const overNode: Ask = (url, headers = {}) =>
+  new Promise((resolve, reject) => {
+    http
+      .get(url, { headers }, response => {
+        let text = ''
+        response.on('data', data => (text += String(data)))
+        response.on('end', () =>
+          response.statusCode === 200 ? resolve(text) : reject(new Error(`${response.statusCode}`)),
+        )
+      })
+      .on('error', reject)
+  })
+const overUndici: Ask = async (url, headers = {}) => {
+  const { statusCode, body } = await undiciRequest(url, { headers })
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(String(statusCode))
+  return text
+}
+const CLIENTS: Readonly<Record<string, Ask>> = { fetch: overFetch, 'node:http': overNode, undici: overUndici }
+
+/** Asks the tier below, and tries again as often as it may; fails as that does. */
+function tier(below: string, ask: Ask, seen: IncomingHttpHeaders[] = [], path = '/'): Listener {
+  const budget = new RetryBudget()
+  return async (request, response) => {
+    seen.push(request.headers)
+    try {
+      response.end(await retry(() => ask(below + path), budget, QUICK))
+    } catch {
+      response.statusCode = 500
+      response.end()
+    }
+  }
+}
+
+const failing: Listener = (_, response) => {
+  response.statusCode = 500
+  response.end()
+}
+
+for (const [name, ask] of Object.entries(CLIENTS)) {
+  describe(`three tiers, ${name}`, () => {
+    test('one request is tried again once in all, and its answer says so', async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const bottom = await start((request, response) => {
+        seen.push(request.headers)
+        return failing(request, response)
+      })
+      const third = await start(tier(bottom, ask), TRUSTED)
+      const second = await start(tier(third, ask), TRUSTED)
+      const first = await start(tier(second, ask), TRUSTED)
+      uninstall = install({ tellTo: [first, second, third, bottom] })
+      const answer = await fetch(first)
+      assert.equal(answer.status, 500)
+      assert.equal(answer.headers.get(NO_RETRY_FIELD), 'true')
+      assert.deepEqual(
+        seen.map(({ baggage }) => baggage),
+        [undefined, 'meltproof.retry=1'],
+      )
+    })
+
+    test('an answer that is lost on its way up costs one call more', async () => {
+      let calls = 0
+      const bottom = await start((request, response) => {
+        calls++
+        return failing(request, response)
+      })
+      const second = await start(tier(bottom, ask), TRUSTED)
+      // As a process that dies: no answer says what was spent.
+      const relay = await start(async (request, response) => {
+        try {
+          response.end(await ask(second, { baggage: String(request.headers.baggage ?? 'a=b') }))
+        } catch {
+          response.destroy()
+        }
+      })
+      const first = await start(tier(relay, ask), TRUSTED)
+      uninstall = install({ tellTo: [relay, second, bottom] })
+      assert.equal((await fetch(first)).status, 500)
+      assert.equal(calls, 3, 'two of the tier whose answer was lost, one of the retry')
+    })
+
+    test('budget and criticality come down, each tier with less', async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const bottom = await start((request, response) => {
+        seen.push(request.headers)
+        response.end('ok')
+      })
+      const third = await start(tier(bottom, ask, seen), TRUSTED)
+      const second = await start(tier(third, ask, seen), TRUSTED)
+      const first = await start(tier(second, ask), {
+        ...TRUSTED,
+        criticality: request => (request.url === '/export' ? 'sheddable' : undefined),
+      })
+      uninstall = install({ totalMs: false, tellTo: [second, third, bottom] })
+      assert.equal(await ask(`${first}/export`), 'ok')
+      const left = seen.map(headers => Number(headers[DEADLINE_FIELD]))
+      assert.equal(left.length, 3)
+      assert.ok(60_000 > left[0]! && left[0]! > left[1]! && left[1]! > left[2]! && left[2]! > 0, String(left))
+      assert.deepEqual(
+        seen.map(headers => headers[CRITICALITY_FIELD]),
+        ['sheddable', 'sheddable', 'sheddable'],
+      )
+    })
+
+    test('who is not named is told nothing, also by a retry, and so nobody by default', async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const bottom = await start((request, response) => {
+        seen.push(request.headers)
+        return failing(request, response)
+      })
+      const chain = (): Chain => new Chain({ criticality: () => 'critical' })
+      for (const options of [{}, { tellTo: ['http://somewhere.else'] }]) {
+        uninstall = install(options)
+        await assert.rejects(runInChain(chain(), () => retry(() => ask(bottom), new RetryBudget(), QUICK)))
+      }
+      assert.equal(seen.length, 4)
+      for (const headers of seen) {
+        for (const field of [DEADLINE_FIELD, CRITICALITY_FIELD, 'baggage']) assert.equal(headers[field], undefined)
+      }
+    })
+
+    test('fields and baggage of the app stay, and ours is there once', async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const bottom = await start((request, response) => {
+        seen.push(request.headers)
+        return failing(request, response)
+      })
+      uninstall = install({ tellTo: [bottom] })
+      const given = { baggage: 'user=1;p=2, meltproof.retry=0 ,x=y%2C', [CRITICALITY_FIELD]: 'sheddable_plus' }
+      const chain = new Chain({ criticality: () => 'critical' })
+      await assert.rejects(runInChain(chain, () => retry(() => ask(bottom, given), new RetryBudget(), QUICK)))
+      assert.equal(seen[0]!.baggage, given.baggage)
+      assert.equal(seen[1]!.baggage, 'meltproof.retry=1,user=1;p=2,x=y%2C')
+      assert.equal(seen[1]![CRITICALITY_FIELD], 'sheddable_plus')
+    })
+
+    test('a shed answer is not tried again, by nobody', async () => {
+      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memoryShort: () => true } })
+      let calls = 0
+      const counted: Ask = url => {
+        calls++
+        return ask(url)
+      }
+      uninstall = install({})
+      await assert.rejects(retry(() => counted(`http://127.0.0.1:${port}`), new RetryBudget(), QUICK))
+      assert.equal(calls, 1)
+      const second = await start(tier(`http://127.0.0.1:${port}`, counted), TRUSTED)
+      const answer = await fetch(second)
+      assert.equal(answer.status, 500)
+      assert.equal(answer.headers.get(NO_RETRY_FIELD), 'true')
+      assert.equal(calls, 2)
+    })
+  })
+}
+
+describe('what goes on after the request', () => {
+  test('is no part of it: an interval that began in a retry is none', () => {
+    const chain = new Chain({ retried: true })
+    const later = runInChain(chain, () => AsyncResource.bind(currentChain))
+    assert.equal(later(), chain)
+    chain.end()
+    assert.equal(later(), undefined)
+  })
+
+  test('a request ends with its answer', async () => {
+    let later: (() => Chain | undefined) | undefined
+    let within: Chain | undefined
+    let finished: Promise<unknown> | undefined
+    const first = await start(
+      (_, response) => {
+        later = AsyncResource.bind(currentChain)
+        within = later()
+        finished = once(response, 'finish')
+        response.end()
+      },
+      { trustCallersFrom: true },
+    )
+    assert.equal((await fetch(first)).status, 200)
+    await finished
+    assert.ok(within !== undefined)
+    assert.equal(later!(), undefined)
+  })
+})
+
+test('over HTTP/2, a failure whose retry was spent says so, and no success does', async () => {
+  const server = http2.createServer((request, response) => {
+    currentChain()!.spend()
+    response.statusCode = Number(request.url.slice(1))
+    response.end()
+  })
+  protect(server, { lanes: 1, trustCallersFrom: true })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  after(() => {
+    client.destroy()
+    server.close()
+  })
+  for (const [status, said] of [
+    [500, 'true'],
+    [200, undefined],
+  ] as const) {
+    const stream = client.request({ ':path': `/${status}` })
+    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders & { readonly ':status'?: number }]
+    assert.equal(headers[':status'], status)
+    assert.equal(headers[NO_RETRY_FIELD], said)
+    stream.close()
+  }
+})
+
+describe('redirects to another origin', () => {
+  test('take nothing along', async () => {
+    const seen: IncomingHttpHeaders[] = []
+    const stranger = await start((request, response) => {
+      seen.push(request.headers)
+      response.end('ok')
+    })
+    const ours = await start((request, response) => {
+      seen.push(request.headers)
+      response.writeHead(302, { location: stranger }).end()
+    })
+    uninstall = install({ tellTo: [ours] })
+    const agent = new Agent().compose(interceptors.redirect({ maxRedirections: 2 }))
+    const chain = new Chain({ retried: true, criticality: () => 'critical_plus' })
+    const asked = [
+      () => fetch(ours).then(response => response.text()),
+      () => undiciRequest(ours, { dispatcher: agent }).then(({ body }) => body.text()),
+    ]
+    for (const ask of asked) assert.equal(await runInChain(chain, ask), 'ok')
+    await agent.close()
+    const [first, other, again, another] = seen
+    for (const headers of [first!, again!]) {
+      assert.equal(headers[CRITICALITY_FIELD], 'critical_plus')
+      assert.equal(headers.baggage, 'meltproof.retry=1')
+    }
+    for (const headers of [other!, another!]) {
+      for (const field of [DEADLINE_FIELD, CRITICALITY_FIELD, 'baggage']) assert.equal(headers[field], undefined)
+    }
+  })
+})
+
+describe('a stranger', () => {
+  const forged = { [CRITICALITY_FIELD]: 'critical_plus', baggage: 'meltproof.retry=1', [DEADLINE_FIELD]: '30000' }
+
+  test('changes nothing but how long it waits itself', async () => {
+    const seen: IncomingHttpHeaders[] = []
+    const bottom = await start((request, response) => {
+      seen.push(request.headers)
+      return failing(request, response)
+    })
+    const options = { trustCallersFrom: ['192.0.2.1'], criticalityHeader: CRITICALITY_FIELD, deadlineMs: 60_000 }
+    const first = await start(tier(bottom, overFetch), options)
+    uninstall = install({ totalMs: false, tellTo: [bottom] })
+    assert.equal((await fetch(first, { headers: forged })).status, 500)
+    assert.equal(seen.length, 2)
+    assert.deepEqual(
+      seen.map(headers => headers[CRITICALITY_FIELD]),
+      ['critical', 'critical'],
+    )
+    for (const headers of seen) assert.ok(Number(headers[DEADLINE_FIELD]) > 30_000)
+  })
+
+  test('is not believed at the gate, whatever the name of the field', () => {
+    const request = { headers: { 'x-class': 'critical_plus' } } as unknown as IncomingMessage
+    const levelFor = (trusts: boolean): number =>
+      criticalityLevels(undefined, 'x-class', assert.fail, () => trusts)!(request)
+    assert.equal(levelFor(false), levelOf('critical'))
+    assert.equal(levelFor(true), levelOf('critical_plus'))
+  })
+
+  test('is not vouched for by an app that passes on all it was sent', async () => {
+    const seen: IncomingHttpHeaders[] = []
+    const bottom = await start((request, response) => {
+      seen.push(request.headers)
+      response.end()
+    })
+    const proxy = await start(
+      async ({ headers }, response) => {
+        const { [CRITICALITY_FIELD]: criticality = '' } = headers
+        response.end(await overNode(bottom, criticality === '' ? {} : { [CRITICALITY_FIELD]: String(criticality) }))
+      },
+      { trustCallersFrom: ['192.0.2.1'] },
+    )
+    uninstall = install({ tellTo: [bottom] })
+    await overHttp(proxy)
+    await fetch(proxy, { headers: forged })
+    assert.deepEqual(
+      seen.map(headers => headers[CRITICALITY_FIELD]),
+      [undefined, undefined],
+    )
+  })
+
+  test('that is trusted can only have less: no retry', async () => {
+    let calls = 0
+    const bottom = await start((request, response) => {
+      calls++
+      return failing(request, response)
+    })
+    const first = await start(tier(bottom, overFetch), TRUSTED)
+    uninstall = install({ tellTo: [bottom] })
+    assert.equal((await fetch(first, { headers: forged })).status, 500)
+    assert.equal(calls, 1)
+  })
+})
+
+describe('marks of a retry', () => {
+  for (const [headers, marked] of [
+    [{ baggage: 'meltproof.retry=1' }, true],
+    [{ baggage: 'a=b;c , meltproof.retry = 1 ;p=1' }, true],
+    [{ 'x-envoy-attempt-count': '2' }, true],
+    [{ 'grpc-previous-rpc-attempts': '1' }, true],
+    [{}, false],
+    [{ baggage: 'meltproof.retry=0' }, false],
+    [{ baggage: 'meltproof.retry=11,xmeltproof.retry=1,a=meltproof.retry=1' }, false],
+    [{ baggage: `${'a=1,'.repeat(3_000)}meltproof.retry=1` }, false],
+    [{ 'x-envoy-attempt-count': '1' }, false],
+    [{ 'x-envoy-attempt-count': '1e9' }, false],
+    [{ 'x-envoy-attempt-count': '2, 3' }, false],
+    [{ 'x-envoy-attempt-count': '9'.repeat(10_000) }, false],
+    [{ 'grpc-previous-rpc-attempts': '-1' }, false],
+  ] as const) {
+    const text = JSON.stringify(headers).slice(0, 80)
+    test(`${text} ${marked ? 'is one' : 'is none'}`, () => assert.equal(isRetry(headers), marked))
+  }
+
+  test('ours does not grow the baggage however many tiers write it', () => {
+    const once = baggageOfRetry(' user=1 , b=2')
+    assert.equal(once, 'meltproof.retry=1, user=1 , b=2')
+    assert.equal(baggageOfRetry(once), once)
+    assert.equal(baggageOfRetry(''), 'meltproof.retry=1')
+    assert.equal(isRetry({ baggage: baggageOfRetry('a=1,'.repeat(3_000)) }), true)
+  })
+})
+
+describe('bad options', () => {
+  for (const trustCallersFrom of ['10.0.0.0/8', [], ['10.0.0.0/33'], ['localhost'], 1, null]) {
+    test(`trustCallersFrom ${JSON.stringify(trustCallersFrom)}`, () => {
+      const wrong = { trustCallersFrom } as unknown as ProtectOptions
+      assert.throws(() => protect(http.createServer(), wrong), isMeltproofError)
+    })
+  }
+  for (const tellTo of ['http://a', ['a'], ['ftp://a'], ['http://a/path'], ['http://user@a'], [1], {}]) {
+    test(`tellTo ${JSON.stringify(tellTo)}`, () => {
+      assert.throws(() => install({ tellTo } as never), isMeltproofError)
+    })
+  }
+})
