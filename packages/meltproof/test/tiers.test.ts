@@ -239,6 +239,28 @@ describe('what goes on after the request', () => {
   })
 })
 
+test('a failure whose retry was spent says so beside whatever the app gives writeHead()', async () => {
+  const forms: readonly unknown[] = [
+    { 'x-app': 'a' },
+    ['x-app', 'a'],
+    [
+      ['x-app', 'a'],
+      ['x-app', 'b'],
+    ],
+  ]
+  const url = await start(
+    (request, response) => {
+      currentChain()!.spend()
+      response.writeHead(502, forms[Number(request.url!.slice(1))] as http.OutgoingHttpHeaders).end()
+    },
+    { trustCallersFrom: true },
+  )
+  for (const [i, said] of ['a', 'a', 'a, b'].entries()) {
+    const { status, headers } = await fetch(`${url}/${i}`)
+    assert.deepEqual([status, headers.get('x-app'), headers.get(NO_RETRY_FIELD)], [502, said, 'true'])
+  }
+})
+
 test('over HTTP/2, a failure whose retry was spent says so, and no success does', async () => {
   const server = http2.createServer((request, response) => {
     currentChain()!.spend()

@@ -1,17 +1,14 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { NO_RETRY_FIELD } from '../../chain.ts'
-import { beforeHead } from './before-head.ts'
+import { addToHead, beforeHead } from './before-head.ts'
 
 /** Has an answer that is yet to come, if it is a failure, say that nobody is to try again. */
 export function refuseRetry(response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
   if (response.headersSent) return
   const { stream } = response
   if (stream === undefined) {
-    beforeHead(response, head => {
-      if (Number(head[0]) >= 500) response.setHeader(NO_RETRY_FIELD, 'true')
-      return head
-    })
+    beforeHead(response, head => (Number(head[0]) >= 500 ? addToHead(response, head, NO_RETRY_FIELD, 'true') : head))
     return
   }
   const { respond } = stream
