@@ -188,6 +188,11 @@ describe('on its page', { skip }, () => {
     })
     assert.equal(foreign.status, 403)
 
+    // The page before may have been closed before it could ask for 20x.
+    if ((await points()).at(-1)?.[1] !== 20) {
+      const set = await fetch(new URL('/load', address), { method: 'POST', body: '{"load":20}' })
+      assert.ok(set.ok, String(set.status))
+    }
     // Two points a second; a load counts from the third second on.
     await until('20x was held', async () => (await points()).slice(-9).every(([, load]) => load === 20))
     await page.getByRole('button', { name: 'End' }).click()
