@@ -19,12 +19,12 @@
  */
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { THIRTY } from '../packages/meltproof/sim/thirty.ts'
-import { UNEVEN_HELD_OUT } from '../packages/meltproof/sim/uneven.ts'
+import { UNEVEN, UNEVEN_HELD_OUT } from '../packages/meltproof/sim/uneven.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { figuresOf, outcomeOf, SETS } from './lib/admission-sets.ts'
 
-const ALL_SETS = { ...SETS, thirty: THIRTY, 'uneven-held-out': UNEVEN_HELD_OUT }
+const ALL_SETS = { ...SETS, thirty: THIRTY, uneven: UNEVEN, 'uneven-held-out': UNEVEN_HELD_OUT }
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2,3' },
