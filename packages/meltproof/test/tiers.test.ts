@@ -7,7 +7,7 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Agent, Client, interceptors, Pool, request as undiciRequest } from 'undici'
+import { Agent, Client, interceptors, Pool, ProxyAgent, request as undiciRequest } from 'undici'
 import { levelOf } from '../src/admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD, runInChain } from '../src/chain.ts'
 import { Budget } from '../src/deadline/budget.ts'
@@ -347,6 +347,25 @@ test('over HTTP/2, a failure whose retry was spent says so, and no success does'
     assert.equal(headers[NO_RETRY_FIELD], said)
     stream.close()
   }
+})
+
+test('through a forward proxy it is the target that counts, whoever the client is', async () => {
+  const seen: [url: string, left: string | undefined][] = []
+  const proxy = await start((request, response) => {
+    seen.push([request.url!, request.headers[DEADLINE_FIELD] as string | undefined])
+    response.end('ok')
+  })
+  uninstall = install({ tellTo: ['http://prices.internal:8080'] })
+  const agent = new ProxyAgent({ uri: proxy, proxyTunnel: false })
+  const { hostname: host, port } = new URL(proxy)
+  for (const target of ['http://prices.internal:8080/a', 'http://other.internal:8080/a']) {
+    await undiciRequest(target, { dispatcher: agent }).then(({ body }) => body.text())
+    const [answer] = (await once(http.get({ host, port, path: target }), 'response')) as [IncomingMessage]
+    answer.resume()
+  }
+  await agent.close()
+  assert.equal(seen.length, 4)
+  for (const [url, left] of seen) assert.equal(left !== undefined, url.startsWith('http://prices.internal:8080/'), url)
 })
 
 describe('redirects to another origin', () => {

@@ -51,6 +51,7 @@ export class Call implements OutboundRecord, OpenCall {
   /** Of the request it is made for. */
   #chain: Chain | undefined = undefined
   #refusal: Error | undefined = undefined
+  #toldAtMs = Number.NaN
   /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
   #turnAtMs: number | undefined
   #whole = false
@@ -221,8 +222,14 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#limiter?.tellsTo(origin) === true
   }
 
+  /** It was told, and waited for its connection: less is left. */
+  get toldTooMuch(): boolean {
+    return now() - this.#toldAtMs >= 1
+  }
+
   /** The fields that a request to a tier of ours is still to have, or to have in the place of others. */
   told(given: Given): Fields {
+    this.#toldAtMs = now()
     const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]
     const criticality = given(CRITICALITY_FIELD) === undefined ? this.#chain?.criticality : undefined
     if (criticality !== undefined) fields.push([CRITICALITY_FIELD, criticality])

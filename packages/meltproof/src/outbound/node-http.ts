@@ -232,8 +232,7 @@ class RequestCarrier implements Carrier {
 
   gotSocket(socket: Socket): void {
     const { call } = this
-    // It may have waited for it.
-    if (call?.tells(call.peer) === true) this.#tell(call)
+    if (call?.toldTooMuch) this.#tell(call)
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return

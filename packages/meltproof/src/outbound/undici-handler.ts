@@ -89,8 +89,8 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
       return false
     }
     this.#abort = abort
-    // It may have waited for its connection, and its head is about to be written.
-    this.tell?.()
+    // Its head is about to be written.
+    if (this.call?.toldTooMuch) this.tell?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
     return true

@@ -81,10 +81,17 @@ function onCreated({ request }: RequestMessage): void {
 /** Undefined where nothing is told. It may have been redirected since it began. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
-  if (!call.tells(normalOrigin(request.origin) ?? 'unknown') || !Array.isArray(headers)) return undefined
+  if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
   return () => {
     for (const [name, value] of call.told(name => headerOf(headers, name))) setField(headers, name, value)
   }
+}
+
+/** A forward proxy is told the whole URL. */
+function targetOf({ origin, path }: UndiciRequest): string {
+  return (
+    (typeof path === 'string' && /^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
+  )
 }
 
 /** Once, in the place of all others of that name. */
