@@ -7,6 +7,7 @@ import { HELD_OUT } from '../../packages/meltproof/sim/held-out.ts'
 import { LIMITERS } from '../../packages/meltproof/sim/limiters/all.ts'
 import { SCENARIOS, type Scenario } from '../../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../../packages/meltproof/sim/service.ts'
+import { UNEVEN } from '../../packages/meltproof/sim/uneven.ts'
 import { UNSEEN } from '../../packages/meltproof/sim/unseen.ts'
 
 export const SETS = {
@@ -16,6 +17,7 @@ export const SETS = {
   'held-out': HELD_OUT,
   unseen: UNSEEN,
   fresh: FRESH,
+  uneven: UNEVEN,
 }
 
 /** A scenario sheds falsely above this share. */
