@@ -88,7 +88,7 @@ export class AgentServer {
 
   async #look(): Promise<string> {
     try {
-      return this.#advice.line(await this.#figures(), now(), this.#balancers.count)
+      return this.#advice.line(await this.#figures(), now())
     } catch {
       return RELEASE // A failure of ours holds nothing.
     }
