@@ -20,7 +20,7 @@ afterEach(() => {
 
 const FIGURES: Figures = {
   ...{ abandoned: 0, admitted: 0, draining: false, dryRun: false, inflight: 3, limit: 10, limitKnown: true },
-  ...{ open: 3, queued: 0, shed: {} as Figures['shed'], utilisation: 0.5 },
+  ...{ open: 3, queued: 0, shed: {} as Figures['shed'], utilisation: 0.95 },
 }
 
 const LINE = 'up 100% maxconn:20\n'
