@@ -89,7 +89,9 @@ export class Advice {
     const flows = Math.max(0, open - queued - wanted)
     const uncounted = flows + room
     // Of a busy loop whose handlers never wait no limit is ever found: less, until it rests.
-    const free = limitKnown ? Math.max(1, limit - (inflight - wanted)) : Math.max(1, Math.round(LESS * this.#told) - uncounted)
+    const free = limitKnown
+      ? Math.max(1, limit - (inflight - wanted))
+      : Math.max(1, Math.round(LESS * this.#told) - uncounted)
     this.#told = Math.min(MOST, free + uncounted)
     return this.#line
   }

@@ -81,7 +81,10 @@ describe('the number of a service that is not overloaded', () => {
   it('leaves a burst to the service', () => {
     const asked = Asked.released()
     for (const queued of [300, 200, 100, 8]) {
-      assert.equal(asked.maxconn({ limitKnown: true, inflight: 16, queued, open: 16 + queued, utilisation: 0.95 }), OPEN)
+      assert.equal(
+        asked.maxconn({ limitKnown: true, inflight: 16, queued, open: 16 + queued, utilisation: 0.95 }),
+        OPEN,
+      )
     }
     const others = { deadline: 5, memory: 5 } as Figures['shed']
     assert.equal(asked.maxconn({ shed: others }), OPEN, 'no want of capacity')
@@ -139,7 +142,8 @@ describe('the number under overload', () => {
 
   it('goes when the service has rested for two seconds, also when meltproof has stepped aside and sees nobody', () => {
     const asked = Asked.overloaded(FULL)
-    for (let i = 1; i < REST; i++) assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6, utilisation: 0.6 }), 14)
+    for (let i = 1; i < REST; i++)
+      assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6, utilisation: 0.6 }), 14)
     for (const rises of [28, 56, 112, 224, OPEN, OPEN]) assert.equal(asked.maxconn({ inflight: 0, open: 0 }, 0), rises)
   })
 })

@@ -71,7 +71,9 @@ describe('the port', () => {
   it('answers a balancer while a thousand others never hang up', async () => {
     const { agent, port } = await served(() => FIGURES)
     const silent: net.Socket[] = []
-    ends.push(() => silent.forEach(socket => socket.destroy()))
+    ends.push(() => {
+      for (const socket of silent) socket.destroy()
+    })
     for (let i = 0; i < 20; i++) {
       for (let j = 0; j < 50; j++) {
         silent.push(net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined))

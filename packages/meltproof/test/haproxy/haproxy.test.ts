@@ -82,7 +82,6 @@ describe('HAProxy', { skip }, () => {
         assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 5, `retry-after: ${retryAfter}`)
         assert.deepEqual([type, JSON.parse(body).status], ['application/problem+json', 503])
       }
-      if (process.env['DBG']) console.log(away.length, (await reached()) - before, await haproxy!.server('slim'))
       return (await reached()) - before <= 2 * TOLD && (await haproxy!.server('slim')) === String(TOLD)
     })
   })
