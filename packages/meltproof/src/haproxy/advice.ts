@@ -2,17 +2,18 @@
  * What HAProxy is told: how many requests the service takes at once (`maxconn`), and whether it takes new ones at all (the
  * weight). Pure: figures and the time in, a line out.
  *
- * There are two states.
+ * Until anything is known nothing is said: HAProxy goes on with what it was told last, or with its configuration. Then there
+ * are two states.
  *
- * - Open: the number doubles at each look until it is out of everybody's way. A burst is no overload: the service queues it
- *   and sheds nobody, and HAProxy's short queue would not.
+ * - Open: the number is out of everybody's way; after an overload it doubles at each look until it is. A burst is no overload:
+ *   the service queues it and sheds nobody, and HAProxy's short queue would not.
  * - Held: from the first sheds until the service is no longer busy. The number is the limit, and what the limit does not count
  *   (answers that stream without a permit, stragglers, exempt requests, upgraded connections), and a short queue of our own.
  *   Without that the limit would never bind, and so never be found again, and the service would idle while HAProxy sends the
  *   next request.
  *
- * HAProxy's own queue is invisible to us, and HAProxy keeps what it was told last, also from a process that has ended. So a
- * number is said at every look, from the first one on.
+ * HAProxy's own queue is invisible to us, and HAProxy keeps what it was told last, also from a process that has ended. So the
+ * number is said again at every look.
  */
 import type { GuardStats } from '../server/guard.ts'
 
@@ -31,7 +32,7 @@ export type Figures = Pick<
   | 'utilisation'
 >
 
-/** For a start: what the limiter starts with and the room, so that its limit binds. As `maxconn` in haproxy.cfg. */
+/** What HAProxy is taken to have been told before: what the limiter starts with and the room. As `maxconn` in haproxy.cfg. */
 const START = 20
 /** An open door: a burst of so many is the service's own to queue. */
 const OPEN = 400
@@ -59,7 +60,7 @@ export class Advice {
   #seen: { readonly atMs: number; readonly admitted: number; readonly shed: number } | undefined
   /** Admitted a second. */
   #rate = 0
-  #told = START
+  #told: number | undefined
   /** Or the first look. */
   #busyAt: number | undefined
   #holds = false
@@ -72,16 +73,17 @@ export class Advice {
     const { abandoned, inflight, limit, limitKnown, open, queued, utilisation } = figures
     const room = Math.max(LEAST_ROOM, Math.round((this.#rate * ROOM_MS) / 1000))
     // Some of what HAProxy has sent may not have been read yet.
-    const isFull = open >= this.#told - room
+    const isFull = this.#told !== undefined && open >= this.#told - room
     const isBusy = utilisation >= BUSY
     if (isBusy) this.#busyAt = nowMs
     this.#busyAt ??= nowMs
     const hasRested = nowMs - this.#busyAt >= REST_MS
-    const waits = isFull && queued > 0
+    const waits = queued > 0 && (isFull || this.#told === undefined)
     if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.#holds = true
     else if (hasRested) this.#holds = false
     if (!this.#holds) {
-      if (hasRested && !waits) this.#told = Math.min(MOST, 2 * this.#told, Math.max(OPEN, 2 * open))
+      const most = Math.min(MOST, Math.max(OPEN, 2 * open))
+      if (hasRested && !waits) this.#told = Math.min(2 * (this.#told ?? most), most)
       return this.#line
     }
     // HAProxy counts no request whose client has left.
@@ -91,7 +93,7 @@ export class Advice {
     // Of a busy loop whose handlers never wait no limit is ever found: less, until it rests.
     const free = limitKnown
       ? Math.max(1, limit - (inflight - wanted))
-      : Math.max(1, Math.round(LESS * this.#told) - uncounted)
+      : Math.max(1, Math.round(LESS * (this.#told ?? START)) - uncounted)
     this.#told = Math.min(MOST, free + uncounted)
     return this.#line
   }
@@ -102,7 +104,7 @@ export class Advice {
   }
 
   get #line(): string {
-    return `up 100% maxconn:${this.#told}\n`
+    return this.#told === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#told}\n`
   }
 
   /** Whether any were shed for want of capacity since the last look. */

@@ -23,7 +23,7 @@ const FIGURES: Figures = {
   ...{ open: 3, queued: 0, shed: {} as Figures['shed'], utilisation: 0.95 },
 }
 
-const LINE = 'up 100% maxconn:20\n'
+const LINE = 'up 100%\n'
 
 async function served(figures: () => Figures | Promise<Figures>): Promise<{ agent: AgentServer; port: number }> {
   const agent = new AgentServer(figures)
