@@ -79,7 +79,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       'held-port': [],
       admin: ['all-guards', 'held-port', 'observe', 'server'],
       haproxy: [...VOCABULARY, 'admin', 'all-guards', 'held-port', 'server'],
-      'register-options': ['admin', 'options', 'logging', 'outbound', 'server'],
+      'register-options': ['held-port', 'options', 'logging', 'outbound', 'server'],
       toobusy: ['clock', 'errors'],
       'drain-on-signal': ['clock', 'replace-method'],
       'dry-run-lines': ['clock', 'server'],

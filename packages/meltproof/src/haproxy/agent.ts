@@ -41,10 +41,8 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
     () => guard.stats(),
     () => tellHeld(guard),
   )
-  const giveUp = holdPort(
-    agentServer.server,
-    () => agentServer.listen({ host, port }),
-    why => warn(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
+  const giveUp = holdPort(agentServer.server, { host, port }, why =>
+    warn(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()

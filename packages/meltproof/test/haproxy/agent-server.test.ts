@@ -25,7 +25,7 @@ const FIGURES: Figures = {
 
 async function served(figures: () => Figures | Promise<Figures>): Promise<{ agent: AgentServer; port: number }> {
   const agent = new AgentServer(figures)
-  agent.listen({ host: '127.0.0.1', port: 0 })
+  agent.server.listen(0, '127.0.0.1')
   ends.push(() => agent.close())
   await once(agent.server, 'listening')
   return { agent, port: (agent.server.address() as net.AddressInfo).port }
@@ -81,7 +81,7 @@ describe('the port', () => {
     let shed = 0
     const figures = (): Figures => ({ ...FIGURES, shed: { standing: shed } as Figures['shed'] })
     const agent = new AgentServer(figures, () => held++)
-    agent.listen({ host: '127.0.0.1', port: 0 })
+    agent.server.listen(0, '127.0.0.1')
     ends.push(() => agent.close())
     await once(agent.server, 'listening')
     const { port } = agent.server.address() as net.AddressInfo

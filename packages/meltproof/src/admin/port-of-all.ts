@@ -1,0 +1,39 @@
+/** One port for all workers of a cluster: one of them has it, and knows what the others say. */
+import type { Server } from 'node:net'
+import { type Address, holdPort } from '../held-port.ts'
+import { type Parts, Workers } from './workers.ts'
+
+export interface PortOfAll extends Omit<Parts, 'holds' | 'alone'> {
+  /** The same for those that belong together. */
+  readonly name: string
+  readonly server: Server
+  readonly address: Address
+  readonly warn: (text: string) => void
+  /** What a warning begins with: for a worker that has the port and can not ask the others, and where none can have it. */
+  readonly says: { readonly alone: string; readonly none: string }
+}
+
+export function portOfAll({ name, server, address, warn, says, ...parts }: PortOfAll): Workers {
+  let alone: unknown
+  // One of them is enough to tell.
+  const tellAlone = (): void => {
+    if (alone === undefined || !server.listening) return
+    warn(`${says.alone}: it can not ask the others. ${String(alone)}`)
+  }
+  const workers = new Workers(name, {
+    ...parts,
+    holds: () => server.listening,
+    alone: why => {
+      alone = why
+      tellAlone()
+    },
+  })
+  server.on('listening', tellAlone)
+  holdPort(server, address, why => {
+    workers.mayComplain().then(
+      may => may && warn(`${says.none}. ${why}`),
+      () => undefined,
+    )
+  })
+  return workers
+}
