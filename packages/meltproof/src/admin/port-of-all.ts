@@ -29,11 +29,20 @@ export function portOfAll({ name, server, address, warn, says, ...parts }: PortO
     },
   })
   server.on('listening', tellAlone)
-  holdPort(server, address, why => {
-    workers.mayComplain().then(
-      may => may && warn(`${says.none}. ${why}`),
-      () => undefined,
-    )
+  let told = false
+  let timesNoneHadIt = 0
+  const complain = async (why: string, isTaken: boolean): Promise<void> => {
+    if (told) return
+    if (isTaken) {
+      timesNoneHadIt = (await workers.mayBeHeld()) ? 0 : timesNoneHadIt + 1
+      // Whichever of us had it may have ended a moment ago. Then the next try finds it free, or with another one.
+      if (timesNoneHadIt < (workers.haveMet ? 2 : 1)) return
+    }
+    told = true
+    warn(`${says.none}. ${why}`)
+  }
+  holdPort(server, address, (why, isTaken) => {
+    complain(why, isTaken).catch(() => undefined)
   })
   return workers
 }

@@ -1,7 +1,7 @@
 /** What the admin port tells, of this process or of its whole cluster together. */
 import cluster from 'node:cluster'
-import { hostname } from 'node:os'
 import { type AllGuards, oneOf } from '../all-guards.ts'
+import { clusterName } from '../cluster/name.ts'
 import type { Family } from '../observe/instruments.ts'
 import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-families.ts'
 import type { GuardStats } from '../server/guard.ts'
@@ -74,12 +74,8 @@ export class Workers {
   }
 
   #join(name: string): void {
-    const primary = cluster.isWorker ? process.ppid : process.pid
-    // PM2's daemon is the primary of all apps.
-    const app = process.env['pm_id'] === undefined ? '' : process.env['name']
     try {
-      // Containers have process ids of their own, and may share their temporary folder.
-      this.#siblings = new Siblings(`${hostname()} ${primary} ${name} ${app}`, heard =>
+      this.#siblings = new Siblings(`${clusterName()} ${name}`, heard =>
         JSON.stringify(this.#answer(JSON.parse(heard) as Question)),
       )
     } catch (error) {
@@ -95,11 +91,15 @@ export class Workers {
     return own
   }
 
-  /** Somebody else has the port. Whether it is none of us, and this is the one to say so. */
-  async mayComplain(): Promise<boolean> {
-    if (this.#siblings === undefined) return cluster.worker === undefined || cluster.worker.id === 1
+  get haveMet(): boolean {
+    return this.#siblings !== undefined
+  }
+
+  /** Whether another one may have the port: it says so, or is stalled. */
+  async mayBeHeld(): Promise<boolean> {
+    if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await answersOf(this.#siblings, {})
-    return !others.some(([pid, told]) => pid < process.pid || told?.holds)
+    return others.some(([, told]) => told?.holds ?? true)
   }
 
   async #ask(): Promise<Together> {

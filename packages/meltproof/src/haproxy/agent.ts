@@ -4,7 +4,7 @@ import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } fr
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
 import { tellHeld } from '../server/operate/held-answers-of.ts'
-import { warn } from '../warnings.ts'
+import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
 export interface AgentOptions {
@@ -41,8 +41,9 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
     () => guard.stats(),
     () => tellHeld(guard),
   )
+  const say = warnOnce()
   const giveUp = holdPort(agentServer.server, { host, port }, why =>
-    warn(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
+    say(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()
