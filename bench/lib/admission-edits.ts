@@ -181,11 +181,12 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       clearly: [1, 4],
       least: [4, 16],
       missing: [1, 5],
+      soonMs: [0, 67],
     },
   ],
   [CONTENTION, CONTENTION, { KEPT: [4, 64] }],
   [WAITING, WAITING, { SOME: [2, 32], SLOWER: [1, 16], ENOUGH: [3, 16], HELD: [0.2, 0.8] }],
-  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3] }],
+  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3], REFUTED: [0, 4] }],
   ['limiter/open.ts', 'limiter/open.ts', { ABOVE_KNEE: [1, 2.5] }],
   ['limiter/probe.ts', 'limiter/probe.ts', { PROPORTION: [0.7, 0.9] }],
   [
