@@ -60,7 +60,8 @@ describe('the port', () => {
     const beganAt = Date.now()
     for (let i = 0; i < 20; i++) {
       const lines = await Promise.all(Array.from({ length: 50 }, () => ask(port)))
-      for (const line of lines) assert.equal(line, 'up 100%\n')
+      // After a second or so of calm looks it says a number.
+      for (const line of lines) assert.match(line, /^up 100%/)
     }
     const tookMs = Date.now() - beganAt
     assert.ok(looks <= 2 + tookMs / 100, `${looks} looks in ${tookMs} ms`)
