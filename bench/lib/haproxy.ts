@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pinned } from '../../packages/lab/src/launch/core-pinning.ts'
 
 /** What the agent's part of the server line is. */
-export const ASKS = 'agent-check agent-port 9402 agent-inter 500ms maxconn 16'
+export const ASKS = 'agent-check agent-port 9402 agent-inter 200ms maxconn 20'
 const CONFIGURATION = join(import.meta.dirname, '../../deploy/haproxy/haproxy.cfg')
 
 export interface HaproxyPorts {

@@ -9,6 +9,8 @@ export interface DoorOptions {
   /** What the agent says to figures of the service at a time; undefined: nobody is asked. */
   readonly agent?: (figures: Figures, nowMs: number) => string
   readonly askEveryMs?: number
+  /** So many balancers at a time, each of which sends as many as it was told. @default 1 */
+  readonly doors?: (nowMs: number) => number
   /** What it was told before, by a process that has ended, or by its operator. @default as many as come */
   readonly maxconn?: number
   /** As `timeout queue`. */
@@ -36,7 +38,7 @@ export class Door {
 
   constructor(loop: Loop, { agent, ...options }: DoorOptions, figures: () => Figures) {
     this.#loop = loop
-    this.#options = { askEveryMs: 500, queueMs: 100, mostQueued: 50, hopMs: 0.3, ...options }
+    this.#options = { askEveryMs: 500, doors: () => 1, queueMs: 100, mostQueued: 50, hopMs: 0.3, ...options }
     this.maxconn = options.maxconn ?? Number.POSITIVE_INFINITY
     if (agent === undefined) return
     // The agent is in the process: it answers when the loop has time.
@@ -66,7 +68,7 @@ export class Door {
 
   #next(nowMs: number): void {
     while (this.#queue.length > 0 && this.#queue[0]!.untilMs < nowMs) this.#refuse(this.#queue.shift()!)
-    while (this.#queue.length > 0 && this.#open < this.maxconn) {
+    while (this.#queue.length > 0 && this.#open < this.maxconn * this.#options.doors(nowMs)) {
       this.#open++
       this.#queue.shift()!.send(nowMs + this.#options.hopMs)
     }

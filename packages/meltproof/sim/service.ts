@@ -189,6 +189,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
       limitKnown: gate?.knownLimit !== undefined,
       queued: gate?.queued ?? 0,
       shed: { standing: shedHere } as Figures['shed'],
+      utilisation: meter?.utilisation(loop.nowMs, gate!.knownLimit) ?? 0,
     }))
   let wakes = 0
   /** As the real timer, a later call takes the place of the earlier one. */

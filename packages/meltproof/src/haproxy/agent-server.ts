@@ -7,7 +7,7 @@ import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 import { Balancers } from './balancers.ts'
 
-/** Balancers that ask at the same time; more are turned away. */
+/** Connections at the same time. The oldest makes room: it has had its line. */
 const MOST_CONNECTIONS = 100
 /** The same line for so long, ms: looking costs more than answering. */
 const SAME_MS = 100
@@ -20,6 +20,8 @@ export class AgentServer {
   readonly #isHeld: () => void
   readonly #advice = new Advice()
   readonly #balancers = new Balancers()
+  /** Oldest first. */
+  readonly #sockets = new Set<Socket>()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
   /** Those that have not been told yet that they are held no more. */
   #toRelease: Set<string> | undefined
@@ -32,7 +34,6 @@ export class AgentServer {
     this.#figures = figures
     this.#isHeld = isHeld
     this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
-    this.server.maxConnections = MOST_CONNECTIONS
     this.server.unref()
   }
 
@@ -54,8 +55,13 @@ export class AgentServer {
   #answer(socket: Socket): void {
     socket.unref()
     socket.on('error', () => undefined)
+    if (this.#sockets.size >= MOST_CONNECTIONS) this.#sockets.values().next().value?.destroy()
+    this.#sockets.add(socket)
     // It hangs up when it has read the line.
-    socket.on('close', () => this.#advice.holds && this.#isHeld())
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      if (this.#advice.holds) this.#isHeld()
+    })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
     // What `agent-send` says is read: a socket that closes with unread bytes is reset, and its line may be lost.
     socket.resume()
@@ -81,7 +87,7 @@ export class AgentServer {
 
   async #look(): Promise<string> {
     try {
-      return this.#advice.line(await this.#figures(), now(), this.#balancers.count)
+      return this.#advice.line(await this.#figures(), now())
     } catch {
       return RELEASE // A failure of ours holds nothing.
     }

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Advice, DRAIN, type Figures } from '../../src/haproxy/advice.ts'
+import { Advice, DRAIN, type Figures, RELEASE } from '../../src/haproxy/advice.ts'
 import { Balancers } from '../../src/haproxy/balancers.ts'
 
-const EVERY_MS = 500
+const EVERY_MS = 200
 const IDLE: Figures = {
   abandoned: 0,
   admitted: 0,
@@ -17,74 +17,106 @@ const IDLE: Figures = {
   open: 0,
   queued: 0,
   shed: { standing: 0 } as Figures['shed'],
+  utilisation: 0,
 }
 /** Its limit of 10 binds, and four more wait. */
-const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14 }
-const PROBED: Partial<Figures> = { limit: 5, inflight: 5, queued: 9 }
+const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14, utilisation: 1 }
 const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
-const RELEASED = 200
+const START = 20
+const OPEN = 400
+/** Looks until it is sure that a service rests. */
+const REST = 2000 / EVERY_MS
 
 /** Asks again and again; each look may change the figures. */
 class Asked {
   readonly #advice = new Advice()
-  readonly #balancers: number
   #nowMs = 0
   #figures: Figures
 
-  constructor(figures: Figures, balancers = 1) {
+  constructor(figures: Figures) {
     this.#figures = figures
-    this.#balancers = balancers
   }
 
-  line(change: Partial<Figures> = {}, came = 10): string {
+  line(change: Partial<Figures> = {}, came = 2): string {
     this.#figures = { ...this.#figures, admitted: this.#figures.admitted + came, ...change }
     this.#nowMs += EVERY_MS
-    return this.#advice.line(this.#figures, this.#nowMs, this.#balancers)
+    return this.#advice.line(this.#figures, this.#nowMs)
   }
 
   /** Its first sheds. */
-  static overloaded(figures: Figures, balancers = 1): Asked {
-    const asked = new Asked(figures, balancers)
+  static overloaded(figures: Figures): Asked {
+    const asked = new Asked(figures)
     asked.line()
     asked.line(sheds(1))
     return asked
   }
 
-  /** Undefined: it says nothing of it. */
-  maxconn(change?: Partial<Figures>, came?: number): number | undefined {
+  static released(): Asked {
+    const asked = new Asked({ ...IDLE, open: 3, inflight: 3 })
+    for (let i = 0; i < REST + 6; i++) asked.maxconn()
+    return asked
+  }
+
+  maxconn(change?: Partial<Figures>, came?: number): number {
     const line = this.line(change, came)
-    const told = /^up 100%(?: maxconn:(\d+))?\n$/.exec(line)
+    const told = /^up 100% maxconn:(\d+)\n$/.exec(line)
     assert.ok(told, line)
-    return told[1] === undefined ? undefined : Number(told[1])
+    return Number(told[1])
   }
 }
 
-describe('the number', () => {
-  it('is none before the first sheds: a burst is for the service itself to queue', () => {
-    const asked = new Asked(FULL)
-    for (const queued of [4, 100, 30, 8]) assert.equal(asked.maxconn({ queued, open: 10 + queued }), undefined)
-    assert.equal(
-      asked.maxconn({ shed: { deadline: 5, memory: 5 } as Figures['shed'] }),
-      undefined,
-      'no want of capacity',
-    )
-    assert.equal(asked.maxconn(sheds(1)), 14)
+describe('the number of a service that is not overloaded', () => {
+  it('is small for a start, whatever a predecessor has said, and doubles when two seconds have shown that it rests', () => {
+    const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
+    for (let i = 0; i < REST; i++) assert.equal(asked.maxconn(), START)
+    for (const rises of [40, 80, 160, 320, OPEN, OPEN]) assert.equal(asked.maxconn(), rises)
   })
 
-  it('is given too when no queue is shed, and none gets shorter', () => {
-    const asked = new Asked({ ...FULL, queued: 22, open: 32 })
-    for (let i = 1; i < 4; i++) assert.equal(asked.maxconn(), undefined)
-    assert.equal(asked.maxconn(), 14)
+  it('does not rise while the service is busy, or somebody waits: a process that has just started looks idle for a while', () => {
+    const busy = new Asked({ ...IDLE, inflight: 3, open: 3, utilisation: 1 })
+    const waits = new Asked({ ...IDLE, inflight: 16, queued: 4, open: 20, utilisation: 0.5 })
+    for (let i = 0; i < 30; i++) assert.deepEqual([busy.maxconn(), waits.maxconn()], [START, START])
   })
 
-  it('is more than the limit, so that it still binds here', () => {
+  it('leaves a burst to the service', () => {
+    const asked = Asked.released()
+    for (const queued of [300, 200, 100, 8]) {
+      assert.equal(
+        asked.maxconn({ limitKnown: true, inflight: 16, queued, open: 16 + queued, utilisation: 0.95 }),
+        OPEN,
+      )
+    }
+    const others = { deadline: 5, memory: 5 } as Figures['shed']
+    assert.equal(asked.maxconn({ shed: others }), OPEN, 'no want of capacity')
+  })
+
+  it('is twice what is open, where that is more', () => {
+    const asked = Asked.released()
+    for (const open of [390, 780, 1560]) assert.equal(asked.maxconn({ inflight: open, open }), 2 * open)
+  })
+
+  it('is out of the way in a dry run, in which nobody is held up, also by what was said before', () => {
+    const asked = new Asked({ ...FULL, dryRun: true })
+    for (let i = 0; i < 10; i++) assert.equal(asked.line(sheds(i * 100)), RELEASE)
+  })
+})
+
+describe('the number under overload', () => {
+  it('is there with the first sheds: the limit, and room, so that it still binds here', () => {
     assert.equal(Asked.overloaded(FULL).maxconn(), 14)
+    const asked = Asked.released()
+    assert.equal(asked.maxconn({ ...FULL, queued: 300, open: 310 }), OPEN)
+    assert.equal(asked.maxconn({ queued: 200, open: 210, ...sheds(1) }), 14)
+  })
+
+  it('is there when as many are open as may and some wait, though nobody is shed', () => {
+    assert.equal(new Asked({ ...FULL, queued: 10, open: 20 }).maxconn(), 14)
   })
 
   it('has room for 30 ms of work, however quick that is', () => {
     const asked = Asked.overloaded(FULL)
-    for (let i = 0; i < 20; i++) asked.maxconn({ queued: 60, open: 70 }, 1000)
-    assert.equal(asked.maxconn({ queued: 60, open: 70 }, 1000), 10 + 60)
+    for (let i = 0; i < 40; i++) asked.maxconn({ queued: 60, open: 70 }, 400)
+    assert.equal(asked.maxconn({ queued: 60, open: 70 }, 400), 10 + 60)
   })
 
   it('has room for what flows without a permit, and none for requests whose client has left', () => {
@@ -93,92 +125,37 @@ describe('the number', () => {
     assert.equal(Asked.overloaded({ ...FULL, abandoned: 10, queued: 5, open: 5 }).maxconn(), 1 + 4)
   })
 
-  it('does not follow the limiter into a probe, and follows a lower limit after two seconds', () => {
+  it('falls where handlers never wait: their loop is busy, and no limit is ever found', () => {
+    const asked = new Asked({ ...IDLE, inflight: 20, open: 20, utilisation: 1 })
+    const told = [asked.maxconn()]
+    for (let i = 0; i < 15; i++) told.push(asked.maxconn({ inflight: told.at(-1)!, open: told.at(-1)! }))
+    assert.deepEqual(told.slice(0, 3), [16, 13, 10])
+    assert.equal(told.at(-1), 1 + 4)
+  })
+
+  it('stays while the service is busy, and in one so slow that none is admitted between two looks', () => {
     const asked = Asked.overloaded(FULL)
-    for (let ms = EVERY_MS; ms < 2000; ms += EVERY_MS) assert.equal(asked.maxconn(PROBED), 14)
-    assert.equal(asked.maxconn(PROBED), 9)
-  })
-
-  it('follows at once when there is too much for it', () => {
-    assert.equal(Asked.overloaded(FULL).maxconn({ ...PROBED, ...sheds(20) }), 9)
-  })
-
-  it('is given where handlers never wait: their loop is overloaded, and no limit is ever found', () => {
-    assert.equal(Asked.overloaded({ ...IDLE, inflight: 1, queued: 20, open: 21 }).maxconn(), 1 + 4)
-  })
-
-  it('is not there in a dry run, in which nobody is held up', () => {
-    const asked = new Asked({ ...FULL, dryRun: true })
-    for (let i = 1; i < 10; i++) assert.equal(asked.maxconn(sheds(i * 100)), undefined)
-  })
-})
-
-describe('a number that is not needed any more', () => {
-  it('stays while as many come as may', () => {
-    const asked = Asked.overloaded(FULL)
-    for (let i = 0; i < 100; i++) assert.equal(asked.maxconn(), 14)
-  })
-
-  it('stays in a service so slow that none is admitted between two looks', () => {
-    const asked = Asked.overloaded(FULL)
+    for (let i = 0; i < 50; i++) assert.equal(asked.maxconn(), 14)
+    for (let i = 0; i < 50; i++) assert.equal(asked.maxconn({ queued: 0, open: 10 }), 14, 'not all of them were read')
     for (let i = 0; i < 10; i++) assert.equal(asked.maxconn({}, 0), 14)
   })
 
-  it('goes when fewer come, in more than a moment', () => {
+  it('goes when the service has rested for two seconds, also when meltproof has stepped aside and sees nobody', () => {
     const asked = Asked.overloaded(FULL)
-    for (let i = 0; i < 4; i++) assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6 }), 14)
-    for (const rises of [28, 56, 112, RELEASED, RELEASED]) assert.equal(asked.maxconn(), rises)
-  })
-
-  it('goes at once when it is what holds the service: all of them are in service', () => {
-    const asked = Asked.overloaded(FULL)
-    assert.equal(asked.maxconn({ limit: 200, inflight: 14, queued: 0, open: 14 }), 28)
-  })
-
-  it('goes when meltproof has stepped aside, and sees nobody any more', () => {
-    const asked = Asked.overloaded(FULL)
-    for (let i = 0; i < 10; i++) asked.maxconn({ limitKnown: false, inflight: 0, queued: 0, open: 0 }, 0)
-    assert.equal(asked.maxconn({}, 0), RELEASED)
-  })
-
-  it('may be that of a predecessor: where the number of requests stands, it goes', () => {
-    const asked = new Asked({ ...IDLE, inflight: 12, open: 12 })
-    for (let i = 1; i < 4; i++) assert.equal(asked.maxconn({ open: 12 - (i % 2) }), undefined)
-    let told = asked.maxconn()!
-    assert.ok(told >= 22, `${told}`)
-    for (let i = 0; i < 8; i++) {
-      const more = asked.maxconn({ inflight: told, open: told })!
-      assert.equal(more, 2 * told, 'nor does this one hold it')
-      told = more
-    }
+    for (let i = 1; i < REST; i++)
+      assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6, utilisation: 0.6 }), 14)
+    for (const rises of [28, 56, 112, 224, OPEN, OPEN]) assert.equal(asked.maxconn({ inflight: 0, open: 0 }, 0), rises)
   })
 })
 
-it('what an operator has set for a start goes after some looks at which nobody waits', () => {
-  const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
-  for (const open of [3, 9, 0, 5, 1, 12, 0, 2, 7]) assert.equal(asked.maxconn({ open, inflight: open }), undefined)
-  assert.equal(asked.maxconn({ open: 0, inflight: 0 }), RELEASED)
-  const waits = new Asked({ ...FULL, limitKnown: false })
-  for (let i = 0; i < 30; i++) assert.equal(waits.maxconn(), undefined)
-})
-
-describe('several balancers', () => {
-  it('have the whole each while that fits, and share it when it does not', () => {
-    const asked = Asked.overloaded(FULL, 2)
-    assert.equal(asked.maxconn({ queued: 18, open: 28 }), 7)
-    // One of them sends nothing.
-    assert.equal(asked.maxconn({ inflight: 7, queued: 0, open: 7 }), 14)
-  })
-
-  it('are those that ask again and again', () => {
+describe('balancers', () => {
+  it('are those that have asked lately', () => {
     const balancers = new Balancers()
-    for (let ms = 0; ms < 20_000; ms += EVERY_MS) {
-      balancers.asks('10.0.0.1', ms)
-      if (ms > 5000 && ms < 8000) balancers.asks('10.0.0.2', ms)
-      if (ms === 9000) assert.equal(balancers.count, 2)
-    }
-    balancers.asks('a person', 20_000)
-    assert.equal(balancers.count, 1)
+    balancers.asks('10.0.0.1', 0)
+    balancers.asks('10.0.0.2', 9000)
+    assert.deepEqual(balancers.addresses, ['10.0.0.1', '10.0.0.2'])
+    balancers.asks('10.0.0.2', 10_001)
+    assert.deepEqual(balancers.addresses, ['10.0.0.2'])
   })
 
   it('that are made up are not kept', () => {
@@ -190,7 +167,7 @@ describe('several balancers', () => {
 
 it('a server that drains, or none, gets nothing; the word is none that only `ready` takes back', () => {
   assert.equal(new Asked(FULL).line({ draining: true }), DRAIN)
-  assert.equal(new Advice().line(undefined, 0, 1), DRAIN)
+  assert.equal(new Advice().line(undefined, 0), DRAIN)
   assert.match(DRAIN, /^up 0%\n$/)
 })
 
@@ -199,17 +176,18 @@ it('whatever the figures, HAProxy understands the line, and is never told 0, whi
   const figures = fc.record({
     ...{ abandoned: count, admitted: count, inflight: count, limit: count, open: count, queued: count },
     ...{ draining: fc.boolean(), dryRun: fc.boolean(), limitKnown: fc.boolean() },
+    utilisation: fc.float({ min: 0, max: 1, noNaN: true }),
     shed: count.map(standing => ({ standing }) as Figures['shed']),
   })
   const looks = fc.array(fc.tuple(figures, fc.integer({ min: 0, max: 5000 })), { maxLength: 20 })
   fc.assert(
-    fc.property(looks, fc.integer({ min: 1, max: 5 }), (all, balancers) => {
+    fc.property(looks, all => {
       const advice = new Advice()
       let nowMs = 0
       for (const [each, laterMs] of all) {
         nowMs += laterMs
-        const line = advice.line(each, nowMs, balancers)
-        assert.match(line, /^up (?:0%|100%(?: maxconn:[1-9]\d{0,4})?)\n$/)
+        const line = advice.line(each, nowMs)
+        assert.match(line, /^up (?:0%|100% maxconn:[1-9]\d{0,4})\n$/)
         assert.ok(Number(/maxconn:(\d+)/.exec(line)?.[1] ?? 1) <= 10_000)
       }
     }),

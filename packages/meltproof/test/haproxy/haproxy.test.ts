@@ -67,7 +67,7 @@ describe('HAProxy', { skip }, () => {
     await eventually('the admin port is there', () => get(ADMIN, '/ready').then(Boolean, () => false))
     haproxy = await RealHaproxy.start({ service: port, admin: ADMIN, agent: AGENT })
     await eventually('it has asked', async () => (await haproxy!.server('agent_status')) === 'L7OK')
-    assert.deepEqual([await haproxy.server('slim'), await haproxy.server('weight')], ['16', '1'])
+    assert.deepEqual([await haproxy.server('slim'), await haproxy.server('weight')], ['20', '1'])
     assert.equal((await ask('/')).body, 'served')
   })
 

@@ -36,7 +36,7 @@ export class RealHaproxy {
       ['127.0.0.1:3000', `127.0.0.1:${service}`],
       ['port 9401', `port ${admin}`],
       ['agent-port 9402', `agent-port ${agent}`],
-      ['agent-inter 500ms', 'agent-inter 50ms'],
+      ['agent-inter 200ms', 'agent-inter 50ms'],
       ['inter 2s', 'inter 100ms'],
     ]
     const text = readFileSync(CONFIGURATION, 'utf8')
