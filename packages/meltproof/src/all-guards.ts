@@ -75,16 +75,30 @@ function allOf(guard: Guard): Figures {
   return guard.stats() as unknown as Figures
 }
 
+/** What a process counts from its start. */
+export type Counted = Pick<GuardStats, 'admitted' | 'exempt' | 'left' | 'shed'>
+
+export function countedTogether(all: readonly Counted[]): Counted {
+  return together(all.map(each => countedOf(each as unknown as Figures))) as unknown as Counted
+}
+
 function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
   return { admitted, exempt, left, shed }
 }
 
-/** The figures of several processes as those of one. Each has a loop of its own, so of their load it has the average. */
-export function oneOf(all: readonly GuardStats[]): GuardStats {
+/**
+ * The figures of several processes as those of one. Each has a loop of its own, so of their load it has the average.
+ * @param gone what those have counted that have ended
+ */
+export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): GuardStats {
   const average = (name: 'utilisation' | 'demand' | 'load'): number =>
     all.reduce((sum, stats) => sum + stats[name], 0) / all.length
   const joined = together(all as unknown as readonly Figures[]) as unknown as GuardStats
-  return { ...joined, utilisation: average('utilisation'), demand: average('demand'), load: average('load') }
+  return {
+    ...joined,
+    ...countedTogether([...all, ...gone]),
+    ...{ utilisation: average('utilisation'), demand: average('demand'), load: average('load') },
+  }
 }
 
 function together(all: readonly Figures[]): Figures {

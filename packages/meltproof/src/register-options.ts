@@ -1,5 +1,5 @@
 /** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
-import type { AdminAddress } from './admin/admin.ts'
+import type { Address } from './held-port.ts'
 import type { AccessLogOptions } from './logging/access-log.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
 import { checkFieldName, invalidOption, nearest } from './options.ts'
@@ -67,8 +67,8 @@ export interface RegisterSettings {
   readonly stdout: StdoutOptions | undefined
   /** Undefined: outbound calls have no limits. What is absent is as without any variable. */
   readonly outbound: GivenLimits | undefined
-  readonly admin: AdminAddress | undefined
-  readonly haproxyAgent: AdminAddress | undefined
+  readonly admin: Address | undefined
+  readonly haproxyAgent: Address | undefined
   /** Undefined: no access log. */
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM drains. */
@@ -257,7 +257,7 @@ function pathOf(text: string, name: string): string {
   return text
 }
 
-function addressOf(text: string, name: string): AdminAddress {
+function addressOf(text: string, name: string): Address {
   const [, host, port] = /^\[?([^\s[\]]+?)\]?:(\d{1,5})$/.exec(text) ?? []
   if (host === undefined || !(Number(port) >= 1 && Number(port) <= 65_535)) {
     invalidOption(name, 'an address and a port, such as `127.0.0.1:9401` or `[::]:9401`', text)

@@ -15,16 +15,19 @@ import { accessLog } from './logging/access-log.ts'
 import { install } from './logging/stdout.ts'
 import { reportTo } from './observe/reporter.ts'
 import { boundOutbound } from './outbound/zero-code.ts'
-import { environmentUnderPm2 } from './pm2-environment.ts'
+import { environmentUnderPm2, isBeforePm2 } from './pm2-environment.ts'
 import { settingsFrom } from './register-options.ts'
 import { DEFAULT_LANES } from './server/connection/lanes.ts'
 import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
 import { isServer, type ProtectedServer, protect } from './server/protect.ts'
+import { warn as say } from './warnings.ts'
 
 const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
 const logged = new WeakSet<Guard>()
+/** What is said before PM2 has taken a worker's stderr is lost, so it waits until a server listens. */
+let early: string[] | undefined = isBeforePm2(process.env) ? [] : undefined
 let operates = false
 let tellsDryRun = false
 const { watch } = settings
@@ -44,6 +47,9 @@ if (settings.on) {
 }
 if (settings.on || watch) {
   beforeListening((server, args) => {
+    const kept = early ?? []
+    early = undefined
+    for (const text of kept) warn(text)
     guards() // Forgets servers that are gone.
     if (settings.on) protectOnce(server, args)
     listened.add(new WeakRef(server))
@@ -122,5 +128,6 @@ function attempt(failure: string, act: () => unknown): void {
 }
 
 function warn(text: string): void {
-  process.emitWarning(`meltproof/register ${text}`, { type: 'MeltproofWarning' })
+  if (early !== undefined) early.push(text)
+  else say(`meltproof/register ${text}`)
 }

@@ -1,10 +1,14 @@
 /** Warnings go to the operator's `onWarning`, by default to `process.emitWarning`. */
+import { isFirstToSay } from './cluster/said.ts'
 import { caughtPromise } from './promise-like.ts'
 import { showThrown } from './options.ts'
 
 export type Warn = (text: string) => void
 
-export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
+/** The workers of a cluster say a text once: one that is of one process alone names it. */
+export const warn: Warn = text => {
+  if (isFirstToSay(text)) process.emitWarning(text, { type: 'MeltproofWarning' })
+}
 
 /** Says the first text it gets, and no other. */
 export function warnOnce(): Warn {

@@ -3,20 +3,15 @@
  * them. Keeps nothing alive; where the port can not be had, the app runs without. One worker of a cluster has it, for all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { Server } from 'node:net'
 import { AllGuards } from '../all-guards.ts'
-import { holdPort } from '../held-port.ts'
+import type { Address } from '../held-port.ts'
 import { measuredFamilies } from '../observe/measured-families.ts'
 import { checkObserveOptions } from '../observe/options.ts'
 import { answerScrape } from '../observe/prometheus.ts'
 import type { Guard, GuardStats } from '../server/guard.ts'
 import { answerReadiness } from '../server/operate/readiness.ts'
-import { type Together, Workers } from './workers.ts'
-
-export interface AdminAddress {
-  readonly host: string
-  readonly port: number
-}
+import { portOfAll } from './port-of-all.ts'
+import type { Together } from './workers.ts'
 
 type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, response: ServerResponse) => void
 
@@ -24,8 +19,6 @@ type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, r
 const MOST_CONNECTIONS = 100
 /** Who says nothing, or half a request, is in nobody's way for longer than such a while, ms. */
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
-/** As it is before meltproof/register stands in its way: this server is not one of the app's. */
-const { listen } = Server.prototype
 
 /** The process lives when it says so: nobody else is asked first, and neither load nor a drain makes a difference. */
 const OWN_PAGES: Readonly<Record<string, string>> = {
@@ -42,32 +35,11 @@ const PAGES: Readonly<Record<string, Page>> = {
 }
 
 /** @param guards of the servers that listen now */
-export function serveAdmin(
-  { host, port }: AdminAddress,
-  guards: () => readonly Guard[],
-  warn: (text: string) => void,
-): void {
+export function serveAdmin(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
   const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}, []))
   const server = createServer(PROMPT_CLIENTS, (request, response) => {
     answer(request, response).catch(() => response.destroy())
-  })
-  let alone: unknown
-  // One of them is enough to tell.
-  const tellAlone = (): void => {
-    if (alone === undefined || !server.listening) return
-    warn(`has an admin port with the figures of one worker alone: it can not ask the others. ${String(alone)}`)
-  }
-  const workers = new Workers(`${host} ${port}`, {
-    all,
-    families,
-    explain: () => guards().map(guard => guard.explain()),
-    ready: () => guards().length > 0 && !all.stats().draining,
-    holds: () => server.listening,
-    alone: why => {
-      alone = why
-      tellAlone()
-    },
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
@@ -82,22 +54,19 @@ export function serveAdmin(
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())
-  server.on('listening', () => {
-    tellAlone()
-    // So that they know what to go on from when this one goes.
-    workers.together().catch(() => undefined)
-  })
-  holdPort(
+  const workers = portOfAll({
+    name: `${address.host} ${address.port}`,
     server,
-    // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
-    () => void listen.call(server, { host, port, exclusive: true }),
-    why => {
-      workers.mayComplain().then(
-        may => may && warn(`has no admin port. ${why}`),
-        () => undefined,
-      )
-    },
-  )
+    address,
+    warn,
+    says: { alone: 'has an admin port with the figures of one worker alone', none: 'has no admin port' },
+    all,
+    families,
+    explain: () => guards().map(guard => guard.explain()),
+    ready: () => guards().length > 0 && !all.stats().draining,
+  })
+  // So that they know what to go on from when this one goes.
+  server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
 }
 

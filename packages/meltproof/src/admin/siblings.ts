@@ -2,11 +2,10 @@
  * The processes of one cluster, PM2's too, find and ask each other: each listens on a socket in a folder that only its user
  * can enter. Not over the messages of their primary: the app listens to those, and PM2's primary passes none on.
  */
-import { createHash } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownFolder } from '../cluster/own-folder.ts'
 
 /** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
@@ -30,9 +29,7 @@ export class Siblings {
    * @throws where there can be no such folder or socket
    */
   constructor(name: string, answer: (heard: string) => string) {
-    const id = createHash('sha256').update(name).digest('hex').slice(0, 16)
-    this.#folder = join(tmpdir(), `meltproof-${id}`)
-    makeOwn(this.#folder)
+    this.#folder = ownFolder(name)
     const server = createServer({ allowHalfOpen: true }, socket => {
       hear(socket, heard => {
         try {
@@ -96,14 +93,6 @@ export class Siblings {
 
   #path(pid: number): string {
     return join(this.#folder, `${pid}.sock`)
-  }
-}
-
-function makeOwn(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const about = lstatSync(folder)
-  if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
-    throw new Error(`${folder} is not a folder of this user alone`)
   }
 }
 

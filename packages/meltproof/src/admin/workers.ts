@@ -1,7 +1,7 @@
 /** What the admin port tells, of this process or of its whole cluster together. */
 import cluster from 'node:cluster'
-import { hostname } from 'node:os'
-import { type AllGuards, oneOf } from '../all-guards.ts'
+import { type AllGuards, type Counted, countedTogether, oneOf } from '../all-guards.ts'
+import { clusterName } from '../cluster/name.ts'
 import type { Family } from '../observe/instruments.ts'
 import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-families.ts'
 import type { GuardStats } from '../server/guard.ts'
@@ -25,6 +25,8 @@ interface Heritage {
   /** The greatest is the latest. */
   readonly version: number
   readonly figures: Figures
+  /** Of their `stats()`; none before one has listened. */
+  readonly counted: readonly Counted[]
 }
 
 /** What one process says when it asks the others. */
@@ -55,7 +57,7 @@ export class Workers {
   /** What the others said last. */
   #known = new Map<number, Told>()
   /** What those have counted that have gone; with what the one that has the port has, where it is another. */
-  #heritage: Heritage = { version: 0, figures: {} }
+  #heritage: Heritage = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
 
   constructor(name: string, parts: Parts) {
@@ -74,12 +76,8 @@ export class Workers {
   }
 
   #join(name: string): void {
-    const primary = cluster.isWorker ? process.ppid : process.pid
-    // PM2's daemon is the primary of all apps.
-    const app = process.env['pm_id'] === undefined ? '' : process.env['name']
     try {
-      // Containers have process ids of their own, and may share their temporary folder.
-      this.#siblings = new Siblings(`${hostname()} ${primary} ${name} ${app}`, heard =>
+      this.#siblings = new Siblings(`${clusterName()} ${name}`, heard =>
         JSON.stringify(this.#answer(JSON.parse(heard) as Question)),
       )
     } catch (error) {
@@ -95,11 +93,15 @@ export class Workers {
     return own
   }
 
-  /** Somebody else has the port. Whether it is none of us, and this is the one to say so. */
-  async mayComplain(): Promise<boolean> {
-    if (this.#siblings === undefined) return cluster.worker === undefined || cluster.worker.id === 1
+  get haveMet(): boolean {
+    return this.#siblings !== undefined
+  }
+
+  /** Whether another one may have the port: it says so, or is stalled. */
+  async mayBeHeld(): Promise<boolean> {
+    if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await answersOf(this.#siblings, {})
-    return !others.some(([pid, told]) => pid < process.pid || told?.holds)
+    return others.some(([, told]) => told?.holds ?? true)
   }
 
   async #ask(): Promise<Together> {
@@ -109,7 +111,7 @@ export class Workers {
     const stats = told.flatMap(each => each.stats ?? [])
     return {
       ready: told.some(({ ready }) => ready),
-      stats: stats.length === 0 ? undefined : oneOf(stats),
+      stats: stats.length === 0 ? undefined : oneOf(stats, this.#heritage.counted),
       explain: told.flatMap(({ explain }) => explain),
       families:
         this.#siblings === undefined
@@ -128,22 +130,25 @@ export class Workers {
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))
     this.#known = known
-    for (const [, { figures }] of gone) this.#inherit(figures)
+    for (const [, told] of gone) this.#heritage = this.#with(told)
     // Before anybody has seen the sum, the others know it: this one may be the next that goes.
     if (gone.length > 0) await this.#bequeath(siblings, own)
     return [...known.values()]
   }
 
   #bequeath(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
-    const version = this.#heritage.version + 1
-    const figures = countedOf(this.#parts.families, [own.figures, this.#heritage.figures])
-    this.#heritage = { ...this.#heritage, version }
-    return answersOf(siblings, { heritage: { version, figures } })
+    this.#heritage = { ...this.#heritage, version: this.#heritage.version + 1 }
+    return answersOf(siblings, { heritage: this.#with(own) })
   }
 
-  #inherit(figures: Figures): void {
-    const { version, figures: before } = this.#heritage
-    this.#heritage = { version, figures: countedOf(this.#parts.families, [figures, before]) }
+  /** The heritage, and what this one has counted. */
+  #with({ figures, stats }: Told): Heritage {
+    const { version, figures: before, counted } = this.#heritage
+    return {
+      version,
+      figures: countedOf(this.#parts.families, [figures, before]),
+      counted: stats === undefined ? counted : [countedTogether([stats, ...counted])],
+    }
   }
 
   #own(): Told {

@@ -2,16 +2,15 @@
  * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because to HAProxy they
  * are one server. It is told their sum.
  */
-import type { AdminAddress } from '../admin/admin.ts'
-import { Workers } from '../admin/workers.ts'
+import { portOfAll } from '../admin/port-of-all.ts'
 import { AllGuards } from '../all-guards.ts'
-import { holdPort } from '../held-port.ts'
+import type { Address } from '../held-port.ts'
 import type { Guard } from '../server/guard.ts'
 import { tellHeld } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @param guards of the servers that listen now */
-export function serveAgent(address: AdminAddress, guards: () => readonly Guard[], warn: (text: string) => void): void {
+export function serveAgent(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
   const tellAllHeld = (): void => {
     for (const guard of guards()) tellHeld(guard)
@@ -22,12 +21,12 @@ export function serveAgent(address: AdminAddress, guards: () => readonly Guard[]
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, tellAllHeld)
   const { server } = agent
-  let alone: unknown
-  const tellAlone = (): void => {
-    if (alone === undefined || !server.listening) return
-    warn(`tells HAProxy of one worker alone: it can not ask the others. ${String(alone)}`)
-  }
-  const workers = new Workers(`haproxy ${address.host} ${address.port}`, {
+  const workers = portOfAll({
+    name: `haproxy ${address.host} ${address.port}`,
+    server,
+    address,
+    warn,
+    says: { alone: 'tells HAProxy of one worker alone', none: "has no port for HAProxy's agent checks" },
     all,
     families: [],
     explain: () => [],
@@ -36,21 +35,5 @@ export function serveAgent(address: AdminAddress, guards: () => readonly Guard[]
       if (!server.listening) tellAllHeld()
       return guards().length > 0 && !all.stats().draining
     },
-    holds: () => server.listening,
-    alone: why => {
-      alone = why
-      tellAlone()
-    },
   })
-  server.on('listening', tellAlone)
-  holdPort(
-    server,
-    () => agent.listen(address),
-    why => {
-      workers.mayComplain().then(
-        may => may && warn(`has no port for HAProxy's agent checks. ${why}`),
-        () => undefined,
-      )
-    },
-  )
 }

@@ -2,7 +2,7 @@
  * The agent's port: who connects gets a line, and that is all. Whatever is asked, however often and by whom, costs the
  * service next to nothing, and nothing that goes wrong here reaches it.
  */
-import { createServer, Server, type Socket } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 import { Balancers } from './balancers.ts'
@@ -13,8 +13,6 @@ const MOST_CONNECTIONS = 100
 const SAME_MS = 100
 /** Who neither reads nor hangs up is cut off, ms. */
 const PATIENCE_MS = 5000
-/** As it is before meltproof/register stands in its way. */
-const { listen } = Server.prototype
 
 export class AgentServer {
   readonly server: Server
@@ -37,11 +35,6 @@ export class AgentServer {
     this.#isHeld = isHeld
     this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
     this.server.unref()
-  }
-
-  listen(address: { readonly host: string; readonly port: number }): void {
-    // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
-    listen.call(this.server, { ...address, exclusive: true })
   }
 
   /**

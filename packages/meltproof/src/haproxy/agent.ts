@@ -4,7 +4,7 @@ import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } fr
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
 import { tellHeld } from '../server/operate/held-answers-of.ts'
-import { warn } from '../warnings.ts'
+import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
 export interface AgentOptions {
@@ -41,10 +41,9 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
     () => guard.stats(),
     () => tellHeld(guard),
   )
-  const giveUp = holdPort(
-    agentServer.server,
-    () => agentServer.listen({ host, port }),
-    why => warn(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
+  const say = warnOnce()
+  const giveUp = holdPort(agentServer.server, { host, port }, why =>
+    say(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()

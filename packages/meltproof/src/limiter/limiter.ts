@@ -104,7 +104,9 @@ class Work implements RunOwner {
       tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
       levels: true,
       onFailure: error =>
-        warn(`a limiter of meltproof failed and limits nothing any more. ${showThrown(error, { stack: true })}`),
+        warn(
+          `a limiter of meltproof failed in process ${process.pid} and limits nothing any more. ${showThrown(error, { stack: true })}`,
+        ),
     })
   }
 

@@ -1,5 +1,6 @@
 /** Bounds the whole process, or one dispatcher. */
-import { emitWarning } from 'node:process'
+import { pid } from 'node:process'
+import { warn } from '../warnings.ts'
 import { tellsTiers } from '../chain.ts'
 import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
@@ -31,7 +32,7 @@ export function install(limits: OutboundLimits = {}): Uninstall {
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
  */
 export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {
-  const bounds = new Bounds(new LimitTable(limits), warn)
+  const bounds = new Bounds(new LimitTable(limits), stepAside)
   const patched = dispatcher as { dispatch?: Dispatch }
   const original = patched?.dispatch
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
@@ -60,7 +61,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   }
   const failed = (error: unknown): void => {
     uninstall()
-    warn(error)
+    stepAside(error)
   }
   const bounds = new Bounds(limits, failed, onFirst)
   setInstalledBounds(bounds)
@@ -72,7 +73,8 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   return uninstall
 }
 
-function warn(error: unknown): void {
-  const text = `meltproof/outbound failed and stepped aside; outbound calls have no bounds from here on. ${String(error)}`
-  emitWarning(text, { type: 'MeltproofWarning' })
+function stepAside(error: unknown): void {
+  warn(
+    `meltproof/outbound failed in process ${pid} and stepped aside; outbound calls have no bounds from here on. ${String(error)}`,
+  )
 }

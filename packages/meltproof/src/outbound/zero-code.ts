@@ -1,5 +1,6 @@
 /** Limits for an app that did not ask for any, and one line that says so. Never throws. */
 import { stderr } from 'node:process'
+import { isFirstToSay } from '../cluster/said.ts'
 import { installLimits } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
@@ -7,7 +8,10 @@ import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } fr
 export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
   try {
     const limits = new LimitTable(given, ZERO_CODE_LIMITS)
-    const tell = (): boolean => stderr.write(`meltproof/register: ${describe(limits.everywhere)}\n`)
+    const tell = (): void => {
+      const text = `meltproof/register: ${describe(limits.everywhere)}\n`
+      if (isFirstToSay(text)) stderr.write(text)
+    }
     installLimits(limits, tell)
   } catch (error) {
     warn(`could not bound outbound calls; they run without limits. ${String(error)}`)

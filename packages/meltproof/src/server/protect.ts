@@ -126,7 +126,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     }),
     onFailure: error =>
       warn(
-        `meltproof failed and has stepped aside; the server runs unprotected. ${showThrown(error, { stack: true })}`,
+        `meltproof failed in process ${process.pid} and has stepped aside; its server runs unprotected. ${showThrown(error, { stack: true })}`,
       ),
     policy: {
       ...policyOf(checked, warn),

@@ -27,7 +27,7 @@ const LINE = 'up 100%\n'
 
 async function served(figures: () => Figures | Promise<Figures>): Promise<{ agent: AgentServer; port: number }> {
   const agent = new AgentServer(figures)
-  agent.listen({ host: '127.0.0.1', port: 0 })
+  agent.server.listen(0, '127.0.0.1')
   ends.push(() => agent.close())
   await once(agent.server, 'listening')
   return { agent, port: (agent.server.address() as net.AddressInfo).port }
@@ -91,7 +91,7 @@ describe('the port', () => {
     let shed = 0
     const figures = (): Figures => ({ ...FIGURES, shed: { standing: shed } as Figures['shed'] })
     const agent = new AgentServer(figures, () => held++)
-    agent.listen({ host: '127.0.0.1', port: 0 })
+    agent.server.listen(0, '127.0.0.1')
     ends.push(() => agent.close())
     await once(agent.server, 'listening')
     const { port } = agent.server.address() as net.AddressInfo

@@ -21,9 +21,11 @@ function rowsBelow(heading: string): string[] {
 }
 
 test('docs/metrics.md lists the metrics of the table', () => {
-  const rows = METRICS.map(({ prometheus, otel, kind, unit, labels = [], help }) => {
+  const joins = { sum: 'sum', max: 'greatest', min: 'least', average: 'average' }
+  const rows = METRICS.map(({ prometheus, otel, kind, unit, labels = [], aggregator = 'sum', help }) => {
     const named = labels.map(name => `\`${name}\``).join(', ')
-    return `| \`${prometheus}\`<br>\`${otel}\` | ${kind}, \`${unit}\` | ${named} | ${help} |`.replace('|  |', '| |')
+    const told = [`${kind}, \`${unit}\``, named, joins[aggregator], help]
+    return `| \`${prometheus}\`<br>\`${otel}\` | ${told.join(' | ')} |`.replace('|  |', '| |')
   })
   assert.deepEqual(rowsBelow('metric'), rows)
 })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
 import { METRICS } from '../../src/observe/metrics.ts'
-import { AllGuards } from '../../src/all-guards.ts'
+import { AllGuards, oneOf } from '../../src/all-guards.ts'
+import type { GuardStats } from '../../src/server/guard.ts'
 import { protect } from '../../src/server/protect.ts'
 
 test('what a server has counted stays when it listens no more, and its gauges go', () => {
@@ -71,4 +72,41 @@ test('sheds of a dry run are apart from those of servers that shed, also when th
     ['true', 1],
   ])
   assert.deepEqual([all.stats().dryRun, all.stats().shed.full], [false, 111])
+})
+
+/** One at rest that has not found its limit, and one that sheds and drains. */
+const shedOf = (full: number): GuardStats['shed'] => ({ ...protect(http.createServer()).stats().shed, full })
+const AT_REST: GuardStats = {
+  ...{ inflight: 1, stragglers: 0, abandoned: 0, queued: 0, limit: 16, limitKnown: false, open: 2, lanes: 1 },
+  ...{ admitted: 10, exempt: 1, left: 0, shed: shedOf(0), draining: false, dryRun: false },
+  ...{ pressure: 0, utilisation: 0.25, demand: 1, load: 0.25 },
+}
+const BUSY: GuardStats = {
+  ...{ inflight: 8, stragglers: 2, abandoned: 3, queued: 40, limit: 8, limitKnown: true, open: 53, lanes: 1 },
+  ...{ admitted: 500, exempt: 4, left: 7, shed: shedOf(900), draining: true, dryRun: true },
+  ...{ pressure: 0.9, utilisation: 1, demand: 3, load: 3 },
+}
+const SUMS = {
+  ...{ inflight: 9, stragglers: 2, abandoned: 3, queued: 40, limit: 24, open: 55, lanes: 2 },
+  ...{ admitted: 510, exempt: 5, left: 7, shed: shedOf(900) },
+}
+const TRUE_OF_ONE = { limitKnown: true, draining: true, dryRun: true }
+
+test('of servers of one process each figure is the sum or the greatest', () => {
+  const listening = [AT_REST, BUSY].map(stats => ({ ...protect(http.createServer()), stats: () => stats }))
+  assert.deepEqual(new AllGuards(() => listening).stats(), {
+    ...SUMS,
+    ...TRUE_OF_ONE,
+    ...{ pressure: 0.9, utilisation: 1, demand: 3, load: 3 },
+  })
+})
+
+test('of processes each figure is the sum, the greatest pressure, the average of their loads, and what has ended counts', () => {
+  const joined = { ...TRUE_OF_ONE, pressure: 0.9, utilisation: 0.625, demand: 2, load: 1.625 }
+  assert.deepEqual(oneOf([AT_REST, BUSY], []), { ...SUMS, ...joined })
+  assert.deepEqual(oneOf([AT_REST, BUSY], [BUSY]), {
+    ...SUMS,
+    ...joined,
+    ...{ admitted: 1010, exempt: 9, left: 14, shed: shedOf(1800) },
+  })
 })

@@ -33,7 +33,9 @@ async function fork(name: string, admitted: number, env: Record<string, string> 
 
 async function ask(worker: Worker): Promise<number> {
   worker.send('ask')
-  return (await said(worker)).admitted
+  const { admitted, stats } = await said(worker)
+  assert.equal(stats.admitted, admitted, 'the figures are those of the metrics')
+  return admitted
 }
 
 async function kill(worker: Worker): Promise<void> {

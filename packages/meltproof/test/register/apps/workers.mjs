@@ -1,6 +1,6 @@
 /**
  * WORKERS of a cluster, each of which says its port. One whose process id the test sends dies, and another takes its place.
- * What asks for `/hang` is never answered. PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
+ * What asks for `/hang` is never answered, what asks for `/out` makes it call out. PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
  */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
@@ -18,6 +18,7 @@ if (cluster.isPrimary) {
 } else {
   http
     .createServer(({ url }, response) => {
+      if (url === '/out') http.get('http://127.0.0.1:1').on('error', () => undefined)
       if (url !== '/hang') response.setHeader('connection', 'close').end(String(process.pid))
     })
     .listen(0, '127.0.0.1')

@@ -1,0 +1,25 @@
+/** Folders in which processes of one user on one machine meet. */
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Nobody else can enter it.
+ * @param name the same for those that belong together
+ * @throws where there can be no such folder
+ */
+export function ownFolder(name: string): string {
+  // Containers have process ids of their own, and may share their temporary folder.
+  const folder = join(tmpdir(), `meltproof-${shortHash(`${hostname()} ${name}`)}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const about = lstatSync(folder)
+  if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
+    throw new Error(`${folder} is not a folder of this user alone`)
+  }
+  return folder
+}
+
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,72 @@
+/**
+ * What one process of a cluster has said, its workers do not say again. A link of a name can be made by one of them alone; it
+ * stands while that one lives. Where they can not meet, each says it.
+ */
+import cluster from 'node:cluster'
+import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { clusterName } from './name.ts'
+import { ownFolder, shortHash } from './own-folder.ts'
+
+const mine: string[] = []
+
+/** Never throws. Who is no worker may always say it: the operator who starts a process anew is told anew. */
+export function isFirstToSay(text: string): boolean {
+  try {
+    const folder = ownFolder('said')
+    forgetThoseGone(folder)
+    return isFirst(join(folder, shortHash(`${clusterName()} ${text}`))) || !cluster.isWorker
+  } catch {
+    return true
+  }
+}
+
+function isFirst(path: string): boolean {
+  try {
+    symlinkSync(lifeOf(process.pid)!, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+  if (mine.length === 0) process.once('exit', forgetMine)
+  mine.push(path)
+  return true
+}
+
+function forgetMine(): void {
+  try {
+    for (const path of mine) rmSync(path, { force: true })
+    rmdirSync(dirname(mine[0]!))
+  } catch {
+    // Others still use it.
+  }
+}
+
+/** Two that do so at the same moment may both say what one who has gone had said. */
+function forgetThoseGone(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    try {
+      const life = readlinkSync(path)
+      if (lifeOf(Number.parseInt(life, 10)) !== life) rmSync(path, { force: true })
+    } catch {
+      // Another one has been quicker.
+    }
+  }
+}
+
+/** Undefined when there is no such process. Ids come back, so it has the time of its start, where the system tells. */
+function lifeOf(pid: number): string | undefined {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined
+  }
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return `${pid} ${fields[19]}`
+  } catch {
+    return `${pid}`
+  }
+}

@@ -1,0 +1,76 @@
+/** Processes of one cluster that have the same to say. */
+import assert from 'node:assert/strict'
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { isFirstToSay } from '../../src/cluster/said.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'said-'))
+process.env['TMPDIR'] = folder
+cluster.setupPrimary({ exec: fileURLToPath(new URL('apps/saying-worker.mjs', import.meta.url)), execArgv: [] })
+after(() => {
+  for (const worker of Object.values(cluster.workers!)) worker!.process.kill('SIGKILL')
+  rmSync(folder, { recursive: true })
+})
+
+async function fork(env: Record<string, string> = {}): Promise<Worker> {
+  const worker = cluster.fork(env)
+  await once(worker, 'message')
+  return worker
+}
+
+async function say(worker: Worker, ...texts: string[]): Promise<boolean[]> {
+  worker.send(texts)
+  const [said] = (await once(worker, 'message')) as [boolean[]]
+  return said
+}
+
+async function kill(worker: Worker): Promise<void> {
+  worker.process.kill('SIGKILL')
+  await once(worker, 'exit')
+}
+
+describe('a warning of a cluster', () => {
+  it('is said by one, whoever begins late, and again when that one has gone', async () => {
+    const workers = [await fork(), await fork(), await fork()]
+    const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`)
+    const said = await Promise.all(workers.map(worker => say(worker, ...texts)))
+    for (const i of texts.keys()) assert.equal(said.filter(each => each[i]).length, 1, `text ${i} is said once`)
+    const late = await fork()
+    assert.deepEqual(await say(late, ...texts), Array(100).fill(false))
+    const [first, ...rest] = workers as [Worker, ...Worker[]]
+    await say(first, 'its own')
+    await kill(first)
+    assert.deepEqual(await say(late, 'its own', 'its own'), [true, false])
+    for (const worker of rest) assert.deepEqual(await say(worker, 'its own'), [false])
+  })
+
+  it('that the primary has said is not repeated, and a process that is no worker always says it', async () => {
+    assert.deepEqual([isFirstToSay('set up wrongly'), isFirstToSay('set up wrongly')], [true, true])
+    assert.deepEqual(await say(await fork(), 'set up wrongly', 'another'), [false, true])
+  })
+
+  it('is said by a process that has the id of one before, and apart for each app of PM2', async () => {
+    const worker = await fork()
+    assert.deepEqual(await say(worker, 'again'), [true])
+    const [meeting] = readdirSync(folder)
+    const links = readdirSync(join(folder, meeting!)).map(name => join(folder, meeting!, name))
+    const life = `${worker.process.pid} `
+    const mine = links.find(path => readlinkSync(path).startsWith(life))!
+    rmSync(mine)
+    symlinkSync(`${life}1`, mine)
+    assert.deepEqual(await say(worker, 'again'), [true])
+    const [one, other] = [await fork({ pm_id: '0', name: 'one' }), await fork({ pm_id: '1', name: 'other' })]
+    assert.deepEqual(await say(one, 'again'), [true])
+    assert.deepEqual(await say(other, 'again'), [true])
+  })
+
+  it('is said by each where they can not meet', async () => {
+    const workers = [await fork({ TMPDIR: '/dev/null' }), await fork({ TMPDIR: '/dev/null' })]
+    for (const worker of workers) assert.deepEqual(await say(worker, 'unmet'), [true])
+  })
+})
