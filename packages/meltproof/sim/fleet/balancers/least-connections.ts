@@ -1,0 +1,27 @@
+/** The one with the fewest requests, as HAProxy's leastconn; those with as few in turn. */
+import type { Balancer, Server } from './balancer.ts'
+
+export class LeastConnections implements Balancer {
+  #servers: readonly Server[] = []
+  #next = 0
+
+  rotation(servers: readonly Server[]): void {
+    this.#servers = servers
+  }
+
+  choose(): Server | undefined {
+    const { length } = this.#servers
+    let best: Server | undefined
+    let at = 0
+    for (let i = 0; i < length; i++) {
+      const index = (this.#next + i) % length
+      const server = this.#servers[index]!
+      if (server.open >= server.maxconn || (best !== undefined && server.open >= best.open)) continue
+      best = server
+      at = index
+      if (server.open === 0) break
+    }
+    this.#next = at + 1
+    return best
+  }
+}
