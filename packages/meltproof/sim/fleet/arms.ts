@@ -26,12 +26,18 @@ export const ARMS = {
     chained: true,
     front: () => ({ balancer: new RoundRobin(), maxconn: 16, asksAgents: true }),
   },
+  'haproxy-least': {
+    name: 'told: HAProxy, least connections',
+    protected: true,
+    chained: true,
+    front: () => ({ balancer: new LeastConnections(), maxconn: 16, asksAgents: true }),
+  },
   envoy: {
     name: 'told: Envoy',
     protected: true,
     chained: true,
     front: random => ({ balancer: new WeightedByReport(random) }),
   },
-} as const satisfies Readonly<Record<string, Arm>>
+} satisfies Readonly<Record<string, Arm>>
 
 export type ArmName = keyof typeof ARMS

@@ -20,11 +20,17 @@ const fleetOf = (
   return {
     rate: () => rate,
     tiers: [{ members: speeds.map(speed => service.at(speed)) }],
-    ideal: s => Math.min(rate, capacity(s * 1000 + 500)),
+    ideal: s => capacity(s * 1000 + 500),
   }
 }
 const times = <T>(count: number, each: T): T[] => Array.from({ length: count }, () => each)
 const oneOf = (count: number, odd: Speed): Speed[] => [odd, ...times(count - 1, full)]
+
+/** As with sidecars: each sees a twentieth of the requests. */
+function twenty(name: string, service: Service): FleetScenario {
+  const { tiers, ...rest } = fleetOf(service, oneOf(4, constant(0.25)), 0.9)
+  return { name, seconds: 60, ...rest, tiers: tiers.map(tier => ({ ...tier, balancers: 20 })) }
+}
 
 const at = (fleet: Fleet, s: number, what: () => void): void => fleet.clock.at(s * 1000, what)
 
@@ -41,7 +47,7 @@ const storm = (tiers: number): FleetPlan & Pick<FleetScenario, 'ideal' | 'from' 
       ...times(tiers - 1, { members: times(4, above()) }),
       { members: times(4, slow).map(speed => POOL.at(speed)) },
     ],
-    ideal: s => (s >= 10 && s < 15 ? rate / 3 : rate),
+    ideal: s => (s >= 10 && s < 15 ? 1 : 4) * POOL.capacity,
     changesAt: [15],
   }
 }
@@ -62,6 +68,8 @@ export const DEVELOPMENT: readonly FleetScenario[] = [
     changesAt: [30],
     ...fleetOf(POOL, oneOf(4, between(0.25, 30)), 0.9),
   },
+  twenty('four unequal, twenty balancers, CPU', CPU),
+  twenty('four unequal, twenty balancers, a pool each', POOL),
   { name: 'four equal, a pool each', seconds: 60, ...fleetOf(POOL, times(4, full), 0.9) },
   {
     name: 'ten unequal, three times too many',

@@ -13,7 +13,7 @@ import { type FleetRequest, Member } from './member.ts'
 export interface Arm {
   readonly name: string
   readonly protected: boolean
-  readonly front: (random: Random) => FrontOptions
+  readonly front: (random: Random) => Omit<FrontOptions, 'random'>
   /** Tiers count their retries, and tell each other (docs/tiers.md). @default false */
   readonly chained?: boolean
 }
@@ -23,6 +23,8 @@ export interface TierPlan {
   readonly members: readonly Workload[]
   /** For those that come later. @default the first of them */
   readonly more?: Workload
+  /** Proxies, each of which knows only what goes through it. @default 1 */
+  readonly balancers?: number
 }
 
 export interface FleetPlan {
@@ -89,7 +91,7 @@ export class Fleet {
 }
 
 export class Tier {
-  readonly front: Front
+  readonly fronts: readonly Front[]
   readonly members: Member[] = []
   readonly #clock: FleetClock
   readonly #plan: TierPlan
@@ -106,9 +108,10 @@ export class Tier {
     this.#seed = seed
     this.#below = below
     this.#random = new Random(seed ^ 0xf1ee7)
-    this.front = new Front(clock, { hopMs: HOP_MS, ...arm.front(this.#random) })
+    const front = (): Front => new Front(clock, { hopMs: HOP_MS, random: this.#random, ...arm.front(this.#random) })
+    this.fronts = Array.from({ length: plan.balancers ?? 1 }, front)
     for (const workload of plan.members) this.#add(workload).start()
-    for (const member of this.members) this.front.add(member)
+    for (const member of this.members) this.#announce(member)
   }
 
   /** One more, that begins to listen after so long. */
@@ -116,14 +119,25 @@ export class Tier {
     const member = this.#add(this.#plan.more ?? this.#plan.members[0]!)
     this.#clock.at(this.#clock.nowMs + startMs, () => {
       member.start()
-      this.front.add(member)
+      this.#announce(member)
     })
   }
 
   /** The last that came drains and goes. */
   shrink(delayMs: number): void {
     const member = this.members.pop()
-    member?.drain(delayMs, () => this.front.remove(member))
+    member?.drain(delayMs, () => {
+      for (const front of this.fronts) front.remove(member)
+    })
+  }
+
+  /** Whoever asks does so through any of the proxies. */
+  get front(): Front {
+    return this.fronts[Math.floor(this.#random.next() * this.fronts.length)]!
+  }
+
+  #announce(member: Member): void {
+    for (const front of this.fronts) front.add(member)
   }
 
   #add(workload: Workload): Member {
@@ -132,13 +146,13 @@ export class Tier {
       workload: this.#below === undefined ? workload : this.#asking(workload, this.#below),
       limiter: this.#arm.protected ? (busyMs: () => number) => new ConcurrencyLimiter(busyMs) : undefined,
     }
-    const member = new Member(this.#clock, id, process, HOP_MS, this.#seed + 101 * id)
+    const member = new Member(this.#clock, id, process, HOP_MS, this.#seed + 101 * id, this.#plan.balancers ?? 1)
     this.members.push(member)
     return member
   }
 
   /** Before its last step it asks the tier below. */
-  #asking(workload: Workload, { front }: Tier): Workload {
+  #asking(workload: Workload, below: Tier): Workload {
     const [clock, random] = [this.#clock, this.#random]
     const budget = this.#arm.chained === true ? new RetryBudget() : undefined
     const call: Step = {
@@ -146,7 +160,7 @@ export class Tier {
         const { try: one, member, createdAt } = request as FleetRequest
         const chain = new Chain({ retried: one.retried, onSpent: () => Object.assign(request, { mark: true }) })
         clock.at(atMs, () =>
-          callThrough({ clock, front, random, timeoutMs: SLO_MS, budget }, createdAt, chain, (end, endMs) => {
+          callThrough({ clock, front: below.front, random, timeoutMs: SLO_MS, budget }, createdAt, chain, (end, endMs) => {
             answered(endMs, end !== 'answered')
             member.wake()
           }),
@@ -181,11 +195,10 @@ export function simulateFleet(plan: FleetPlan, arm: Arm, seed: number = 1): Flee
     }),
   )
   const latencies: number[] = []
-  const front = fleet.tiers[0]!.front
   const ask = (createdAt: number): void => {
     const second = perSecond[Math.floor(createdAt / 1000)]!
     second.offered++
-    const hop = { clock, front, random, timeoutMs: patienceMs, budget: undefined, attempts }
+    const hop = { clock, front: fleet.tiers[0]!.front, random, timeoutMs: patienceMs, budget: undefined, attempts }
     callThrough(hop, createdAt, new Chain(), (end, atMs) => {
       const latency = atMs - createdAt
       if (end === 'turned away') second.turnedAway++

@@ -2,10 +2,10 @@
  * A proxy in front of members: asks whether they are ready, lets a balancer choose, queues a few when all are full, and
  * sends elsewhere what no process has begun. Told members' agents say how many each takes at once, and whether any.
  */
-import { Advice } from '../../src/haproxy/advice.ts'
 import type { Balancer, Server } from './balancers/balancer.ts'
 import type { FleetClock } from './clock.ts'
 import type { Member, Outcome, Try } from './member.ts'
+import type { Random } from '../random.ts'
 
 export interface FrontOptions {
   readonly balancer: Balancer
@@ -18,6 +18,7 @@ export interface FrontOptions {
   readonly mostQueued?: number
   /** One way, ms. */
   readonly hopMs?: number
+  readonly random: Random
 }
 
 /** What a request came to. `turned away`: by the proxy. `lost`: begun, and the process died. */
@@ -35,6 +36,8 @@ interface Waiting {
   /** Its client has gone, or it has ended. */
   gone: boolean
   leave: (() => void) | undefined
+  /** Where it has just been refused. */
+  avoid: Place | undefined
 }
 
 interface Place extends Server {
@@ -97,12 +100,8 @@ export class Front {
     this.#places.push(place)
     this.#clock.every(CHECK_EVERY_MS, this.#clock.nowMs, () => this.#check(place))
     // Not all at the same moment.
-    if (this.#options.asksAgents) {
-      const advice = new Advice()
-      this.#clock.every(ASK_EVERY_MS, this.#clock.nowMs + ASK_EVERY_MS * (0.5 + (0.5 * (member.id % 10)) / 10), () =>
-        this.#ask(place, advice),
-      )
-    }
+    const firstMs = this.#clock.nowMs + ASK_EVERY_MS * (0.5 + 0.5 * this.#options.random.next())
+    if (this.#options.asksAgents) this.#clock.every(ASK_EVERY_MS, firstMs, () => this.#ask(place))
   }
 
   remove(member: Member): void {
@@ -115,7 +114,7 @@ export class Front {
 
   /** What it returns says that the client has gone. */
   send(call: Call): () => void {
-    const waiting: Waiting = { call, tries: 0, gone: false, leave: undefined }
+    const waiting: Waiting = { call, tries: 0, gone: false, leave: undefined, avoid: undefined }
     this.#route(waiting)
     return () => {
       if (waiting.gone) return
@@ -157,7 +156,7 @@ export class Front {
   #sends(waiting: Waiting): boolean {
     const { nowMs } = this.#clock
     const { balancer, hopMs } = this.#options
-    const place = balancer.choose(nowMs) as Place | undefined
+    const place = balancer.choose(waiting.avoid) as Place | undefined
     if (place === undefined) return false
     place.open++
     waiting.tries++
@@ -174,6 +173,7 @@ export class Front {
       over: (outcome, atMs, report, mark) => {
         if (report !== undefined) balancer.reported?.(place, report, atMs)
         free()
+        waiting.avoid = place
         this.#over(waiting, outcome, mark)
       },
     }
@@ -216,16 +216,9 @@ export class Front {
     return true
   }
 
-  #ask(place: Place, advice: Advice): boolean {
+  #ask(place: Place): boolean {
     if (place.removed) return false
-    const { member } = place
-    const { instance, state } = member
-    if (instance === undefined || state === 'down' || member.hangs) return true
-    // The agent is in the process: it answers when the loop has time.
-    member.inLoop(this.#clock.nowMs + this.#options.hopMs, ({ nowMs }) => {
-      const line = advice.line({ ...instance.figures(), draining: member.state !== 'up' }, nowMs, 1)
-      this.#clock.at(nowMs + this.#options.hopMs, () => this.#hear(place, line))
-    })
+    place.member.advise(this.#clock.nowMs + this.#options.hopMs, line => this.#hear(place, line))
     return true
   }
 

@@ -38,11 +38,11 @@ const ramp = (s: number): number =>
 
 export const HELD_OUT: readonly FleetScenario[] = [
   {
-    name: 'six unequal, twenty connections each',
+    name: 'six unequal, twenty connections each, twelve balancers',
     seconds: 60,
     rate: () => 0.9 * sum(unequal, 0) * SMALL_POOL.capacity,
-    tiers: [{ members: unequal.map(speed => SMALL_POOL.at(speed)) }],
-    ideal: () => 0.9 * sum(unequal, 0) * SMALL_POOL.capacity,
+    tiers: [{ members: unequal.map(speed => SMALL_POOL.at(speed)), balancers: 12 }],
+    ideal: () => sum(unequal, 0) * SMALL_POOL.capacity,
   },
   {
     name: 'one of twelve is slow for twenty seconds, core and pool mixed',
@@ -50,7 +50,7 @@ export const HELD_OUT: readonly FleetScenario[] = [
     changesAt: [15],
     rate: () => 0.85 * sum(passing, 20) * MIXED,
     tiers: [{ members: passing.map(mixed) }],
-    ideal: () => 0.85 * sum(passing, 20) * MIXED,
+    ideal: s => sum(passing, s) * MIXED,
   },
   {
     name: 'five beside neighbours that come and go',
@@ -58,21 +58,21 @@ export const HELD_OUT: readonly FleetScenario[] = [
     // Between half of a core and all of it, on average three quarters.
     rate: () => 0.85 * 5 * 0.75 * CPU.capacity,
     tiers: [{ members: times(5, CPU.at(full, { core: random => noisyNeighbour(random, 0.5, 4000) })) }],
-    ideal: () => 0.85 * 5 * 0.75 * CPU.capacity,
+    ideal: () => 5 * 0.75 * CPU.capacity,
   },
   {
     name: 'three unequal, from 0.3 to 1.5 times and back',
     seconds: 70,
     rate: nowMs => ramp(nowMs / 1000) * sum(three, 0) * AROUND_A_WAIT.capacity,
     tiers: [{ members: three.map(speed => AROUND_A_WAIT.at(speed)) }],
-    ideal: s => Math.min(1, ramp(s + 0.5)) * sum(three, 0) * AROUND_A_WAIT.capacity,
+    ideal: () => sum(three, 0) * AROUND_A_WAIT.capacity,
   },
   {
     name: 'one of twenty crashes again and again',
     seconds: 60,
     rate: () => 0.8 * 19 * CPU.capacity,
     tiers: [{ members: times(20, CPU.at(full, { warmUp: COLD })) }],
-    ideal: () => 0.8 * 19 * CPU.capacity,
+    ideal: () => 19 * CPU.capacity,
     events: ({ clock, members }) => {
       clock.every(8000, 10_000, () => {
         members[3]!.crash()
@@ -85,7 +85,7 @@ export const HELD_OUT: readonly FleetScenario[] = [
     seconds: 100,
     rate: () => 0.75 * 6 * SMALL_POOL.capacity,
     tiers: [{ members: times(6, SMALL_POOL.at(full, { warmUp: COLD })) }],
-    ideal: () => 0.75 * 6 * SMALL_POOL.capacity,
+    ideal: () => 5 * SMALL_POOL.capacity,
     events: fleet => restarts(fleet, 10, 3),
   },
   {
@@ -98,7 +98,7 @@ export const HELD_OUT: readonly FleetScenario[] = [
       { members: times(4, { rate: () => 0, steps: (): Step[] => [{ cpu: 0.3 }, { cpu: 0.3 }] }) },
       { members: times(4, failing(CPU.at(full), 10, 15)) },
     ],
-    ideal: s => (s >= 10 && s < 15 ? 0 : 0.8 * 4 * CPU.capacity),
+    ideal: s => (s >= 10 && s < 15 ? 0 : 4 * CPU.capacity),
   },
   {
     name: 'four of heavy requests, one at a quarter: a few a second each',
@@ -109,6 +109,6 @@ export const HELD_OUT: readonly FleetScenario[] = [
         members: [constant(0.25), full, full, full].map(speed => CPU.at(speed, { steps: () => HEAVY_STEPS })),
       },
     ],
-    ideal: () => 0.8 * 3.25 * HEAVY,
+    ideal: () => 3.25 * HEAVY,
   },
 ]

@@ -1,4 +1,5 @@
 /** A place in a fleet, and the process that runs there: it starts, drains, crashes, hangs and starts anew. */
+import { Advice } from '../../src/haproxy/advice.ts'
 import { type LoadReport, loadReport } from '../../src/server/response/load-report.ts'
 import type { GateTuning } from '../../src/admission/gate.ts'
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
@@ -36,6 +37,8 @@ export interface Process {
 
 /** A report is made so often at most (src/server/response/load-reports.ts), ms. */
 const REPORT_EVERY_MS = 100
+/** Figures are looked at so often at most for agents (src/haproxy/agent.ts), ms. */
+const ADVISE_EVERY_MS = 100
 
 export class Member {
   readonly id: number
@@ -54,10 +57,15 @@ export class Member {
   #driver: Driver | undefined
   #report: LoadReport | undefined
   #reportedAt = Number.NEGATIVE_INFINITY
+  #advice = new Advice()
+  #line = ''
+  #advisedAt = Number.NEGATIVE_INFINITY
+  readonly #balancers: number
   readonly #open = new Set<FleetRequest>()
 
-  constructor(clock: FleetClock, id: number, process: Process, hopMs: number, seed: number) {
+  constructor(clock: FleetClock, id: number, process: Process, hopMs: number, seed: number, balancers: number) {
     this.id = id
+    this.#balancers = balancers
     this.#clock = clock
     this.#process = process
     this.#hopMs = hopMs
@@ -90,6 +98,8 @@ export class Member {
     this.#instance = new Instance<FleetRequest>(loop, workload, options, hooks, new Random(seed), seed)
     this.#report = undefined
     this.#reportedAt = Number.NEGATIVE_INFINITY
+    this.#advice = new Advice()
+    this.#advisedAt = Number.NEGATIVE_INFINITY
     this.hangs = false
     this.state = 'up'
   }
@@ -153,6 +163,21 @@ export class Member {
         this.#open.delete(request)
         instance.leaves(request)
       })
+  }
+
+  /** Its agent is asked by a balancer, and answers when the loop has time; not at all when there is nobody to answer. */
+  advise(atMs: number, hear: (line: string) => void): void {
+    const instance = this.#instance
+    if (instance === undefined || this.state === 'closed') return
+    this.inLoop(atMs, ({ nowMs }) => {
+      if (nowMs - this.#advisedAt >= ADVISE_EVERY_MS) {
+        this.#advisedAt = nowMs
+        const figures = { ...instance.figures(), draining: this.state !== 'up' }
+        this.#line = this.#advice.line(figures, nowMs, this.#balancers)
+      }
+      const line = this.#line
+      this.#clock.at(nowMs + this.#hopMs, () => hear(line))
+    })
   }
 
   /** Runs in the loop of the process, once it gets there. */

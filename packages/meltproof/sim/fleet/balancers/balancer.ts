@@ -13,8 +13,8 @@ export interface Server {
 export interface Balancer {
   /** Those that may be chosen, from now on. */
   rotation(servers: readonly Server[], nowMs: number): void
-  /** Undefined: all are full. */
-  choose(nowMs: number): Server | undefined
+  /** Undefined: all are full. `avoid`: it has just failed; only when there is no other. */
+  choose(avoid?: Server): Server | undefined
   /** An answer of this server came. */
   reported?(server: Server, report: LoadReport, nowMs: number): void
   /** Must be called so often, ms. */

@@ -9,19 +9,19 @@ export class LeastConnections implements Balancer {
     this.#servers = servers
   }
 
-  choose(): Server | undefined {
+  choose(avoid?: Server): Server | undefined {
     const { length } = this.#servers
     let best: Server | undefined
-    let at = 0
+    let at = this.#next
     for (let i = 0; i < length; i++) {
       const index = (this.#next + i) % length
       const server = this.#servers[index]!
-      if (server.open >= server.maxconn || (best !== undefined && server.open >= best.open)) continue
+      if (server === avoid || server.open >= server.maxconn || (best !== undefined && server.open >= best.open)) continue
       best = server
       at = index
       if (server.open === 0) break
     }
     this.#next = at + 1
-    return best
+    return best ?? (avoid !== undefined && avoid.open < avoid.maxconn ? avoid : undefined)
   }
 }

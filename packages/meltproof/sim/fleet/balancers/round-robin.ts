@@ -9,12 +9,15 @@ export class RoundRobin implements Balancer {
     this.#servers = servers
   }
 
-  choose(): Server | undefined {
+  choose(avoid?: Server): Server | undefined {
     const servers = this.#servers
+    let otherwise: Server | undefined
     for (let i = 0; i < servers.length; i++) {
       const server = servers[this.#next++ % servers.length]!
-      if (server.open < server.maxconn) return server
+      if (server.open >= server.maxconn) continue
+      if (server !== avoid) return server
+      otherwise = server
     }
-    return undefined
+    return otherwise
   }
 }

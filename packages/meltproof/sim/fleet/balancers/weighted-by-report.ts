@@ -23,6 +23,7 @@ export const SHIPPED: WeightTuning = {
 }
 
 const MOST = 0xffff_ffff
+const AGAIN = 3
 
 /** A whole number; undefined for a report that is refused. */
 export function weightOf({ text }: LoadReport, errorUtilizationPenalty: number): number | undefined {
@@ -77,8 +78,11 @@ export class WeightedByReport implements Balancer {
     this.update(nowMs)
   }
 
-  choose(): Server | undefined {
-    return this.#schedule.next()
+  /** As with host_selection_retry_max_attempts. */
+  choose(avoid?: Server): Server | undefined {
+    let server = this.#schedule.next()
+    for (let again = 0; server === avoid && server !== undefined && again < AGAIN; again++) server = this.#schedule.next()
+    return server
   }
 
   reported(server: Server, report: LoadReport, nowMs: number): void {
