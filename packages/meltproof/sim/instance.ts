@@ -393,6 +393,7 @@ export class Instance<R extends InstanceRequest> {
     }
     if (this.#workload.kinds?.[request.kind]?.notFound === true) this.#known.notFound(request.knownKind, request.path)
     else this.#known.answered(request.knownKind, request.path, loop.nowMs, this.#gate?.standing === true)
+    if (request.failed) this.#meter?.failed()
     request.state = 'over'
     this.#hooks.answered(request)
     if (this.#gate === undefined) this.#unguarded--

@@ -3,7 +3,7 @@ import type { Workload } from '../workload.ts'
 import type { Fleet, FleetPlan } from './fleet.ts'
 import { restarts } from './restarts.ts'
 import type { FleetScenario } from './scenario.ts'
-import { AROUND_A_WAIT, between, constant, CPU, failing, full, POOL, type Service, type Speed } from './services.ts'
+import { AROUND_A_WAIT, between, constant, CPU, failing, full, POOL, type Service, type Speed, WAITS } from './services.ts'
 
 /** A process that has just started is so much slower at first. */
 export const COLD: NonNullable<Workload['warmUp']> = { times: 4, requests: 100 }
@@ -71,6 +71,7 @@ export const DEVELOPMENT: readonly FleetScenario[] = [
   twenty('four unequal, twenty balancers, CPU', CPU),
   twenty('four unequal, twenty balancers, a pool each', POOL),
   { name: 'four equal, a pool each', seconds: 60, ...fleetOf(POOL, times(4, full), 0.9) },
+  { name: 'four unequal, CPU around a long wait', seconds: 60, ...fleetOf(WAITS, oneOf(4, constant(0.25)), 0.9) },
   {
     name: 'ten unequal, three times too many',
     seconds: 40,

@@ -1,6 +1,7 @@
 /** A place in a fleet, and the process that runs there: it starts, drains, crashes, hangs and starts anew. */
 import { Advice } from '../../src/haproxy/advice.ts'
 import { type LoadReport, loadReport } from '../../src/server/response/load-report.ts'
+import { SteadyLoad } from '../../src/server/response/steady-load.ts'
 import type { GateTuning } from '../../src/admission/gate.ts'
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 import { arriving, Instance, type InstanceRequest } from '../instance.ts'
@@ -55,6 +56,7 @@ export class Member {
   #starts = 0
   #instance: Instance<FleetRequest> | undefined
   #driver: Driver | undefined
+  #steady = new SteadyLoad()
   #report: LoadReport | undefined
   #reportedAt = Number.NEGATIVE_INFINITY
   #advice = new Advice()
@@ -96,6 +98,7 @@ export class Member {
     }
     const options = { limiter, ...(tuning !== undefined && { tuning }) }
     this.#instance = new Instance<FleetRequest>(loop, workload, options, hooks, new Random(seed), seed)
+    this.#steady = new SteadyLoad()
     this.#report = undefined
     this.#reportedAt = Number.NEGATIVE_INFINITY
     this.#advice = new Advice()
@@ -206,7 +209,7 @@ export class Member {
     if (nowMs - this.#reportedAt < REPORT_EVERY_MS) return this.#report
     this.#reportedAt = nowMs
     const figures = this.#instance!.loadFigures(nowMs)
-    this.#report = figures && loadReport(figures)
+    this.#report = figures && loadReport(this.#steady.steadied(figures, nowMs))
     return this.#report
   }
 }
