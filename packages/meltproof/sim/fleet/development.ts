@@ -3,7 +3,18 @@ import type { Workload } from '../workload.ts'
 import type { Fleet, FleetPlan } from './fleet.ts'
 import { restarts } from './restarts.ts'
 import type { FleetScenario } from './scenario.ts'
-import { AROUND_A_WAIT, between, constant, CPU, failing, full, POOL, type Service, type Speed, WAITS } from './services.ts'
+import {
+  AROUND_A_WAIT,
+  between,
+  constant,
+  CPU,
+  failing,
+  full,
+  POOL,
+  type Service,
+  type Speed,
+  WAITS,
+} from './services.ts'
 
 /** A process that has just started is so much slower at first. */
 export const COLD: NonNullable<Workload['warmUp']> = { times: 4, requests: 100 }

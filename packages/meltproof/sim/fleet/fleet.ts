@@ -160,10 +160,15 @@ export class Tier {
         const { try: one, member, createdAt } = request as FleetRequest
         const chain = new Chain({ retried: one.retried, onSpent: () => Object.assign(request, { mark: true }) })
         clock.at(atMs, () =>
-          callThrough({ clock, front: below.front, random, timeoutMs: SLO_MS, budget }, createdAt, chain, (end, endMs) => {
-            answered(endMs, end !== 'answered')
-            member.wake()
-          }),
+          callThrough(
+            { clock, front: below.front, random, timeoutMs: SLO_MS, budget },
+            createdAt,
+            chain,
+            (end, endMs) => {
+              answered(endMs, end !== 'answered')
+              member.wake()
+            },
+          ),
         )
       },
     }

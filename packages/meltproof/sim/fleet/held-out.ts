@@ -1,4 +1,7 @@
-/** Written before the simulator had run once. Nothing is tuned on these. */
+/**
+ * Written before the simulator had run once. Nothing is tuned on these. One was mended after its first run: it asked for
+ * kinds of requests, of which members know one only.
+ */
 import { noisyNeighbour } from '../core.ts'
 import { cpu5 } from '../scenarios.ts'
 import type { Step, Workload } from '../workload.ts'
@@ -16,16 +19,10 @@ const sum = (speeds: readonly Speed[], s: number): number =>
 const HEAVY_STEPS: readonly Step[] = Array.from({ length: 39 }, (_, i): Step => (i % 2 === 0 ? { cpu: 5 } : 'yield'))
 const HEAVY = 1000 / 100.0356
 
-/** Half of the requests use the core, half the pool. */
+/** One request in five uses the core, the others the pool. */
 const mixed = (speed: Speed): Workload => {
   const pool = SMALL_POOL.at(speed)
-  return {
-    ...pool,
-    kinds: [
-      { share: 0.2, steps: () => cpu5() },
-      { share: 0.8, steps: pool.steps },
-    ],
-  }
+  return { ...pool, steps: (random, nowMs) => (random.next() < 0.2 ? cpu5() : pool.steps(random, nowMs)) }
 }
 /** A fifth of 5 ms, and four fifths of 0.2, on one core. */
 const MIXED = 1000 / (0.2 * 5 + 0.8 * 0.2 + 0.0356)

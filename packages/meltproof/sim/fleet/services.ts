@@ -57,11 +57,11 @@ export const AROUND_A_WAIT: Service = service(
 )
 
 /** Next to no CPU, and much waiting: some ninety are in service before the core is full. */
-export const WAITS: Service = service(
-  '2 ms of CPU around 200 ms of waiting',
-  1000 / (2 + PARSE),
-  () => (): Step[] => [{ cpu: 1 }, { wait: 200 }, { cpu: 1 }],
-)
+export const WAITS: Service = service('2 ms of CPU around 200 ms of waiting', 1000 / (2 + PARSE), () => (): Step[] => [
+  { cpu: 1 },
+  { wait: 200 },
+  { cpu: 1 },
+])
 
 /** Fails at once from one time to another, s. */
 export const failing = (workload: Workload, fromS: number, toS: number): Workload => ({

@@ -16,7 +16,8 @@ export class LeastConnections implements Balancer {
     for (let i = 0; i < length; i++) {
       const index = (this.#next + i) % length
       const server = this.#servers[index]!
-      if (server === avoid || server.open >= server.maxconn || (best !== undefined && server.open >= best.open)) continue
+      if (server === avoid || server.open >= server.maxconn || (best !== undefined && server.open >= best.open))
+        continue
       best = server
       at = index
       if (server.open === 0) break

@@ -81,7 +81,8 @@ export class WeightedByReport implements Balancer {
   /** As with host_selection_retry_max_attempts. */
   choose(avoid?: Server): Server | undefined {
     let server = this.#schedule.next()
-    for (let again = 0; server === avoid && server !== undefined && again < AGAIN; again++) server = this.#schedule.next()
+    for (let again = 0; server === avoid && server !== undefined && again < AGAIN; again++)
+      server = this.#schedule.next()
     return server
   }
 
