@@ -2,8 +2,8 @@
  * A tier calls another, and tries again what failed: three times and no questions asked, as clients do that know no better;
  * or as retry() of meltproof/outbound does, within a budget and once in the whole chain (docs/tiers.md).
  */
-import { Chain } from '../../src/chain.ts'
-import { RetryBudget } from '../../src/outbound/retry-budget.ts'
+import type { Chain } from '../../src/chain.ts'
+import type { RetryBudget } from '../../src/outbound/retry-budget.ts'
 import type { Random } from '../random.ts'
 import type { FleetClock } from './clock.ts'
 import type { End, Front } from './front.ts'

@@ -50,7 +50,8 @@ test('whatever comes, it tells figures that a report can have', () => {
       const steady = new SteadyLoad()
       let nowMs = 0
       for (const [offered, load, passed] of all) {
-        const { utilisation, demand } = steady.steadied(figures(offered, load), (nowMs += passed))
+        nowMs += passed
+        const { utilisation, demand } = steady.steadied(figures(offered, load), nowMs)
         const sane = Number.isNaN(load) || (utilisation >= 0 && utilisation <= 1 && demand >= 1)
         assert.ok(sane, `${utilisation} ${demand}`)
       }
