@@ -41,7 +41,7 @@ class Sink extends Duplex {
 const socket = new Sink().resume() as never
 const figures = (): LoadFigures => ({
   ...{ loop: 0.31, utilisation: 0.5, demand: 1.2 },
-  ...{ offeredPerS: 901, shedPerS: 17 },
+  ...{ offeredPerS: 901, shedPerS: 17, failedPerS: 0 },
 })
 const reportsTo = (peer: string): LoadReports => new LoadReports(checkPeers('reportLoadTo', [peer])!, figures)
 

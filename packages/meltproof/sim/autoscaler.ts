@@ -32,16 +32,26 @@ const LEFT = 0.9
 /** Scaling up, at once. */
 const MOST_TIMES = 10
 
-/** How many there are after each evaluation, with the `behavior` of deploy/kubernetes/hpa.yaml. */
-export function counts(first: number, evaluations: number, meanLoad: (replicas: number) => number): number[] {
-  const all = [first]
-  const wanted: number[] = []
-  for (let i = 0; i < evaluations; i++) {
-    const now = all[i]!
-    const wants = replicas(now, meanLoad(now))
-    wanted.push(wants)
-    const least = Math.max(Math.trunc(LEFT * all[Math.max(0, i - PERIOD)]!), ...wanted.slice(-STABILIZED))
-    all.push(wants > now ? Math.min(wants, MOST_TIMES * now) : Math.min(now, least))
+/** The `behavior` of deploy/kubernetes/hpa.yaml. */
+export class Autoscaler {
+  readonly #counts: number[] = []
+  readonly #wanted: number[] = []
+
+  /** How many there are to be after one more evaluation. */
+  evaluate(now: number, meanLoad: number): number {
+    this.#counts.push(now)
+    const wants = replicas(now, meanLoad)
+    this.#wanted.push(wants)
+    if (wants > now) return Math.min(wants, MOST_TIMES * now)
+    const before = this.#counts[Math.max(0, this.#counts.length - 1 - PERIOD)]!
+    return Math.min(now, Math.max(Math.trunc(LEFT * before), ...this.#wanted.slice(-STABILIZED)))
   }
+}
+
+/** How many there are after each evaluation. */
+export function counts(first: number, evaluations: number, meanLoad: (replicas: number) => number): number[] {
+  const autoscaler = new Autoscaler()
+  const all = [first]
+  for (let i = 0; i < evaluations; i++) all.push(autoscaler.evaluate(all[i]!, meanLoad(all[i]!)))
   return all
 }

@@ -57,23 +57,33 @@ export class Loop {
     this.busyMs += wall
   }
 
+  /** When there is something to do next; Infinity when nothing is left. */
+  get nextAt(): number {
+    if (this.#immediates.length > 0) return this.nowMs
+    return Math.max(this.nowMs, Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt))
+  }
+
   /** Runs until a time, or until nothing is left to do. */
   run(untilMs: number): void {
-    while (this.nowMs < untilMs) {
-      this.turns++
-      while (this.#timers.nextAt <= this.nowMs) this.#call(this.#timers.pop()!)
-      if (this.#immediates.length === 0) {
-        const next = Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt)
-        if (next === Number.POSITIVE_INFINITY) return
-        if (next > this.nowMs) this.nowMs = next
-      }
-      const polledAt = this.nowMs
-      while (this.#kernel.nextAt <= polledAt) this.#kernel.pop()!()
-      for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#call(this.#external.pop()!)
-      const immediates = this.#immediates
-      this.#immediates = []
-      for (const task of immediates) this.#call(task)
+    while (this.nowMs < untilMs && this.turn());
+  }
+
+  /** One turn, once there is something to do; false when nothing is left. */
+  turn(): boolean {
+    this.turns++
+    while (this.#timers.nextAt <= this.nowMs) this.#call(this.#timers.pop()!)
+    if (this.#immediates.length === 0) {
+      const next = this.nextAt
+      if (next === Number.POSITIVE_INFINITY) return false
+      this.nowMs = next
     }
+    const polledAt = this.nowMs
+    while (this.#kernel.nextAt <= polledAt) this.#kernel.pop()!()
+    for (let i = 0; i < POLL_BATCH && this.#external.nextAt <= polledAt; i++) this.#call(this.#external.pop()!)
+    const immediates = this.#immediates
+    this.#immediates = []
+    for (const task of immediates) this.#call(task)
+    return true
   }
 
   #call(task: Task): void {

@@ -13,7 +13,8 @@ import {
   unpackTimes,
 } from './recording.ts'
 import { Random } from './random.ts'
-import { HEAD_SHARE, type SimResult, simulate } from './service.ts'
+import { HEAD_SHARE } from './instance.ts'
+import { type SimResult, simulate } from './service.ts'
 import type { Step, Workload } from './workload.ts'
 
 /** Who sent the requests was late by up to so much, and nobody wrote down when by how much; ms. */

@@ -17,6 +17,8 @@ export type Step =
   | { readonly pool: number | ((nowMs: number) => number) }
   /** Is part of the next write of the one group commit there is, and waits for its end. */
   | 'write'
+  /** Calls another service for the request, and waits until it has answered. */
+  | { readonly call: (atMs: number, request: object, answered: (atMs: number, failed: boolean) => void) => void }
 
 export interface Kind {
   /** Its share of the requests. */

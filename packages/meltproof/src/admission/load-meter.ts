@@ -16,14 +16,18 @@ interface Window extends Worked {
   offered: number
   waited: number
   shed: number
+  failed: number
 }
 
 /** Requests a second. */
 export interface Rates {
   readonly offeredPerS: number
   readonly shedPerS: number
+  /** Answered 5xx by the app. */
+  readonly failedPerS: number
 }
 
+const NONE = { offered: 0, waited: 0, shed: 0, failed: 0 }
 const WINDOW_MS = 1000
 /** A few turns of a healthy loop may all be busy. */
 const SHORTEST_MS = 100
@@ -52,6 +56,10 @@ export class LoadMeter {
 
   shed(): void {
     this.#current.shed++
+  }
+
+  failed(): void {
+    this.#current.failed++
   }
 
   /**
@@ -99,8 +107,9 @@ export class LoadMeter {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs
     if (elapsedMs < SHORTEST_MS || elapsedMs > LONGEST_MS) return undefined
-    const inTime = (figure: 'offered' | 'shed'): number => (since === this.#current ? since[figure] : this.#sum(figure))
-    return { offeredPerS: (inTime('offered') / elapsedMs) * 1000, shedPerS: (inTime('shed') / elapsedMs) * 1000 }
+    const perS = (figure: 'offered' | 'shed' | 'failed'): number =>
+      ((since === this.#current ? since[figure] : this.#sum(figure)) / elapsedMs) * 1000
+    return { offeredPerS: perS('offered'), shedPerS: perS('shed'), failedPerS: perS('failed') }
   }
 
   #measured(nowMs: number, limit: number | undefined): { readonly utilisation: number; readonly since: Window } {
@@ -122,18 +131,18 @@ export class LoadMeter {
     return Math.min(1, Math.max(0, loop, permits))
   }
 
-  #sum(figure: 'offered' | 'waited' | 'shed'): number {
+  #sum(figure: 'offered' | 'waited' | 'shed' | 'failed'): number {
     return this.#current[figure] + this.#previous[figure]
   }
 
   #roll(nowMs: number): void {
     const age = nowMs - this.#current.fromMs
     if (age < WINDOW_MS) return
-    this.#previous = age < 2 * WINDOW_MS ? this.#current : { ...this.#current, offered: 0, waited: 0, shed: 0 }
+    this.#previous = age < 2 * WINDOW_MS ? this.#current : { ...this.#current, ...NONE }
     this.#current = this.#from(nowMs)
   }
 
   #from(fromMs: number): Window {
-    return { fromMs, ...this.#worked(fromMs), offered: 0, waited: 0, shed: 0 }
+    return { fromMs, ...this.#worked(fromMs), ...NONE }
   }
 }

@@ -114,11 +114,12 @@ test('rates are of the last one to two seconds', () => {
   offer(meter, 10, ['started'])
   assert.equal(meter.rates(50, undefined), undefined, 'too soon to tell')
   offer(meter, 500, ['started', 'shed', 'shed'])
-  assert.deepEqual(meter.rates(500, undefined), { offeredPerS: 8, shedPerS: 4 })
+  assert.deepEqual(meter.rates(500, undefined), { offeredPerS: 8, shedPerS: 4, failedPerS: 0 })
   offer(meter, 1200, ['started', 'shed'])
-  assert.deepEqual(meter.rates(1600, undefined), { offeredPerS: 3.75, shedPerS: 1.875 })
+  for (let i = 0; i < 4; i++) meter.failed()
+  assert.deepEqual(meter.rates(1600, undefined), { offeredPerS: 3.75, shedPerS: 1.875, failedPerS: 2.5 })
   offer(meter, 2200, ['started'])
-  assert.deepEqual(meter.rates(2200, undefined), { offeredPerS: 3, shedPerS: 1 })
+  assert.deepEqual(meter.rates(2200, undefined), { offeredPerS: 3, shedPerS: 1, failedPerS: 4 })
 })
 
 test('rates and utilisation are of the same time, also after an idle hour', () => {
@@ -130,5 +131,5 @@ test('rates and utilisation are of the same time, also after an idle hour', () =
   worked.loopMs = 50
   offer(meter, 3_600_100, ['started', 'shed'])
   assert.equal(meter.utilisation(3_600_100, undefined), 0.5)
-  assert.deepEqual(meter.rates(3_600_100, undefined), { offeredPerS: 30, shedPerS: 10 })
+  assert.deepEqual(meter.rates(3_600_100, undefined), { offeredPerS: 30, shedPerS: 10, failedPerS: 0 })
 })

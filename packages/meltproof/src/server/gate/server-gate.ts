@@ -51,7 +51,10 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
       client: clients && ((exchange: Exchange) => (exchange.client ??= clients.of(exchange.request))),
       answerBy: answerMs && ((exchange: Exchange) => exchange.answerBy),
       permits: gate => {
-        const onRecorded = (exchange: Exchange, nowMs: number): void => kinds.answered(exchange, nowMs, gate.standing)
+        const onRecorded = (exchange: Exchange, nowMs: number): void => {
+          kinds.answered(exchange, nowMs, gate.standing)
+          if ((exchange.response?.statusCode ?? 0) >= 500) this.load.failed()
+        }
         return new RequestPermits(gate, tuning, { onRecorded, onUploadPaused, onGone, loopBusyMs })
       },
     })

@@ -29,8 +29,9 @@ export function loadReport(figures: LoadFigures): LoadReport | undefined {
   const loop = within(figures.loop, 1)
   const utilisation = within(figures.utilisation, 1)
   const rps = within(figures.offeredPerS, MOST)
-  const eps = Math.min(within(figures.shedPerS, MOST), rps)
-  if (rps === 0 || utilisation < LEAST_UTILISATION) return undefined
+  // Whoever fails does so quickly, and would look the less loaded the more it fails.
+  const eps = Math.min(within(figures.shedPerS, MOST) + within(figures.failedPerS, MOST), rps)
+  if (rps === 0 || (utilisation < LEAST_UTILISATION && eps === 0)) return undefined
   const fields: readonly Field[] = [
     { name: 'cpu_utilization', tag: 0x09, value: loop },
     // Utilisation ends at 1, and sheds are quick: without demand an instance would weigh the more, the more it sheds.

@@ -7,6 +7,7 @@ import type { FromPeer, OfPeer } from '../request/peers.ts'
 import { addToHead, beforeHead, withField } from './before-head.ts'
 import { isGrpc } from './grpc-answers.ts'
 import { BINARY_FIELD, FIELD, type LoadReport, loadReport } from './load-report.ts'
+import { SteadyLoad } from './steady-load.ts'
 
 /** A report is made so often at most, ms. */
 const EVERY_MS = 100
@@ -18,6 +19,7 @@ export class LoadReports {
   /** On a socket. Not for all servers: one may be protected again, for other peers. */
   readonly #trusted = Symbol('meltproof.trusted')
   readonly #figures: (nowMs: number) => LoadFigures | undefined
+  readonly #steady = new SteadyLoad()
   #report: LoadReport | undefined
   #line = ''
   #madeAtMs = Number.NEGATIVE_INFINITY
@@ -83,7 +85,7 @@ export class LoadReports {
     if (nowMs - this.#madeAtMs >= EVERY_MS) {
       this.#madeAtMs = nowMs
       const figures = this.#figures(nowMs)
-      this.#report = figures && loadReport(figures)
+      this.#report = figures && loadReport(this.#steady.steadied(figures, nowMs))
       this.#line = this.#report === undefined ? '' : `${FIELD}: ${this.#report.text}\r\n`
     }
     return this.#report

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { LoadFigures } from '../../../src/process-gate.ts'
 import { loadReport } from '../../../src/server/response/load-report.ts'
 
-const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, offeredPerS: 100, shedPerS: 0 }
+const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, offeredPerS: 100, shedPerS: 0, failedPerS: 0 }
 
 /** What a reader makes of the text. */
 function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> | undefined {
@@ -47,13 +47,21 @@ test('the weight is what the instance serves at its capacity, whatever is offere
     const shedPerS = Math.max(0, offeredPerS - capacity)
     const demand = offeredPerS / (offeredPerS - shedPerS)
     const utilisation = Math.min(1, offeredPerS / capacity)
-    const figures = { loop: utilisation, utilisation, demand, offeredPerS, shedPerS }
+    const figures = { loop: utilisation, utilisation, demand, offeredPerS, shedPerS, failedPerS: 0 }
     const near = (found: number, wanted: number): void => assert.ok(Math.abs(found / wanted - 1) < 0.001, `${found}`)
     near(weight(figures), capacity)
     // With Envoy's default penalty an instance that sheds gets less, down to four fifths.
     const share = shedPerS / offeredPerS
     near(weight(figures, 1), capacity / (1 + share * (1 - share)))
   }
+})
+
+test('failures are errors too: an instance that fails at once does not draw requests', () => {
+  const healthy = { loop: 0.8, utilisation: 0.8, offeredPerS: 160 }
+  const failing = { loop: 0.01, utilisation: 0.01, offeredPerS: 160, failedPerS: 160 }
+  assert.equal(read(failing)!['eps'], 160)
+  assert.ok(weight(failing, 1) < weight(healthy, 1), `${weight(failing, 1)}`)
+  assert.equal(read({ offeredPerS: 10, shedPerS: 6, failedPerS: 6 })!['eps'], 10, 'no more than have come')
 })
 
 test('nothing that a balancer could use is no report', () => {
@@ -89,6 +97,7 @@ test('whatever the figures, a report is finite, in range and one line', () => {
     demand: any,
     offeredPerS: any,
     shedPerS: any,
+    failedPerS: any,
   })
   fc.assert(
     fc.property(figures, given => {
@@ -96,7 +105,7 @@ test('whatever the figures, a report is finite, in range and one line', () => {
       if (found === undefined) return
       const { cpu_utilization: cpu, application_utilization: application = 0.02, rps_fractional: rps, eps } = found
       for (const value of [cpu!, application, rps!, eps!]) assert.ok(value >= 0 && value <= 1e9, `${value}`)
-      assert.ok(cpu! <= 1 && application >= 0.02 && rps! > 0 && eps! <= rps!)
+      assert.ok(cpu! <= 1 && (application >= 0.02 || eps! > 0) && rps! > 0 && eps! <= rps!)
       assert.ok(loadReport({ ...QUIET, ...given })!.text.length < 120)
     }),
   )

@@ -22,6 +22,7 @@ const FIGURES: LoadFigures = {
   demand: 3,
   offeredPerS: 90,
   shedPerS: 60,
+  failedPerS: 0,
 }
 const TEXT = 'TEXT cpu_utilization:0.3,application_utilization:1.5,rps_fractional:90,eps:60'
 const LOCAL = ['127.0.0.0/8']

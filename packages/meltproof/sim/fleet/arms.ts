@@ -1,0 +1,43 @@
+/** Who balances, and by what. The last two are told by the members what they can serve. */
+import { LeastConnections } from './balancers/least-connections.ts'
+import { RoundRobin } from './balancers/round-robin.ts'
+import { WeightedByReport } from './balancers/weighted-by-report.ts'
+import type { Arm } from './fleet.ts'
+
+/** What a careful operator guesses that one of them takes at once. */
+const GUESSED = 16
+
+export const ARMS = {
+  bare: { name: 'round robin, no meltproof', protected: false, front: () => ({ balancer: new RoundRobin() }) },
+  'round-robin': { name: 'round robin', protected: true, front: () => ({ balancer: new RoundRobin() }) },
+  'least-connections': {
+    name: 'least connections',
+    protected: true,
+    front: () => ({ balancer: new LeastConnections() }),
+  },
+  guessed: {
+    name: `least connections, maxconn ${GUESSED}, no meltproof`,
+    protected: false,
+    front: () => ({ balancer: new LeastConnections(), maxconn: GUESSED }),
+  },
+  haproxy: {
+    name: 'told: HAProxy',
+    protected: true,
+    chained: true,
+    front: () => ({ balancer: new RoundRobin(), maxconn: 20, asksAgents: true }),
+  },
+  'haproxy-least': {
+    name: 'told: HAProxy, least connections',
+    protected: true,
+    chained: true,
+    front: () => ({ balancer: new LeastConnections(), maxconn: 20, asksAgents: true }),
+  },
+  envoy: {
+    name: 'told: Envoy',
+    protected: true,
+    chained: true,
+    front: random => ({ balancer: new WeightedByReport(random) }),
+  },
+} satisfies Readonly<Record<string, Arm>>
+
+export type ArmName = keyof typeof ARMS

@@ -1,0 +1,20 @@
+/** Envoy's scheduler of weighted round robin: who has waited longest for its share is next. */
+import type { Random } from '../../random.ts'
+import { EventHeap } from '../../event-heap.ts'
+
+export class EarliestDeadline<T> {
+  readonly #queue = new EventHeap<{ readonly what: T; readonly weight: number }>()
+
+  /** Each begins somewhere in its turn: as if it had gone on for a while. */
+  constructor(all: readonly (readonly [what: T, weight: number])[], random: Random) {
+    for (const [what, weight] of all) this.#queue.push(random.next() / weight, { what, weight })
+  }
+
+  next(): T | undefined {
+    const at = this.#queue.nextAt
+    const first = this.#queue.pop()
+    if (first === undefined) return undefined
+    this.#queue.push(at + 1 / first.weight, first)
+    return first.what
+  }
+}

@@ -1,0 +1,406 @@
+/**
+ * One simulated process: requests pass the real gate with a real limiter, burn CPU in slices and wait for dependencies.
+ * Who comes, and what becomes of whom, is told through hooks.
+ */
+import { Abandoned } from '../src/admission/in-service/abandoned.ts'
+import { type Serving, ServiceTimes } from '../src/admission/in-service/service-times.ts'
+import { Stragglers } from '../src/admission/in-service/stragglers.ts'
+import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
+import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
+import type { Limiter } from '../src/admission/limiter/limiter.ts'
+import { LoadMeter } from '../src/admission/load-meter.ts'
+import { levelOf } from '../src/admission/queue/criticality.ts'
+import type { Figures } from '../src/haproxy/advice.ts'
+import type { LoadFigures } from '../src/process-gate.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { Loop } from './loop.ts'
+import { Pool } from './pool.ts'
+import { Random } from './random.ts'
+import type { Step, Workload } from './workload.ts'
+
+export interface InstanceOptions {
+  /** CPU of one shed, ms: parse, decide, write. @default 0.008 */
+  readonly shedCostMs?: number
+  /** CPU of parsing and handing on one request, ms. @default 0.03 */
+  readonly parseCostMs?: number
+  readonly tuning?: GateTuning
+  /** Undefined: no admission at all. */
+  readonly limiter: ((busyMs: () => number) => Limiter) | undefined
+  /** Everybody counts, as behind a limit that an operator gave. @default false */
+  readonly everybodyCounts?: boolean
+}
+
+export interface InstanceRequest extends Entry, Serving {
+  level: number
+  readonly kind: number
+  readonly path: string
+  readonly client: number
+  /** When it was made, ms. */
+  readonly createdAt: number
+  /** Its kind by its path; -1: not asked yet. */
+  knownKind: number
+  steps: readonly Step[]
+  step: number
+  /** Its CPU takes so many times as long as it will later. */
+  coldness: number
+  /** A call that it made failed, and it with it. */
+  failed: boolean
+  /** `going on`: in service without a permit (stragglers.ts). `left`: in service for a client that has gone (abandoned.ts). */
+  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
+}
+
+export interface InstanceHooks<R extends InstanceRequest> {
+  readonly answered: (request: R) => void
+  readonly shed: (request: R) => void
+  /** It entered service after it had waited for so long at the gate. */
+  readonly started?: (waitedMs: number) => void
+}
+
+/** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
+export const HEAD_SHARE = 0.7
+
+/** While somebody waits, the gate looks this often for who outstays, ms. */
+const LOOK_EVERY_MS = 5
+
+/** A request that arrives, as an instance wants it. */
+export function arriving(
+  createdAt: number,
+  kind: number = 0,
+  path: string = '/kind/of',
+  level: number = levelOf(),
+  client: number = 0,
+): InstanceRequest {
+  return {
+    createdAt,
+    arrivedAt: 0,
+    left: false,
+    startBy: Number.POSITIVE_INFINITY,
+    again: false,
+    level,
+    kind,
+    path,
+    client,
+    knownKind: -1,
+    steps: [],
+    step: 0,
+    coldness: 1,
+    failed: false,
+    startedAt: 0,
+    servingSince: 0,
+    kindNoted: 0,
+    answeredThen: 0,
+    besideThen: 0,
+    inServiceThen: 0,
+    state: 'arriving',
+  }
+}
+
+export class Instance<R extends InstanceRequest> {
+  readonly loop: Loop
+  readonly limiter: Limiter | undefined
+  readonly #workload: Workload
+  readonly #hooks: InstanceHooks<R>
+  readonly #random: Random
+  readonly #shedCostMs: number
+  readonly #parseCostMs: number
+  readonly #everybodyCounts: boolean
+  readonly #gate: Gate<R> | undefined
+  readonly #meter: LoadMeter | undefined
+  readonly #pool: Pool
+  readonly #group: GroupCommit
+  readonly #known: KnownKinds
+  readonly #stays = new ServiceTimes<R>()
+  readonly #stragglers: Stragglers<R>
+  readonly #abandoned: Abandoned<R>
+  readonly #serving = new Set<R>()
+  #unguarded = 0
+  #started = 0
+  #shed = 0
+  #wakes = 0
+  #lookedAt = 0
+  #watching = false
+
+  constructor(
+    loop: Loop,
+    workload: Workload,
+    { shedCostMs = 0.008, parseCostMs = 0.03, tuning, limiter, everybodyCounts = false }: InstanceOptions,
+    hooks: InstanceHooks<R>,
+    random: Random,
+    seed: number,
+  ) {
+    this.loop = loop
+    this.#workload = workload
+    this.#hooks = hooks
+    this.#random = random
+    this.#shedCostMs = shedCostMs
+    this.#parseCostMs = parseCostMs
+    this.#everybodyCounts = everybodyCounts
+    this.#pool = new Pool(workload.poolSize ?? 10)
+    const { writeMs, eachMs } = workload.group ?? { writeMs: 5, eachMs: 0.05 }
+    const pace = new Random(seed + 0xd15c)
+    this.#group = new GroupCommit((parts, done) => {
+      const ms = typeof writeMs === 'number' ? writeMs : writeMs(pace, loop.nowMs)
+      loop.readyAt(loop.nowMs + ms + eachMs * parts, done)
+    })
+    this.#known = new KnownKinds(seed)
+    this.#stragglers = new Stragglers(this.#stays, tuning)
+    this.#abandoned = new Abandoned(this.#stays)
+    this.limiter = limiter?.(() => loop.busyMs)
+    if (this.limiter === undefined) return
+    const gate: Gate<R> = new Gate<R>(
+      this.limiter,
+      {
+        now: () => loop.nowMs,
+        turn: () => loop.turns,
+        start: request => {
+          hooks.started?.(loop.nowMs - request.arrivedAt)
+          this.#serve(request)
+        },
+        shed: request => this.#turnAway(request),
+        wakeAtTurnEnd: () =>
+          loop.setImmediate(() => {
+            this.#lookForStragglers()
+            gate.turnEnded(loop.nowMs)
+          }),
+        wakeAfter: ms => this.#wakeAfter(ms),
+        level: workload.criticality === undefined ? undefined : request => request.level,
+        kind: workload.kinds === undefined ? undefined : request => this.#knownKind(request),
+        kindInService: request => request.kind,
+        client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
+      },
+      tuning,
+    )
+    this.#gate = gate
+    const worked = (nowMs: number) => ({ loopMs: loop.busyMs, inServiceMs: gate.inServiceMs(nowMs) })
+    this.#meter = new LoadMeter(worked, loop.nowMs)
+  }
+
+  /** In service, those without a permit not counted where there is a gate. */
+  get inflight(): number {
+    return this.#gate?.inflight ?? this.#unguarded
+  }
+
+  get queued(): number {
+    return this.#gate?.queued ?? 0
+  }
+
+  /** As the metric meltproof_load_ratio; 0 without a gate. */
+  load(nowMs: number): number {
+    return this.#meter?.load(nowMs, this.#gate!.knownLimit) ?? 0
+  }
+
+  /** What balancers are told, as ProcessGate has it; undefined without a gate. */
+  loadFigures(nowMs: number): LoadFigures | undefined {
+    const meter = this.#meter
+    const limit = this.#gate?.countedLimit
+    const rates = meter?.rates(nowMs, limit)
+    if (meter === undefined || rates === undefined) return undefined
+    const loop = meter.utilisation(nowMs, undefined)
+    return { loop, utilisation: meter.utilisation(nowMs, limit), demand: meter.demand(nowMs), ...rates }
+  }
+
+  /** What HAProxy's agent is told. */
+  figures(): Figures {
+    const gate = this.#gate
+    return {
+      abandoned: 0,
+      admitted: this.#started,
+      draining: false,
+      dryRun: false,
+      inflight: this.inflight,
+      open: gate === undefined ? this.#unguarded : gate.inflight + gate.queued + this.#stragglers.count,
+      limit: gate?.limit ?? 0,
+      limitKnown: gate?.knownLimit !== undefined,
+      queued: this.queued,
+      shed: { standing: this.#shed } as Figures['shed'],
+      utilisation: this.#meter?.utilisation(this.loop.nowMs, gate!.knownLimit) ?? 0,
+    }
+  }
+
+  /** Its head is read in this turn of the loop. */
+  readHead(request: R): void {
+    if (request.state === 'over') return
+    const { loop } = this
+    if (this.#gate === undefined) {
+      this.#unguarded++
+      loop.burn(this.#parseCostMs)
+      this.#serve(request)
+      return
+    }
+    loop.burn(this.#shedCostMs * HEAD_SHARE)
+    this.#meter?.offered(loop.nowMs)
+    const decision = this.#gate.offer(request, loop.nowMs)
+    if (decision === 'start') {
+      this.#hooks.started?.(0)
+      loop.burn(this.#parseCostMs)
+      this.#serve(request)
+    } else if (decision === 'wait') {
+      request.state = 'waiting'
+      this.#watchOutstayers()
+    } else this.#turnAway(request)
+  }
+
+  /** Its client has gone, and the loop learns of it now. */
+  leaves(request: R): void {
+    if (request.state === 'serving') {
+      // As in Node, its handler runs on.
+      request.state = 'left'
+      this.#abandoned.add(request, this.loop.nowMs)
+      return
+    }
+    if (request.state === 'waiting') this.#gate?.abandon(request, this.loop.nowMs)
+    this.#stragglers.ended(request)
+    request.state = 'over'
+  }
+
+  /** As the real timer, a later call takes the place of the earlier one. */
+  #wakeAfter(ms: number): void {
+    const wake = ++this.#wakes
+    this.loop.setTimer(ms, () => {
+      if (wake !== this.#wakes) return
+      this.#lookForStragglers()
+      this.#gate?.timeCame(this.loop.nowMs)
+    })
+  }
+
+  #knownKind(request: R): number {
+    if (request.knownKind < 0) {
+      request.knownKind = this.#known.of(request.path)
+      this.#known.came(request.knownKind, this.loop.nowMs)
+    }
+    return request.knownKind
+  }
+
+  #lookForStragglers(): void {
+    const [gate, { loop }] = [this.#gate, this]
+    if (gate === undefined || gate.queued === 0 || loop.nowMs < this.#lookedAt + LOOK_EVERY_MS) return
+    this.#lookedAt = loop.nowMs
+    for (const request of this.#abandoned.takePresumedOver(loop.nowMs, gate.limit)) this.#drop(request)
+    if (this.#everybodyCounts || !this.#stragglers.look(loop.nowMs, loop.busyMs)) return
+    for (const request of this.#serving) {
+      if (this.#stragglers.full || this.#stragglers.tooShort(request)) return
+      if (request.state === 'left' || !this.#stragglers.has(request)) continue
+      this.#serving.delete(request)
+      this.#stragglers.goesOn(request)
+      request.state = 'going on'
+      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
+    }
+  }
+
+  #watchOutstayers(): void {
+    if (this.#watching) return
+    this.#watching = true
+    this.loop.setTimer(LOOK_EVERY_MS, () => {
+      this.#watching = false
+      if (this.#gate!.queued === 0) return
+      this.#lookForStragglers()
+      this.#watchOutstayers()
+    })
+  }
+
+  /** Its permit is free, though it was not answered. */
+  #drop(request: R): void {
+    if (!this.#serving.delete(request)) return
+    request.state = 'over'
+    this.#stays.gone(request)
+    this.#gate?.drop(this.loop.nowMs, this.loop.nowMs - request.startedAt, request)
+    if (this.#gate === undefined) this.#unguarded--
+  }
+
+  #turnAway(request: R): void {
+    this.loop.burn(this.#shedCostMs * (1 - HEAD_SHARE))
+    this.#shed++
+    request.state = 'over'
+    this.#meter?.shed()
+    this.#hooks.shed(request)
+  }
+
+  #serve(request: R): void {
+    const { loop } = this
+    const workload = this.#workload
+    request.state = 'serving'
+    request.startedAt = loop.nowMs
+    if (request.knownKind < 0) request.knownKind = this.#known.of(request.path)
+    this.#stays.started(request, request.kind)
+    this.#serving.add(request)
+    request.steps =
+      workload.kinds?.[request.kind]?.steps(this.#random, request.createdAt) ??
+      workload.steps(this.#random, request.createdAt)
+    request.coldness = this.#coldness()
+    this.#started++
+    if (workload.gc !== undefined && this.#started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
+    this.#proceed(request)
+  }
+
+  /** How many times what a request costs later one costs that starts now. */
+  #coldness(): number {
+    const { times, requests } = this.#workload.warmUp ?? { times: 1, requests: 1 }
+    return 1 + (times - 1) * Math.exp(-this.#started / requests)
+  }
+
+  #proceed(request: R): void {
+    const { loop } = this
+    while (request.step < request.steps.length) {
+      const step = request.steps[request.step++]!
+      if (step === 'yield') {
+        loop.setImmediate(() => this.#proceed(request))
+        return
+      }
+      if (step === 'write') {
+        this.#group.add(() => this.#proceed(request))
+        return
+      }
+      if ('cpu' in step) {
+        loop.burn(step.cpu * request.coldness)
+        continue
+      }
+      if ('timer' in step) {
+        loop.setTimer(step.timer, () => this.#proceed(request))
+        return
+      }
+      if ('wait' in step) {
+        loop.readyAt(loop.nowMs + step.wait, () => this.#proceed(request))
+        return
+      }
+      if ('call' in step) {
+        const answered = (atMs: number, failed: boolean): void =>
+          loop.readyAt(atMs, () => {
+            request.failed = failed
+            if (failed) request.step = request.steps.length
+            this.#proceed(request)
+          })
+        step.call(loop.nowMs, request, answered)
+        return
+      }
+      this.#pool.acquire(() =>
+        loop.readyAt(loop.nowMs + (typeof step.pool === 'number' ? step.pool : step.pool(loop.nowMs)), () => {
+          this.#pool.release()
+          this.#proceed(request)
+        }),
+      )
+      return
+    }
+    // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
+    loop.nextTick(() => this.#finish(request))
+  }
+
+  #finish(request: R): void {
+    const { loop } = this
+    if (request.state === 'left') {
+      this.#abandoned.ended(request, loop.nowMs)
+      this.#drop(request)
+    }
+    if (request.state === 'over') return
+    this.#stragglers.ended(request)
+    if (this.#serving.delete(request)) {
+      this.#stays.answered(request, loop.nowMs)
+      this.#gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
+    }
+    if (this.#workload.kinds?.[request.kind]?.notFound === true) this.#known.notFound(request.knownKind, request.path)
+    else this.#known.answered(request.knownKind, request.path, loop.nowMs, this.#gate?.standing === true)
+    if (request.failed) this.#meter?.failed()
+    request.state = 'over'
+    this.#hooks.answered(request)
+    if (this.#gate === undefined) this.#unguarded--
+  }
+}

@@ -1,0 +1,34 @@
+/** What simulated fleets show, and the bars of fleets that are told. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ArmName, ARMS } from '../../sim/fleet/arms.ts'
+import { DEVELOPMENT } from '../../sim/fleet/development.ts'
+import { simulateFleet } from '../../sim/fleet/fleet.ts'
+import { figuresOf, type FleetFigures } from '../../sim/fleet/scenario.ts'
+
+function figures(name: string, arm: ArmName): FleetFigures {
+  const scenario = DEVELOPMENT.find(each => each.name === name) ?? assert.fail(name)
+  return figuresOf(scenario, simulateFleet(scenario, ARMS[arm], 2))
+}
+
+for (const arm of ['haproxy-least', 'envoy'] as const) {
+  test(`${arm}: four unequal instances keep 97 % of the ideal, and shed 0.5 % at most`, () => {
+    const { good, shed } = figures('four unequal, a pool each', arm)
+    assert.ok(good >= 0.97 && shed <= 0.005, `${good}, ${shed}`)
+  })
+
+  test(`${arm}: back within three seconds after one gets four times slower`, () => {
+    const { backAfter } = figures('one of four gets four times slower, CPU', arm)
+    assert.ok(backAfter! <= 3, `${backAfter}`)
+  })
+}
+
+test('an instance that answers 500 at once does not draw the requests of those who are told', () => {
+  const { failed } = figures('one of eight answers 500 at once', 'envoy')
+  assert.ok(failed < 0.05, `${failed}`)
+})
+
+test('in turn and untold, a fleet sheds for one slow instance', () => {
+  const { shed } = figures('four unequal, CPU', 'round-robin')
+  assert.ok(shed > 0.1, `${shed}`)
+})
