@@ -5,6 +5,7 @@ import { burst } from './burst.ts'
 import { burstFresh } from './burst-fresh.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
+import { door } from './door.ts'
 import { drip } from './drip.ts'
 import { logging } from './logging.ts'
 import type { Scenario } from '../experiment/scenario.ts'
@@ -27,6 +28,7 @@ export const catalogue: readonly Scenario<unknown>[] = [
   tide,
   ticks,
   blame,
+  door,
 ]
 
 /** The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` leaves them out. */
