@@ -7,6 +7,7 @@ import { database } from './database.ts'
 import { domino } from './domino.ts'
 import { door } from './door.ts'
 import { drip } from './drip.ts'
+import { fleet } from './fleet.ts'
 import { logging } from './logging.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import { MODES, WORKLOADS } from './overload/workloads.ts'
@@ -29,6 +30,7 @@ export const catalogue: readonly Scenario<unknown>[] = [
   ticks,
   blame,
   door,
+  fleet,
 ]
 
 /** The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` leaves them out. */

@@ -9,7 +9,8 @@ import { latencyFigures } from '../report/load-figures.ts'
 import { doorExpects } from './door-expects.ts'
 import type { DoorMeasured, DoorRun } from './door-measured.ts'
 import { doorPublished, doorView } from './door-view.ts'
-import { needHaproxy, startHaproxy, startInstance } from './fleet-instance.ts'
+import { needHaproxy, startHaproxy } from './fleet-haproxy.ts'
+import { startInstance } from './fleet-instance.ts'
 
 /** What stands on the server line; `direct` has no HAProxy. */
 const LINES: Readonly<Record<string, string | undefined>> = {

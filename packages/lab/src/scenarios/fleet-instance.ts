@@ -1,20 +1,8 @@
-/** Instances of apps/fleet-service.js, and HAProxy in front of them with deploy/haproxy/haproxy.cfg as it is. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import path from 'node:path'
-import { deployFile } from '../experiment/deploy-file.ts'
-import type { Context, RunningApp } from '../experiment/scenario.ts'
-import { temporaryFolder } from '../experiment/temporary-folder.ts'
-import { checkProgram } from '../launch/command.ts'
+/** An instance of apps/fleet-service.js, and what stands in front of several. */
 import { freePort } from '../launch/free-port.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { UserError } from '../user-error.ts'
-
-export interface Instance {
-  readonly app: RunningApp
-  readonly ports: Ports
-  readonly isGuarded: boolean
-}
+import type { Context, RunningApp } from '../experiment/scenario.ts'
 
 export interface Ports {
   readonly service: number
@@ -22,18 +10,20 @@ export interface Ports {
   readonly agent: number
 }
 
-export interface Proxy {
+export interface Instance {
+  readonly app: RunningApp
+  readonly ports: Ports
+  /** By meltproof. */
+  readonly isGuarded: boolean
+}
+
+export interface Balancer {
   readonly app: RunningApp
   readonly origin: string
+  /** How many requests each instance has got so far. */
+  sent(): Promise<readonly number[]>
 }
 
-export interface Haproxy extends Proxy {
-  /** What `show stat` has of each server; `slim` is its maxconn. */
-  servers(field: string): Promise<readonly string[]>
-}
-
-/** What the agent's part of the server line is. */
-const ASKS = 'agent-check agent-port 9402 agent-inter 500ms maxconn 16'
 const CHECKED_MS = 10_000
 
 export const portsOf = async (): Promise<Ports> => ({
@@ -63,54 +53,6 @@ export async function startInstance(
     ...(isGuarded ? { nodeOptions: `--import ${registerUrl()}` } : {}),
   })
   return { app, ports: given, isGuarded }
-}
-
-export function needHaproxy(): void {
-  try {
-    checkProgram(['haproxy'])
-  } catch {
-    throw new UserError("there is no HAProxy here: on Debian it is the package 'haproxy' (apt-get install haproxy)")
-  }
-}
-
-/** `asks`: it asks the agents; else what stands on the server line in the place of that. */
-export async function startHaproxy(
-  context: Context,
-  instances: readonly Pick<Instance, 'ports' | 'isGuarded'>[],
-  { line, balance = 'roundrobin' }: { readonly line: 'asks' | string; readonly balance?: string },
-): Promise<Haproxy> {
-  const folder = temporaryFolder(context, 'haproxy')
-  const web = await freePort()
-  const servers = instances.map(({ ports, isGuarded }, at) => {
-    const agent = line === 'asks' ? ` agent-port ${ports.agent}` : ''
-    return `    server app${at + 1} 127.0.0.1:${ports.service} port ${isGuarded ? ports.admin : ports.service}${agent}`
-  })
-  const file = path.join(folder, 'haproxy.cfg')
-  const changes: readonly Change[] = [
-    ['/run/haproxy/admin.sock', path.join(folder, 'stats')],
-    ['bind :8080', `bind 127.0.0.1:${web}`],
-    ['balance roundrobin', `balance ${balance}`],
-    [ASKS, line === 'asks' ? ASKS : line],
-    ['    server app1 127.0.0.1:3000', servers.join('\n')],
-  ]
-  writeFileSync(file, changed(readFileSync(deployFile('haproxy/haproxy.cfg'), 'utf8'), changes))
-  const origin = `http://127.0.0.1:${web}`
-  const app = await context.start({
-    name: 'HAProxy',
-    run: ['haproxy', '-db', '-f', file],
-    core: 'dependency',
-    url: new URL(origin),
-  })
-  const stat = async (field: string): Promise<readonly string[]> => {
-    const socket = connect(path.join(folder, 'stats'))
-    socket.write('show stat\n')
-    let said = ''
-    for await (const part of socket) said += part
-    const [head, ...rows] = said.split('\n').map(each => each.split(','))
-    return rows.filter(([, name]) => /^app\d/.test(name ?? '')).map(row => row[head!.indexOf(field)]!)
-  }
-  await ready(context, app, async () => (await stat('check_status')).every(status => status === 'L7OK'))
-  return { app, origin, servers: stat }
 }
 
 export type Change = readonly [from: string, to: string]
