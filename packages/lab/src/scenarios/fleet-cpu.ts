@@ -1,44 +1,11 @@
-/** A control group of Linux that holds processes to a share of a core. Needs root, and version 1 or 2 of cgroups. */
-import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import type { Context } from '../experiment/scenario.ts'
+/** The fleet whose service computes; control groups hold each instance to its share of a core. */
+import type { Scenario } from '../experiment/scenario.ts'
+import { fleetOf } from './fleet-run.ts'
 
-export interface CpuGroup {
-  hold(pid: number): void
-  /** Of a core. */
-  share(share: number): void
-}
-
-/** As containers have it, but with short turns, so that a process is slow rather than frozen for most of 100 ms. */
-const PERIOD_US = 20_000
-const ROOTS = [
-  {
-    folder: '/sys/fs/cgroup/cpu',
-    set: { 'cpu.cfs_period_us': () => PERIOD_US, 'cpu.cfs_quota_us': (us: number) => us },
-  },
-  { folder: '/sys/fs/cgroup', set: { 'cpu.max': (us: number) => `${us} ${PERIOD_US}` } },
-] as const
-
-/** Undefined where none can be made. It is gone after the run; make it before what it is to hold. */
-export function cpuGroup(context: Context, name: string): CpuGroup | undefined {
-  for (const { folder: root, set } of ROOTS) {
-    const folder = path.join(root, `meltlab-${process.pid}-${name}`)
-    const share = (of: number): void => {
-      for (const [file, value] of Object.entries(set)) {
-        writeFileSync(path.join(folder, file), String(value(Math.round(of * PERIOD_US))))
-      }
-    }
-    try {
-      if (root === '/sys/fs/cgroup') writeFileSync(path.join(root, 'cgroup.subtree_control'), '+cpu')
-      mkdirSync(folder)
-    } catch {
-      continue
-    }
-    context.cleanUp(() => rmdirSync(folder))
-    try {
-      share(1)
-      return { share, hold: pid => writeFileSync(path.join(folder, 'cgroup.procs'), String(pid)) }
-    } catch {} // without a controller of CPU
-  }
-  return undefined
-}
+export const fleetCpu: Scenario<unknown> = fleetOf({
+  name: 'fleet-cpu',
+  title: 'An uneven fleet that computes',
+  story:
+    'The same with a service that computes: one instance has a quarter of the share of the core that the others have.',
+  form: 'cpu',
+})

@@ -30,7 +30,7 @@ export function needHaproxy(): void {
 export async function startHaproxy(
   context: Context,
   instances: readonly Pick<Instance, 'ports' | 'isGuarded'>[],
-  { line, balance = 'roundrobin' }: { readonly line: 'asks' | string; readonly balance?: string },
+  { line, balance = 'leastconn' }: { readonly line: 'asks' | string; readonly balance?: string },
 ): Promise<Haproxy> {
   const folder = temporaryFolder(context, 'haproxy')
   const web = await freePort()
@@ -42,7 +42,7 @@ export async function startHaproxy(
   const changes: readonly Change[] = [
     ['/run/haproxy/admin.sock', path.join(folder, 'stats')],
     ['bind :8080', `bind 127.0.0.1:${web}`],
-    ['balance roundrobin', `balance ${balance}`],
+    ['balance leastconn', `balance ${balance}`],
     [ASKS, line === 'asks' ? ASKS : line],
     ['    server app1 127.0.0.1:3000', servers.join('\n')],
   ]

@@ -30,9 +30,11 @@ export interface FleetRun {
   readonly change: FleetPhase
 }
 
+/** Its service computes, and is held to a share of a core; or it waits, and the slow one holds connections for longer. */
+export type FleetForm = 'cpu' | 'wait'
+
 export interface FleetMeasured {
-  /** How one instance was made slow: held to a share of the core, or by an app that works four times as long. */
-  manner: 'cgroup' | 'app' | null
+  readonly form: FleetForm
   /** Good answers a second of each instance, all of them busy. */
   capacities: readonly number[]
   /** Second of `change` at whose start the instance becomes slower. */

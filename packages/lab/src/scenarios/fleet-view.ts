@@ -54,13 +54,13 @@ export const arms: readonly ScenarioArm[] = [
   },
 ]
 
-const MANNERS = {
-  cgroup: 'A control group holds the slow instance to a quarter of the share of a core that each of the others has.',
-  app: 'No control group could be made: the app of the slow instance holds a connection of its pool four times as long.',
+const FORMS = {
+  cpu: 'A request takes 1 ms of CPU. Control groups hold each instance to 22 % of a core, the slow one to a quarter of that.',
+  wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
 } as const
 
 export function fleetView(measured: FleetMeasured): View {
-  const { runs, manner, capacities } = measured
+  const { runs, form, capacities } = measured
   const told = runs.filter(({ arm }) => arm.endsWith('told'))
   if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   const shares = (those: readonly FleetRun[]): string =>
@@ -83,7 +83,7 @@ export function fleetView(measured: FleetMeasured): View {
       tableOf(
         {
           title: `At ${LOAD} of what the fleet can do`,
-          note: `${manner === null ? '' : MANNERS[manner]} The fleet can do ${formatRate(fleetCapacity(measured))}/s, its instances ${capacities.map(formatRate).join(', ')}/s. Good: answered 2xx within a second.`,
+          note: `${FORMS[form]} The fleet can do ${formatRate(fleetCapacity(measured))}/s, its instances ${capacities.map(formatRate).join(', ')}/s. Good: answered 2xx within a second.`,
         },
         runs,
         [['arm', ({ arm }) => arm], ...columns(({ steady }) => steady)],
