@@ -8,7 +8,7 @@ import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { checkProgram } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
 import { UserError } from '../user-error.ts'
-import { type Balancer, type Change, changed, type Instance, ready } from './fleet-instance.ts'
+import { type Balancer, type Change, changed, type Instance, complete } from './fleet-instance.ts'
 
 /** Where CI has pip put it. */
 const FOLDER = path.join(tmpdir(), 'meltproof-envoy')
@@ -53,16 +53,17 @@ export async function startEnvoy(
   })
   const clusters = async (): Promise<string> =>
     (await fetch(`http://127.0.0.1:${admin}/clusters`, { signal: context.signal })).text()
-  await ready(context, app, async () => {
-    const said = await clusters()
-    return instances.every(({ ports }) => said.includes(`:${ports.service}::health_flags::healthy`))
-  })
-  return {
-    app,
-    origin: app.origin,
+  const envoy = {
+    ...{ app, origin: app.origin },
     async sent() {
       const said = await clusters()
       return instances.map(({ ports }) => Number(new RegExp(`:${ports.service}::rq_total::(\\d+)`).exec(said)?.[1]))
     },
+    async isComplete() {
+      const said = await clusters()
+      return instances.every(({ ports }) => said.includes(`:${ports.service}::health_flags::healthy`))
+    },
   }
+  await complete(context, envoy)
+  return envoy
 }

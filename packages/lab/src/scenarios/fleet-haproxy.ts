@@ -8,7 +8,7 @@ import { temporaryFolder } from '../experiment/temporary-folder.ts'
 import { checkProgram } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
 import { UserError } from '../user-error.ts'
-import { type Balancer, type Change, changed, type Instance, ready } from './fleet-instance.ts'
+import { type Balancer, type Change, changed, type Instance, complete } from './fleet-instance.ts'
 
 export interface Haproxy extends Balancer {
   /** What `show stat` has of each server; `slim` is its maxconn. */
@@ -62,6 +62,14 @@ export async function startHaproxy(
     const [head, ...rows] = said.split('\n').map(each => each.split(','))
     return rows.filter(([, name]) => /^app\d/.test(name ?? '')).map(row => row[head!.indexOf(field)]!)
   }
-  await ready(context, app, async () => (await stat('check_status')).every(status => status === 'L7OK'))
-  return { app, origin, servers: stat, sent: async () => (await stat('stot')).map(Number) }
+  const haproxy = {
+    ...{ app, origin, servers: stat },
+    sent: async () => (await stat('stot')).map(Number),
+    isComplete: async () => {
+      const [checks, weights] = [await stat('check_status'), await stat('weight')]
+      return checks.every(status => status === 'L7OK') && weights.every(weight => weight !== '0')
+    },
+  }
+  await complete(context, haproxy)
+  return haproxy
 }

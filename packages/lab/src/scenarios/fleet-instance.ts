@@ -22,6 +22,8 @@ export interface Balancer {
   readonly origin: string
   /** How many requests each instance has got so far. */
   sent(): Promise<readonly number[]>
+  /** All instances get requests. */
+  isComplete(): Promise<boolean>
 }
 
 const CHECKED_MS = 10_000
@@ -67,11 +69,11 @@ export function changed(text: string, changes: readonly Change[]): string {
 }
 
 /** Until the balancer has found all of its instances. */
-export async function ready(context: Context, app: RunningApp, isReady: () => Promise<boolean>): Promise<void> {
+export async function complete(context: Context, { app, isComplete }: Omit<Balancer, 'origin'>): Promise<void> {
   const until = performance.now() + CHECKED_MS
-  while (!(await isReady().catch(() => false))) {
-    app.check('before it found the service')
-    if (performance.now() > until) throw new UserError(`${app.name} did not find the service`)
+  while (!(await isComplete().catch(() => false))) {
+    app.check('before it found all instances')
+    if (performance.now() > until) throw new UserError(`${app.name} did not find all instances`)
     await context.sleep(20)
   }
 }
