@@ -29,7 +29,7 @@ import { conditions } from './lib/conditions.ts'
 
 const INSTANCES = 4
 const USERS = 64
-const THINK_MS = 40
+const THINK_MS = 15
 /** Timers of the balancer may have fired by then. */
 const STOOD_STILL_MS = 2000
 /** As long as a restart may take. */
@@ -50,14 +50,8 @@ const options = scriptOptions(import.meta.filename, {
 const { quick } = options.values
 const restarts = quick ? INSTANCES : options.whole('restarts')
 const perRound = quick ? 1000 : Math.ceil(options.whole('requests') / restarts)
-/** Under register: as an operator has it, but for the quick form. */
-const env = {
-  MELTPROOF_DRAIN: 'on',
-  FORM: 'wait',
-  HOLD_MS: '5',
-  POOL: '1000',
-  ...(quick ? { MELTPROOF_DRAIN_DELAY: '1s' } : {}),
-}
+/** Both balancers have noticed within a second or two that an instance drains. */
+const env = { MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '2s', FORM: 'wait', HOLD_MS: '5', POOL: '1000' }
 
 interface Round {
   readonly statuses: Readonly<Record<string, number>>

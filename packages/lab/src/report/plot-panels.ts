@@ -4,8 +4,9 @@ import { armOf, type Drawn, type Frame, px, type Styled, text } from './plot-par
 import type { PanelLine, PanelsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Between panels, and above each for its words; px. */
+/** Between panels, above each for its words, and below for its times; px. */
 const gap = 22
+const footroom = 20
 const headroom = 52
 const wide = { columns: 4, height: 128 }
 const narrow = { columns: 1, height: 84 }
@@ -23,7 +24,7 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
   const rows = Math.ceil(drawn.panels.length / columns)
   const made = drawn.panels.map(({ arm, says, lines }, n) => {
     const left = from + (n % columns) * (width + gap)
-    const bottom = Math.floor(n / columns) * (height + headroom + gap) + headroom + height
+    const bottom = Math.floor(n / columns) * (height + headroom + footroom) + headroom + height
     const y = scaleOf(
       drawn.y,
       points.map(([, value]) => value),
@@ -36,6 +37,7 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
     return [
       text(`name ${styled.className}`, left, bottom - height - 30, arm),
       text('tick', left, bottom - height - 12, says),
+      text('tick', left + width, bottom + 17, formatUnit(last, drawn.x.unit), 'end'),
       ...ticks.map(
         tick =>
           `<line class="${tick === 0 ? 'axis' : 'grid'}" x1="${px(left)}" x2="${px(left + width)}" y1="${px(y.to(tick))}" y2="${px(y.to(tick))}"/>` +
@@ -52,7 +54,7 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
       `<line class="axis" x1="${px(x(drawn.mark.at))}" x2="${px(x(drawn.mark.at))}" y1="${px(bottom - height)}" y2="${px(bottom)}"/>`,
     ].join('')
   })
-  const end = rows * (height + headroom + gap)
+  const end = rows * (height + headroom + footroom) + gap
   const key = legend(drawn, arms, frame, end + 4)
   return { inner: made.join('') + key.inner, height: key.height + 18 }
 }
@@ -68,7 +70,7 @@ function drawnLine(line: PanelLine, arm: Styled, at: readonly (readonly [number,
 }
 
 /** What the kinds of lines are, in as many rows as it takes. */
-function legend({ panels: [first], mark, x }: PanelsPlot, arms: readonly Styled[], frame: Frame, top: number): Drawn {
+function legend({ panels: [first], mark }: PanelsPlot, arms: readonly Styled[], frame: Frame, top: number): Drawn {
   if (first === undefined) return { inner: '', height: top }
   const arm = armOf(first.arm, arms)
   let [left, y] = [frame.margin, top]
@@ -84,7 +86,7 @@ function legend({ panels: [first], mark, x }: PanelsPlot, arms: readonly Styled[
     const ends = [at, at + sample].map(each => [each, line.style === 'area' ? y - 12 : y - 5] as const)
     return drawnLine(line, arm, ends, y) + text('tick', at + sample + 8, y, line.name)
   })
-  const said = `upright line: ${mark.name}; ${x.label} in ${x.unit}`
+  const said = `upright line: ${mark.name}`
   const at = place(said) + sample + 8
   return { inner: entries.join('') + text('tick', at, y, said), height: y }
 }

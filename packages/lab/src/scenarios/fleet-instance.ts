@@ -26,7 +26,8 @@ export interface Balancer {
   isComplete(): Promise<boolean>
 }
 
-const CHECKED_MS = 10_000
+/** Looks at a balancer, each 20 ms and what it takes to ask. */
+const LOOKS = 500
 
 export const portsOf = async (): Promise<Ports> => ({
   service: await freePort(),
@@ -70,10 +71,9 @@ export function changed(text: string, changes: readonly Change[]): string {
 
 /** Until the balancer has found all of its instances. */
 export async function complete(context: Context, { app, isComplete }: Omit<Balancer, 'origin'>): Promise<void> {
-  const until = performance.now() + CHECKED_MS
-  while (!(await isComplete().catch(() => false))) {
+  for (let looks = 0; !(await isComplete().catch(() => false)); looks++) {
     app.check('before it found all instances')
-    if (performance.now() > until) throw new UserError(`${app.name} did not find all instances`)
+    if (looks >= LOOKS) throw new UserError(`${app.name} did not find all instances`)
     await context.sleep(20)
   }
 }

@@ -39,8 +39,6 @@ const POOL = 10
 const HOLD_MS = 50
 /** Not measured: balancers learn, and V8 compiles. */
 const LEARNS_S = 5
-/** Seconds of the second phase before the change. */
-const BEFORE_S = 4
 
 /** Envoy without a limit of its own. */
 const unlimited: Change = [
@@ -62,12 +60,12 @@ interface Way {
 
 const ways: Readonly<Record<string, Way>> = {
   'HAProxy round robin': haproxy({ line: '', balance: 'roundrobin' }),
-  'HAProxy least connections': haproxy({ line: '' }),
-  'HAProxy static maxconn': haproxy({ line: 'maxconn 10', balance: 'roundrobin' }),
+  'HAProxy leastconn': haproxy({ line: '' }),
+  'HAProxy maxconn 10': haproxy({ line: 'maxconn 10', balance: 'roundrobin' }),
   'HAProxy told': haproxy({ line: 'asks' }),
   'Envoy round robin': envoy('adaptive-concurrency.yaml', [unlimited, ...inTurn]),
   'Envoy least request': envoy('adaptive-concurrency.yaml', [unlimited]),
-  'Envoy adaptive concurrency': envoy('adaptive-concurrency.yaml'),
+  'Envoy adaptive': envoy('adaptive-concurrency.yaml'),
   'Envoy told': envoy('envoy.yaml'),
 }
 
@@ -97,13 +95,15 @@ export function fleetOf({ form, ...words }: FleetKind): Scenario<unknown> {
     published: [],
     arms,
     expects: fleetExpects,
-    blank: () => ({ form, capacities: [], changesAt: BEFORE_S, missing: [], runs: [] }),
+    blank: () => ({ form, capacities: [], changesAt: 0, missing: [], runs: [] }),
     run: (context, measured) => run(context, measured),
     view: fleetView,
   })
 }
 
 async function run(context: Context, measured: FleetMeasured): Promise<void> {
+  // Seconds of the second phase before the change.
+  measured.changesAt = context.pick({ brief: 1, quick: 4, full: 4 })
   const start = await startOf(context, measured.form)
   const there = Object.entries(ways).filter(([arm, { need }]) => {
     try {
@@ -176,7 +176,12 @@ function holdAll(groups: readonly CpuGroup[], instances: readonly Instance[]): v
 }
 
 async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
-  await context.load('warming up', { url: `${origin}/`, users: 8, durationMs: 1500, warmUp: true })
+  await context.load('warming up', {
+    url: `${origin}/`,
+    users: 8,
+    durationMs: context.pick({ brief: 500, quick: 1500, full: 1500 }),
+    warmUp: true,
+  })
   fleet.hold()
 }
 
@@ -192,9 +197,12 @@ async function capacitiesOf(
   await warmUp(context, fleet, balancer)
   const users = (form === 'cpu' ? 8 : 2 * POOL) * INSTANCES
   const request = { url: `${balancer.origin}/`, users, warmUp: true }
-  await context.load('what it can do', { ...request, durationMs: 1000 })
+  await context.load('what it can do', {
+    ...request,
+    durationMs: context.pick({ brief: 300, quick: 1000, full: 1000 }),
+  })
   const before = await balancer.sent()
-  const durationMs = context.pick({ brief: 1500, quick: 6000, full: 10_000 })
+  const durationMs = context.pick({ brief: 1000, quick: 6000, full: 10_000 })
   const { elapsedMs } = await context.load('what it can do', { ...request, durationMs })
   const after = await balancer.sent()
   for (const app of [balancer.app, ...fleet.instances.map(each => each.app)]) await app.stop()
@@ -211,13 +219,16 @@ async function measure(
   const balancer = await way.start(context, fleet.instances)
   await warmUp(context, fleet, balancer)
   const steadyS = context.pick({ brief: 2, quick: 7, full: 20 })
-  const afterS = context.pick({ brief: 3, quick: 7, full: 16 })
-  const learnsS = context.pick({ brief: 2, quick: LEARNS_S, full: LEARNS_S })
+  const afterS = context.pick({ brief: 2, quick: 7, full: 16 })
+  const learnsS = context.pick({ brief: 1, quick: LEARNS_S, full: LEARNS_S })
   const phase = (name: string, rate: number, seconds: number, from: number): Promise<FleetPhase> =>
     offer(context, balancer, { name: `${arm}, ${name}`, rate: LOAD * rate, seconds, from })
   const steady = await phase('steady', fleetCapacity(measured), learnsS + steadyS, learnsS)
-  const slower = setTimeout(() => void fleet.slower().catch(error => context.doubt(String(error))), 1000 * BEFORE_S)
-  const change = await phase('one slower', capacityAfter(measured), BEFORE_S + afterS, 0).finally(() =>
+  const slower = setTimeout(
+    () => void fleet.slower().catch(error => context.doubt(String(error))),
+    1000 * measured.changesAt,
+  )
+  const change = await phase('one slower', capacityAfter(measured), measured.changesAt + afterS, 0).finally(() =>
     clearTimeout(slower),
   )
   for (const { app } of [...fleet.instances, balancer]) {

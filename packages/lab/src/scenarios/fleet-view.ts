@@ -21,9 +21,9 @@ const untold = 'the instances run without meltproof'
 
 export const arms: readonly ScenarioArm[] = [
   { name: 'HAProxy round robin', kind: 'bare', what: `deploy/haproxy/haproxy.cfg without its agent; ${untold}` },
-  { name: 'HAProxy least connections', kind: 'also', what: `the same with balance leastconn; ${untold}` },
+  { name: 'HAProxy leastconn', kind: 'also', what: `the same with balance leastconn; ${untold}` },
   {
-    name: 'HAProxy static maxconn',
+    name: 'HAProxy maxconn 10',
     kind: 'also',
     what: `round robin with maxconn 10, as a careful operator may guess; ${untold}`,
   },
@@ -43,7 +43,7 @@ export const arms: readonly ScenarioArm[] = [
     what: `the same with the one of two that has fewer outstanding; ${untold}`,
   },
   {
-    name: 'Envoy adaptive concurrency',
+    name: 'Envoy adaptive',
     kind: 'also',
     what: `deploy/envoy/adaptive-concurrency.yaml as it is; ${untold}`,
   },
@@ -61,10 +61,15 @@ const FORMS = {
 
 export function fleetView(measured: FleetMeasured): View {
   const { runs, form, capacities } = measured
-  const told = runs.filter(({ arm }) => arm.endsWith('told'))
   if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
-  const shares = (those: readonly FleetRun[]): string =>
-    those.map(run => `${run.arm} ${formatPercent(kept(run.steady))}, ${formatPercent(kept(run.change))}`).join('; ')
+  const both = ({ steady, change }: FleetRun): string =>
+    `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
+  const told = runs
+    .filter(({ arm }) => arm.endsWith('told'))
+    .map(run => {
+      const turns = runs.find(({ arm }) => arm === run.arm.replace('told', 'round robin'))
+      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
+    })
   return {
     standings: runs.map(run => {
       const share = Math.min(kept(run.steady), kept(run.change))
@@ -77,7 +82,7 @@ export function fleetView(measured: FleetMeasured): View {
         of: 'good in the worse phase',
       }
     }),
-    finding: `Answered within a second, of what an uneven fleet is offered at ${LOAD} of what it can do, and while one instance becomes four times slower: ${shares(told.length === 0 ? runs : runs)}.`,
+    finding: `At ${LOAD} of what an uneven fleet can do, and when one more instance becomes slow, this much is answered within a second: ${told.join('; ')}.`,
     plots: [picture(measured)],
     tables: [
       tableOf(
@@ -112,21 +117,20 @@ function columns(of: (run: FleetRun) => FleetPhase): readonly (readonly [string,
 }
 
 function sharesOf(course: readonly FleetSecond[]): string {
-  const sent = [0, 1, 2, 3].map(n => course.reduce((sum, second) => sum + (second.sent[n] ?? 0), 0))
-  const all = sent.reduce((sum, each) => sum + each, 0)
-  return sent.map(each => formatPercent(each / Math.max(1, all))).join(', ')
+  const sent = [0, 1, 2, 3].map(n => sumOf(course.map(second => second.sent[n] ?? 0)))
+  return sent.map(each => formatPercent(each / Math.max(1, sumOf(sent)))).join(', ')
 }
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
 
 function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
   const first = runs[0]!.steady.seconds.length
-  const course = (
-    run: FleetRun,
-    of: (second: FleetSecond) => number | undefined,
-  ): readonly (readonly [number, number])[] =>
-    [...run.steady.seconds, ...run.change.seconds].flatMap((second, at) => {
-      const value = of(second)
-      return value === undefined ? [] : [[at, value] as const]
-    })
+  const course = (run: FleetRun, of: (second: FleetSecond) => number): readonly (readonly [number, number])[] =>
+    [...run.steady.seconds, ...run.change.seconds].map((second, at) => [at, of(second)])
+  const to =
+    (n: number) =>
+    ({ sent, due }: FleetSecond): number =>
+      (due * (sent[n] ?? 0)) / Math.max(1, sumOf(sent))
   return {
     kind: 'panels',
     title: 'Requests a second: those that are due, those answered in time, and what each instance gets',
@@ -142,14 +146,14 @@ function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
         ...FAST.map(n => ({
           name: 'to a fast one',
           style: 'solid' as const,
-          points: course(run, ({ sent }) => sent[n]),
+          points: course(run, to(n)),
         })),
         {
           name: 'to the one that becomes slow',
           style: 'dashed',
-          points: course(run, ({ sent }) => sent[BECOMES_SLOW]),
+          points: course(run, to(BECOMES_SLOW)),
         },
-        { name: 'to the slow one', style: 'dotted', points: course(run, ({ sent }) => sent[SLOW]) },
+        { name: 'to the slow one', style: 'dotted', points: course(run, to(SLOW)) },
       ],
     })),
   }
