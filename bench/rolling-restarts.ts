@@ -63,12 +63,15 @@ const cores = coresOf(allowedCores())
 if (cores !== undefined) pinSelf(cores.lab)
 const stopping = new AbortController()
 process.once('SIGINT', () => stopping.abort(new Error('stopped')))
-const { context, end } = makeContext({
+const { context: made, end } = makeContext({
   form: 'full',
   signal: stopping.signal,
   progress: { status: () => {}, line: text => console.error(text), clear: () => {} },
   cores,
 })
+
+/** Whoever stops all of us for minutes is no reason to fail. */
+const context: Context = { ...made, start: spec => made.start({ ...spec, startTimeoutMs: 600_000 }) }
 
 async function roll(name: Name): Promise<{ readonly rounds: Round[]; readonly again: number }> {
   const instances: Instance[] = []
@@ -81,8 +84,9 @@ async function roll(name: Name): Promise<{ readonly rounds: Round[]; readonly ag
     const round = await oneRound(balancer, () => restart(balancer, instances, n))
     if (round.stoodStill) again++
     else rounds.push(round)
+    const which = round.stoodStill ? `${rounds.length + 1}, made again` : String(rounds.length)
     const words = [round.statuses, round.lost].map(counts => JSON.stringify(counts)).join(' lost ')
-    if (isBad(round) || rounds.length % 10 === 0) console.error(`${name} ${rounds.length} of ${restarts}: ${words}`)
+    if (isBad(round) || rounds.length % 10 === 0) console.error(`${name} ${which} of ${restarts}: ${words}`)
   }
   for (const { app } of [...instances, balancer]) await app.stop()
   return { rounds, again }

@@ -35,7 +35,7 @@ export function doorView(measured: DoorMeasured): View {
       const says = { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
       return { arm, says, tone, figure: formatPercent(kept), of: `of capacity at ${most}x` }
     }),
-    finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. 99 of 100 good answers come within ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
+    finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
       bars('Good answers, of what the service can do', { label: 'of its capacity', unit: 'percent' }, cells, each =>
         Math.round(100 * each.kept),
