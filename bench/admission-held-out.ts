@@ -2,7 +2,7 @@
  * How the limiter that ships does on each set of simulated scenarios: those it was developed on, and those that nobody
  * tuned on. Virtual time; under a minute.
  *
- *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh,thirty]
+ *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh,thirty,uneven,uneven-held-out]
  *                                    [--each] [--limiter Vegas,Gradient2]
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
@@ -11,6 +11,7 @@
  *   does) was made after the first look at its results.
  * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
  * - thirty: sim/thirty.ts, written like fresh by yet another author, and committed before the limiter ran on them.
+ * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace; the second was committed before the limiter ran on it.
  *
  * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
  * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--limiter` runs
@@ -18,11 +19,12 @@
  */
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { THIRTY } from '../packages/meltproof/sim/thirty.ts'
+import { UNEVEN, UNEVEN_HELD_OUT } from '../packages/meltproof/sim/uneven.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { figuresOf, outcomeOf, SETS } from './lib/admission-sets.ts'
 
-const ALL_SETS = { ...SETS, thirty: THIRTY }
+const ALL_SETS = { ...SETS, thirty: THIRTY, uneven: UNEVEN, 'uneven-held-out': UNEVEN_HELD_OUT }
 
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2,3' },

@@ -26,16 +26,21 @@ const rule = (name: string, what: string, ...edits: (readonly [file: string, fin
 export const RULES: readonly Rule[] = [
   rule('contention', 'a limit where requests wait for each other', [
     LIMITER,
-    'if (share !== undefined && enough)',
-    'if (share === null)',
+    'if (share !== undefined && enough && ',
+    'if (share === null && ',
   ]),
   rule(
     'waiting-kinds',
     'kinds that merely wait, which do not count',
-    [LIMITER, 'Math.floor(this.#limit) + this.#kinds.uncounted', 'Math.floor(this.#limit)'],
-    [LIMITER, 'return this.#inService - this.#kinds.uncounted', 'return this.#inService'],
+    [LIMITER, 'return this.#kinds.uncounted', 'return 0'],
     [LIMITER, 'const counts = this.#kinds.counts(kind)', 'const counts = true'],
   ),
+  rule('reference', 'a knee that is compared with the limit at which throughput was measured', [
+    LIMITER,
+    'Math.max(this.#limit, this.#inflight / 2)',
+    'Math.max(this.#limit, this.#inflight)',
+  ]),
+  rule('refuted', 'no second suspicion soon after the first was refuted', [LIMITER, ' && !this.#refuted(nowMs)', '']),
   rule('stragglers', 'stragglers, which go on without a permit', [
     'in-service/stragglers.ts',
     'return request.servingSince <= this.#startedBefore &&',
@@ -181,11 +186,12 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       clearly: [1, 4],
       least: [4, 16],
       missing: [1, 5],
+      soonMs: [0, 67],
     },
   ],
   [CONTENTION, CONTENTION, { KEPT: [4, 64] }],
   [WAITING, WAITING, { SOME: [2, 32], SLOWER: [1, 16], ENOUGH: [3, 16], HELD: [0.2, 0.8] }],
-  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3] }],
+  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3], REFUTED: [0, 4] }],
   ['limiter/open.ts', 'limiter/open.ts', { ABOVE_KNEE: [1, 2.5] }],
   ['limiter/probe.ts', 'limiter/probe.ts', { PROPORTION: [0.7, 0.9] }],
   [

@@ -10,6 +10,7 @@ import { Service } from 'kubernetes-models/v1/Service'
 import { parse } from 'yaml'
 import { TARGET } from '../../packages/meltproof/sim/autoscaler.ts'
 import { METRICS } from '../../packages/meltproof/src/observe/metrics.ts'
+import { settingsFrom } from '../../packages/meltproof/src/register-options.ts'
 import { promqlFaults, yamlFaults } from '../docs/validated.ts'
 
 const MODELS = { Deployment, HorizontalPodAutoscaler, PodMonitor, ScaledObject, Service }
@@ -62,7 +63,10 @@ test('they name each other, and one target', () => {
   assert.equal(trigger.metricType, 'Value')
   const { metric, target } = hpa.metrics[0].pods
   assert.ok(METRICS.some(({ prometheus }) => prometheus === metric.name))
-  assert.ok(trigger.metadata.query.includes(`avg(${metric.name}{`))
+  const { query } = trigger.metadata
+  const [, most] = /^avg\(clamp_max\((?:meltproof_load_ratio)\{.*\}, (\d+)\)\)$/.exec(query) ?? []
+  assert.ok(query.includes(`${metric.name}{`))
+  assert.ok(text('hpa').includes(`by (<<.GroupBy>>), ${most})'`))
   assert.deepEqual([trigger.metadata.threshold, target.averageValue], [String(TARGET), `${TARGET * 1000}m`])
   assert.deepEqual(keda.advanced.horizontalPodAutoscalerConfig.behavior, hpa.behavior)
 })
@@ -75,5 +79,9 @@ test('a stall is no death, and a drain ends before its time', () => {
   const { spec } = parse(text('deployment')).spec.template
   const { periodSeconds, failureThreshold } = spec.containers[0].livenessProbe
   assert.ok(periodSeconds * failureThreshold >= 60)
-  assert.ok(spec.terminationGracePeriodSeconds > 25)
+  const { env } = spec.containers[0] as { env: { name: string; value: string }[] }
+  const delay = env.find(({ name }) => name === 'MELTPROOF_DRAIN_DELAY')!.value
+  const delayS = (settingsFrom({ MELTPROOF_DRAIN_DELAY: delay }).protect.drainDelayMs ?? 0) / 1000
+  assert.ok(delayS >= 10)
+  assert.ok(spec.terminationGracePeriodSeconds > Math.max(25, 2 * delayS) + 1)
 })

@@ -10,6 +10,20 @@ export function replicas(now: number, meanLoad: number): number {
   return Math.abs(ratio - 1) <= TOLERANCE ? now : Math.max(1, Math.ceil(ratio * now))
 }
 
+/**
+ * HPA of type Pods where some of `loads` are missing, as of pods that Prometheus has not seen yet: these are taken to be idle
+ * when there would be more, and on target when there would be fewer.
+ */
+export function replicasOf(loads: readonly (number | undefined)[]): number {
+  const mean = (of: readonly number[]): number => of.reduce((sum, load) => sum + load, 0) / of.length
+  const told = loads.filter(load => load !== undefined)
+  const wants = replicas(told.length, mean(told))
+  if (told.length === loads.length) return wants
+  const grows = mean(told) > TARGET
+  const all = replicas(loads.length, mean(loads.map(load => load ?? (grows ? 0 : TARGET))))
+  return grows ? Math.max(loads.length, all) : Math.min(loads.length, all)
+}
+
 /** Evaluations, one every 15 s, in `stabilizationWindowSeconds` and in `periodSeconds` of scaling down. */
 const STABILIZED = 20
 const PERIOD = 4

@@ -105,7 +105,11 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const loop = new Loop(workload.core?.(new Random(seed + 0x5eed)))
   const pool = new Pool(workload.poolSize ?? 10)
   const { writeMs, eachMs } = workload.group ?? { writeMs: 5, eachMs: 0.05 }
-  const group = new GroupCommit((parts, done) => loop.readyAt(loop.nowMs + writeMs + eachMs * parts, done))
+  const pace = new Random(seed + 0xd15c)
+  const group = new GroupCommit((parts, done) => {
+    const ms = typeof writeMs === 'number' ? writeMs : writeMs(pace, loop.nowMs)
+    loop.readyAt(loop.nowMs + ms + eachMs * parts, done)
+  })
   const listener =
     workload.fresh === undefined ? undefined : new Listener(loop, workload.fresh.lanes, workload.fresh.acceptCostMs)
   const perSecond: SimSecond[] = Array.from({ length: seconds }, () => ({

@@ -43,7 +43,7 @@ export interface Workload {
   /** Connections of the one pool there is. @default 10 */
   readonly poolSize?: number
   /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */
-  readonly group?: { readonly writeMs: number; readonly eachMs: number }
+  readonly group?: { readonly writeMs: number | ((random: Random, nowMs: number) => number); readonly eachMs: number }
   /** Clients give up after so long, ms, and the server learns of it. @default never */
   readonly patienceMs?: number
   /** How often a client tries again, after a shed or giving up. @default 0 */

@@ -3,7 +3,10 @@
  * app does about it. The app's listeners wait until then, because many of them end the process at once. A later signal
  * waits for nothing.
  */
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
 import { constants } from 'node:os'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { now } from './clock.ts'
 import { replaceMethod } from './replace-method.ts'
 
@@ -18,6 +21,9 @@ const LEAST_DRAIN_MS = 25_000
  * Whoever means it presses again.
  */
 const SAME_MS = 500
+
+/** Workers that have drained end at once, unless the app keeps them, ms. */
+const LEAVE_MS = 1000
 
 interface Drainable {
   drain(timeoutMs: number): Promise<boolean>
@@ -47,11 +53,36 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
     const sinceMs = now() - begunAt
     if (sinceMs < SAME_MS) return true
     const first = Number.isNaN(sinceMs)
-    const draining = first ? guards().map(guard => guard.drain(Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs))) : []
     if (first) begunAt = now()
+    const withinMs = Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)
+    const draining: Promise<unknown>[] = first
+      ? [
+          ...guards().map(guard => guard.drain(withinMs)),
+          ...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)),
+        ]
+      : []
     if (draining.length === 0) end(signal)
     else void Promise.allSettled(draining).then(() => end(signal))
     return true
   })
   for (const signal of SIGNALS) process.on(signal, listener)
+}
+
+/** Of a cluster's primary. Kubernetes signals nobody else, and its workers would end with it. */
+function liveWorkers(): readonly Worker[] {
+  const workers = cluster.isPrimary ? Object.values(cluster.workers ?? {}) : []
+  return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]
+}
+
+async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
+  const gone = once(worker, 'exit')
+  // As of one that the app itself has told to go: it needs no other in its place.
+  worker.exitedAfterDisconnect = true
+  worker.process.kill(by)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, withinMs + LEAVE_MS)
+  })
+  await Promise.race([gone, late])
+  clearTimeout(timer)
 }

@@ -6,9 +6,12 @@ import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerRespon
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
-import { Agent, interceptors, request as undiciRequest } from 'undici'
+import { setImmediate } from 'node:timers/promises'
+import { Agent, Client, interceptors, Pool, ProxyAgent, request as undiciRequest } from 'undici'
 import { levelOf } from '../src/admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD, runInChain } from '../src/chain.ts'
+import { Budget } from '../src/deadline/budget.ts'
+import { runWithBudget } from '../src/deadline/context.ts'
 import { isMeltproofError } from '../src/errors.ts'
 import { baggageOfRetry } from '../src/outbound/baggage.ts'
 import { install } from '../src/outbound/install.ts'
@@ -18,7 +21,6 @@ import { protect } from '../src/server/protect.ts'
 import type { ProtectOptions } from '../src/server/protect-options.ts'
 import { isRetry } from '../src/server/handler/chain-of.ts'
 import { criticalityLevels } from '../src/server/request/criticality-of.ts'
-import { overHttp } from './outbound/clients.ts'
 import { openDoor } from './server/harness.ts'
 
 const servers = new Set<http.Server>()
@@ -210,6 +212,66 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
   })
 }
 
+describe('a call that waits for its connection tells what is left when it goes out', () => {
+  const askBy: Readonly<Record<string, (url: string, used: (() => unknown)[]) => () => Promise<unknown>>> = {
+    'node:http': (url, used) => {
+      const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+      used.push(() => agent.destroy())
+      return async () => {
+        const [response] = (await once(http.get(url, { agent }), 'response')) as [IncomingMessage]
+        response.resume()
+        await once(response, 'close')
+      }
+    },
+    'node:http, with a body': (url, used) => {
+      const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+      used.push(() => agent.destroy())
+      return async () => {
+        const request = http.request(url, { agent, method: 'POST' })
+        request.end(Buffer.from('body'))
+        const [response] = (await once(request, 'response')) as [IncomingMessage]
+        response.resume()
+        await once(response, 'close')
+      }
+    },
+    Pool: (url, used) => {
+      const pool = new Pool(url, { connections: 1 })
+      used.push(() => pool.destroy())
+      return () => pool.request({ path: '/', method: 'GET' }).then(({ body }) => body.text())
+    },
+    Client: (url, used) => {
+      const client = new Client(url, { pipelining: 1 })
+      used.push(() => client.destroy())
+      return () => client.request({ path: '/', method: 'GET' }).then(({ body }) => body.text())
+    },
+  }
+  for (const [name, asker] of Object.entries(askBy)) {
+    test(name, async () => {
+      const told: number[] = []
+      let answer: (() => void) | undefined
+      const bottom = await start((request, response) => {
+        told.push(Number(request.headers[DEADLINE_FIELD]))
+        if (told.length === 2) response.end('ok')
+        else answer = () => response.end('ok')
+        request.resume()
+      })
+      uninstall = install({ totalMs: false, tellTo: [bottom] })
+      const used: (() => unknown)[] = []
+      const ask = asker(bottom, used)
+      const budget = new Budget(60_000, { hard: true })
+      const began = performance.now()
+      const both = runWithBudget(budget, () => Promise.all([ask(), ask()]))
+      while (answer === undefined || performance.now() - began < 20) await setImmediate()
+      const waitedMs = performance.now() - began
+      answer()
+      await both
+      budget.settle()
+      for (const each of used) await each()
+      assert.ok(told[1]! <= 60_000 - waitedMs + 1 && told[1]! > 0, `${told[1]} after ${waitedMs} ms`)
+    })
+  }
+})
+
 describe('what goes on after the request', () => {
   test('is no part of it: an interval that began in a retry is none', () => {
     const chain = new Chain({ retried: true })
@@ -287,6 +349,25 @@ test('over HTTP/2, a failure whose retry was spent says so, and no success does'
   }
 })
 
+test('through a forward proxy it is the target that counts, whoever the client is', async () => {
+  const seen: [url: string, left: string | undefined][] = []
+  const proxy = await start((request, response) => {
+    seen.push([request.url!, request.headers[DEADLINE_FIELD] as string | undefined])
+    response.end('ok')
+  })
+  uninstall = install({ tellTo: ['http://prices.internal:8080'] })
+  const agent = new ProxyAgent({ uri: proxy, proxyTunnel: false })
+  const { hostname: host, port } = new URL(proxy)
+  for (const target of ['http://prices.internal:8080/a', 'http://other.internal:8080/a']) {
+    await undiciRequest(target, { dispatcher: agent }).then(({ body }) => body.text())
+    const [answer] = (await once(http.get({ host, port, path: target }), 'response')) as [IncomingMessage]
+    answer.resume()
+  }
+  await agent.close()
+  assert.equal(seen.length, 4)
+  for (const [url, left] of seen) assert.equal(left !== undefined, url.startsWith('http://prices.internal:8080/'), url)
+})
+
 describe('redirects to another origin', () => {
   test('take nothing along', async () => {
     const seen: IncomingHttpHeaders[] = []
@@ -347,27 +428,90 @@ describe('a stranger', () => {
     assert.equal(levelFor(true), levelOf('critical_plus'))
   })
 
-  test('is not vouched for by an app that passes on all it was sent', async () => {
-    const seen: IncomingHttpHeaders[] = []
-    const bottom = await start((request, response) => {
-      seen.push(request.headers)
-      response.end()
+  for (const [name, options] of [
+    ['trusts others', { trustCallersFrom: ['192.0.2.1'] }],
+    ['trusts nobody', {}],
+    ['trusts nobody, and has a field of its own', { criticalityHeader: 'x-class' }],
+  ] as const) {
+    test(`is not vouched for by an app that passes on all it was sent, and ${name}`, async () => {
+      const seen: Pick<IncomingMessage, 'headers' | 'headersDistinct' | 'rawHeaders'>[] = []
+      const tellers = install({ tellTo: ['http://somewhere.else'] })
+      const proxy = await start((request, response) => {
+        const { headers, headersDistinct, rawHeaders } = request
+        seen.push({ headers, headersDistinct, rawHeaders })
+        response.end()
+      }, options)
+      const twice = { 'X-Meltproof-Criticality': ['critical', 'critical_plus'], 'x-other': 'stays', cookie: ['a', 'b'] }
+      for (const headers of [{ ...forged, 'x-other': 'stays' }, twice, { 'x-other': 'stays' }]) {
+        await once(http.get(proxy, { headers }), 'response').then(([response]) =>
+          (response as IncomingMessage).resume(),
+        )
+      }
+      tellers()
+      assert.equal(seen.length, 3)
+      for (const { headers, headersDistinct, rawHeaders } of seen) {
+        assert.equal(headers[CRITICALITY_FIELD], undefined)
+        assert.equal(headersDistinct[CRITICALITY_FIELD], undefined)
+        assert.doesNotMatch(rawHeaders.join(), /criticality/i)
+        assert.deepEqual([headers['x-other'], headersDistinct['x-other']], ['stays', ['stays']])
+        assert.ok(rawHeaders.includes('x-other'))
+      }
     })
-    const proxy = await start(
-      async ({ headers }, response) => {
-        const { [CRITICALITY_FIELD]: criticality = '' } = headers
-        response.end(await overNode(bottom, criticality === '' ? {} : { [CRITICALITY_FIELD]: String(criticality) }))
-      },
-      { trustCallersFrom: ['192.0.2.1'] },
-    )
-    uninstall = install({ tellTo: [bottom] })
-    await overHttp(proxy)
-    await fetch(proxy, { headers: forged })
-    assert.deepEqual(
-      seen.map(headers => headers[CRITICALITY_FIELD]),
-      [undefined, undefined],
-    )
+  }
+
+  test('is not vouched for over HTTP/2 either', async () => {
+    const server = http2.createServer((request, response) => {
+      response.end(JSON.stringify([request.headers, request.rawHeaders]))
+    })
+    protect(server, { lanes: 1, trustCallersFrom: ['192.0.2.1'] })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const stream = client.request({ ...forged, 'x-other': 'stays' })
+    let text = ''
+    for await (const chunk of stream) text += String(chunk)
+    client.destroy()
+    server.close()
+    assert.doesNotMatch(text, /criticality/)
+    assert.match(text, /x-other":"stays".*x-other","stays"/)
   })
+
+  test('is believed where the operator names the field, and nobody else', async () => {
+    const seen: IncomingHttpHeaders[] = []
+    const first = await start(
+      (request, response) => {
+        seen.push({ ...request.headers, told: String(currentChain()?.criticality) })
+        response.end()
+      },
+      { criticalityHeader: CRITICALITY_FIELD },
+    )
+    uninstall = install({ tellTo: ['http://somewhere.else'] })
+    assert.equal((await fetch(first, { headers: forged })).status, 200)
+    assert.deepEqual([seen[0]![CRITICALITY_FIELD], seen[0]!['told']], ['critical_plus', 'critical_plus'])
+  })
+
+  for (const [name, ask] of Object.entries(CLIENTS)) {
+    test(`has no longer than we wait, where an app passes on what it was sent by ${name}`, async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const bottom = await start((request, response) => {
+        seen.push(request.headers)
+        response.end('ok')
+      })
+      const proxy = await start(
+        async (request, response) => {
+          response.end(await ask(bottom, { 'X-Envoy-Expected-Rq-Timeout-Ms': String(request.headers[DEADLINE_FIELD]) }))
+        },
+        { deadlineMs: 60_000 },
+      )
+      uninstall = install({ totalMs: false, tellTo: [bottom] })
+      for (const wished of ['9999999', '-5', 'NaN', '1e3', '61000, 62000', '30000', '30000, 99999999']) {
+        assert.equal((await fetch(proxy, { headers: { [DEADLINE_FIELD]: wished } })).status, 200)
+      }
+      const told = seen.map(headers => headers[DEADLINE_FIELD])
+      assert.deepEqual(told.slice(5), ['30000', '30000, 99999999'])
+      for (const each of told.slice(0, 5)) assert.ok(Number(each) > 0 && Number(each) <= 60_000, String(each))
+    })
+  }
 
   test('that is trusted can only have less: no retry', async () => {
     let calls = 0
@@ -386,6 +530,7 @@ describe('marks of a retry', () => {
   for (const [headers, marked] of [
     [{ baggage: 'meltproof.retry=1' }, true],
     [{ baggage: 'a=b;c , meltproof.retry = 1 ;p=1' }, true],
+    [{ baggage: ['a=b', 'meltproof.retry=1'] }, true],
     [{ 'x-envoy-attempt-count': '2' }, true],
     [{ 'grpc-previous-rpc-attempts': '1' }, true],
     [{}, false],
@@ -399,7 +544,8 @@ describe('marks of a retry', () => {
     [{ 'grpc-previous-rpc-attempts': '-1' }, false],
   ] as const) {
     const text = JSON.stringify(headers).slice(0, 80)
-    test(`${text} ${marked ? 'is one' : 'is none'}`, () => assert.equal(isRetry(headers), marked))
+    test(`${text} ${marked ? 'is one' : 'is none'}`, () =>
+      assert.equal(isRetry(headers as IncomingHttpHeaders), marked))
   }
 
   test('ours does not grow the baggage however many tiers write it', () => {

@@ -64,6 +64,23 @@ export const httpServer = (listener: RequestListener): Promise<TestServer> => {
 }
 
 /** A port on which nothing listens, and nobody will by chance. */
+/** Answers each request after a while, and knows how many it had at once at most. */
+export const waitingServer = async (
+  answersAfterMs: number,
+): Promise<TestServer & { readonly mostAtOnce: () => number }> => {
+  let open = 0
+  let most = 0
+  const server = await httpServer((_, res) => {
+    open++
+    most = Math.max(most, open)
+    setTimeout(() => {
+      open--
+      res.end('ok')
+    }, answersAfterMs)
+  })
+  return { ...server, mostAtOnce: () => most }
+}
+
 export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>

@@ -2,25 +2,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runLoad } from '../../src/load/run.ts'
-import { against, booksBalance, closedPort, httpServer, planFor } from '../load/servers.ts'
+import { against, booksBalance, closedPort, httpServer, planFor, waitingServer } from '../load/servers.ts'
 
 describe('runLoad: closed loop', () => {
   it('keeps every user waiting for the answer', async () => {
-    let open = 0
-    let most = 0
-    const server = await httpServer((_, res) => {
-      open++
-      most = Math.max(most, open)
-      setTimeout(() => {
-        open--
-        res.end('ok')
-      }, 20)
-    })
+    const server = await waitingServer(20)
     const outcome = await against(server, {
       arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
       connections: { kind: 'keep-alive', count: 6, max: 6 },
     })
-    assert.equal(most, 6)
+    assert.equal(server.mostAtOnce(), 6)
     assert.ok(outcome.sent > 150 && outcome.sent <= 300, `${outcome.sent} sent`)
     assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
   })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { against, constant, httpServer, rawServer } from '../load/servers.ts'
+import { against, constant, httpServer, rawServer, waitingServer } from '../load/servers.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const FRESH = { kind: 'fresh' } as const
@@ -42,21 +42,12 @@ describe('runLoad: connections', () => {
   })
 
   it('opens more when all are busy, up to the cap; then requests wait, which is told', async () => {
-    let open = 0
-    let most = 0
-    const server = await httpServer((_, res) => {
-      open++
-      most = Math.max(most, open)
-      setTimeout(() => {
-        open--
-        res.end('ok')
-      }, 100)
-    })
+    const server = await waitingServer(100)
     const outcome = await against(server, {
       connections: { kind: 'keep-alive', count: 2, max: 8 },
       arrival: constant(200, 500),
     })
-    assert.equal(most, 8)
+    assert.equal(server.mostAtOnce(), 8)
     assert.deepEqual(outcome.answered, { 200: 100 })
     assert.equal(outcome.certified, false)
     assert.match(outcome.why.join(' '), /requests waited for one of 8 connections/)

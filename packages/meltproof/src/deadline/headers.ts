@@ -37,6 +37,15 @@ export function readDeadline(
   return leastMs
 }
 
+/**
+ * What a field is to say that says `given`, so that nobody has longer than `leftMs`; undefined: as it is. An app that passes
+ * on whatever its client sent must not make a stranger's wish of what is left.
+ */
+export function shortened(given: string | undefined, leftMs: number, header: DeadlineHeader): string | undefined {
+  const givenMs = given === undefined ? undefined : readDeadline({ [header.name]: given }, [header])
+  return givenMs !== undefined && givenMs <= leftMs ? undefined : formatDeadline(leftMs, header.format)
+}
+
 export function parseDeadline(text: string, format: DeadlineFormat): number | undefined {
   if (text.length > LONGEST) return undefined
   const match = PATTERN[format].exec(text)

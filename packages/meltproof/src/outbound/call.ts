@@ -11,9 +11,10 @@ import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
 import { callBegins, callEnds, type OpenCall, type Scope } from '../scope.ts'
+import { baggageOfRetry } from './baggage.ts'
 import type { Bounds } from './bounds.ts'
 import { callRoute } from './call-route.ts'
-import { type Fields, type Headers, headerOf } from './headers.ts'
+import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
 import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
 
@@ -22,13 +23,6 @@ export interface Whereabouts {
   readonly host?: unknown
   readonly port?: unknown
   readonly database?: unknown
-}
-
-/** What a tier of ours is told with a call. */
-export interface Told {
-  readonly fields: Fields
-  /** It is a retry. */
-  readonly retry: boolean
 }
 
 /** A shorter wait for a connection is not a queue, ms. */
@@ -57,6 +51,7 @@ export class Call implements OutboundRecord, OpenCall {
   /** Of the request it is made for. */
   #chain: Chain | undefined = undefined
   #refusal: Error | undefined = undefined
+  #toldAtMs = Number.NaN
   /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
   #turnAtMs: number | undefined
   #whole = false
@@ -222,16 +217,24 @@ export class Call implements OutboundRecord, OpenCall {
     calls.publish(this)
   }
 
-  /** @param origin where it goes now: it may have been redirected. Undefined: to nobody whom we tell anything. */
-  told(origin: string): Told | undefined {
-    const limiter = this.#limiter
-    if (limiter === undefined || !limiter.tellsTo(origin)) return undefined
-    const deadline = limiter.deadlineFields()
-    const criticality = this.#chain?.criticality
-    return {
-      fields: criticality === undefined ? deadline : [...deadline, [CRITICALITY_FIELD, criticality]],
-      retry: this.#chain?.retried === true,
-    }
+  /** @param origin where it goes now: it may have been redirected */
+  tells(origin: string): boolean {
+    return this.#limiter?.tellsTo(origin) === true
+  }
+
+  /** It was told, and waited for its connection: less is left. */
+  get toldTooMuch(): boolean {
+    return now() - this.#toldAtMs >= 1
+  }
+
+  /** The fields that a request to a tier of ours is still to have, or to have in the place of others. */
+  told(given: Given): Fields {
+    this.#toldAtMs = now()
+    const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]
+    const criticality = given(CRITICALITY_FIELD) === undefined ? this.#chain?.criticality : undefined
+    if (criticality !== undefined) fields.push([CRITICALITY_FIELD, criticality])
+    if (this.#chain?.retried === true) fields.push(['baggage', baggageOfRetry(given('baggage'))])
+    return fields
   }
 }
 

@@ -5,6 +5,8 @@ export abstract class Dispatched {
   abstract readonly call: Call | undefined
   /** The last that has taken it on. A Client (undici 7 and later) tells whether it is connected. */
   dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
+  /** Tells the tier that it goes to what is left by now. */
+  tell: (() => void) | undefined = undefined
   #made = false
 
   /** A request is made of it; false when one was before: it is tried again, or redirected. */

@@ -5,6 +5,9 @@ export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = readonly (readonly [name: string, value: string])[]
 
+/** What a request says in a field. */
+export type Given = (name: string) => string | undefined
+
 export function headerOf(headers: Headers, name: string): string | undefined {
   if (!Array.isArray(headers)) {
     const value = (headers as Readonly<Record<string, unknown>>)[name]
@@ -34,10 +37,4 @@ const STREAMS: ReadonlySet<string> = new Set([
 export function isStream(headers: Headers): boolean {
   const type = headerOf(headers, 'content-type')
   return type !== undefined && STREAMS.has(type.split(';', 1)[0]!.trim().toLowerCase())
-}
-
-/** The fields whose names are not among `names`, in any case. */
-export function missing(names: readonly unknown[], fields: Fields): Fields {
-  const present = new Set(names.map(name => String(name).toLowerCase()))
-  return fields.filter(([name]) => !present.has(name))
 }

@@ -7,7 +7,7 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { CallTurn } from './adaptive.ts'
 import type { Bounds } from './bounds.ts'
-import { type Fields, type Headers, isStream } from './headers.ts'
+import { type Fields, type Given, type Headers, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
 import { codeOf, outcomeOf } from './outcome.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
@@ -80,10 +80,11 @@ export class CallLimiter {
     return this.#bounds.limits.isTold(origin)
   }
 
-  deadlineFields(): Fields {
+  deadlineFields(given: Given): Fields {
     const { totalMs } = this.#limits
     const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
-    return this.#bounds.limits.deadlineFields(totalMs === false ? budgetMs : Math.min(totalMs, budgetMs))
+    const ownMs = totalMs === false ? Number.POSITIVE_INFINITY : totalMs - (now() - this.#startMs)
+    return this.#bounds.limits.deadlineFields(Math.min(ownMs, budgetMs), given)
   }
 
   // This only moves a limit on: the timer that fires early finds so.

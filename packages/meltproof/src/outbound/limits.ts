@@ -1,7 +1,7 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
-import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, formatDeadline } from '../deadline/headers.ts'
+import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, shortened } from '../deadline/headers.ts'
 import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
-import type { Fields } from './headers.ts'
+import type { Fields, Given } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. */
@@ -115,10 +115,11 @@ export class LimitTable {
     return this.tells && this.#told.of(origin) === true
   }
 
-  deadlineFields(leftMs: number): Fields {
-    return this.#deadlineHeaders.flatMap(({ name, format }) => {
-      const value = formatDeadline(leftMs, format)
-      return value === undefined ? [] : [[name, value] as const]
+  /** Those that are to be set. */
+  deadlineFields(leftMs: number, given: Given): Fields {
+    return this.#deadlineHeaders.flatMap(header => {
+      const value = shortened(given(header.name), leftMs, header)
+      return value === undefined ? [] : [[header.name, value] as const]
     })
   }
 

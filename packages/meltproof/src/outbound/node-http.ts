@@ -9,9 +9,7 @@ import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { installedBounds } from './bounds.ts'
-import { baggageOfRetry } from './baggage.ts'
 import { Call } from './call.ts'
-import { missing } from './headers.ts'
 import type { Carrier } from './limiter.ts'
 import { SharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
@@ -129,12 +127,7 @@ class RequestCarrier implements Carrier {
     }
     const request = this.#request
     request[CARRIER] = this
-    // Given as a list, or with `expect`, the head of the request is written by now.
-    const told = request.headersSent ? undefined : call.told(call.peer)
-    if (told !== undefined) {
-      for (const [name, value] of missing(request.getHeaderNames(), told.fields)) request.setHeader(name, value)
-      if (told.retry) request.setHeader('baggage', baggageOfRetry(request.getHeader('baggage')?.toString()))
-    }
+    if (call.tells(call.peer)) this.#tell(call)
     request.on('socket', onSocket)
     request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.
@@ -151,6 +144,13 @@ class RequestCarrier implements Carrier {
       this.#waits = false
       give(request, go)
     })
+  }
+
+  /** Given as a list, or with `expect`, the head of the request is written when it is made; else when the app ends it. */
+  #tell(call: Call): void {
+    const request = this.#request
+    if (request.headersSent) shortenHead(request, call)
+    else for (const field of call.told(name => request.getHeader(name)?.toString())) request.setHeader(...field)
   }
 
   responded(response: Response): void {
@@ -231,6 +231,8 @@ class RequestCarrier implements Carrier {
   }
 
   gotSocket(socket: Socket): void {
+    const { call } = this
+    if (call?.toldTooMuch) this.#tell(call)
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return
@@ -248,6 +250,26 @@ class RequestCarrier implements Carrier {
     this.#sentBefore = socket.bytesWritten - socket.writableLength
     this.call?.connected(made, this.#request.writableEnded)
   }
+}
+
+/**
+ * Of a head that is written, and waits for a connection: what is left is less by now. The line keeps its length, which Node has
+ * counted.
+ */
+function shortenHead(request: ClientRequest, call: Call): void {
+  const [first] = (request as { outputData?: { data: unknown }[] }).outputData ?? []
+  if (typeof first?.data !== 'string') return
+  let { data } = first
+  const saidOf = (name: string): string | undefined => {
+    const [, value] = data.slice(0, data.indexOf('\r\n\r\n')).split(`\r\n${name}: `)
+    return value?.split('\r\n', 1)[0]
+  }
+  for (const [name, value] of call.told(saidOf)) {
+    const given = saidOf(name)
+    if (given === undefined || value.length > given.length) continue
+    data = data.replace(`\r\n${name}: ${given}\r\n`, () => `\r\n${name}: ${value.padEnd(given.length)}\r\n`)
+  }
+  first.data = data
 }
 
 /** Node tells a destroyed request that waits in its agent's queue once it gets a connection, which may be never. */

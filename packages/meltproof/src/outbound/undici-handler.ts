@@ -55,7 +55,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
   refuse(error: Error): void {
     this.call?.end(error)
     this.#gaveUp = error
-    queueMicrotask(() => this.tell(error))
+    queueMicrotask(() => this.report(error))
   }
 
   fail(error: Error): void {
@@ -64,7 +64,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     if (this.#abort !== undefined) this.#abort(error)
     else {
       this.#gaveUp = error
-      this.tell(error)
+      this.report(error)
     }
   }
 
@@ -89,6 +89,8 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
       return false
     }
     this.#abort = abort
+    // Its head is about to be written.
+    if (this.call?.toldTooMuch) this.tell?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
     return true
@@ -104,7 +106,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     return this.#gaveUp === undefined
   }
 
-  protected abstract tell(error: Error): void
+  protected abstract report(error: Error): void
 }
 
 class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
@@ -146,7 +148,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
     this.inner.onUpgrade?.(status, headers, socket)
   }
 
-  protected tell(error: Error): void {
+  protected report(error: Error): void {
     this.inner.onError?.(error)
   }
 }
@@ -190,7 +192,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
     return { ...super.progress(), paused: this.#controller?.paused === true }
   }
 
-  protected tell(error: Error): void {
+  protected report(error: Error): void {
     this.inner.onResponseError?.(null, error)
   }
 }

@@ -10,10 +10,9 @@
 import type { Socket } from 'node:net'
 import { calls } from '../channels.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
-import { baggageOfRetry } from './baggage.ts'
 import { Call } from './call.ts'
 import { Dispatched, ObservedDispatch } from './dispatched.ts'
-import { missing } from './headers.ts'
+import { headerOf } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
 import { boundedHandler, BoundedHandler, methodOf } from './undici-handler.ts'
@@ -30,7 +29,6 @@ interface UndiciRequest {
   readonly path?: unknown
   readonly body?: unknown
   readonly headers?: unknown
-  addHeader?(name: string, value: string): unknown
   readonly onRequestStart?: unknown
   [CALL]?: Call
   [symbol: symbol]: unknown
@@ -76,15 +74,32 @@ function onCreated({ request }: RequestMessage): void {
     : Call.http(normalOrigin(request.origin) ?? 'unknown', methodOf(request.method), request.path, false)
   if (call !== undefined && calls.hasSubscribers) request[CALL] = call
   if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
-  // It may have been redirected since it began.
-  const told = carrier.call.told(normalOrigin(request.origin) ?? 'unknown')
+  carrier.tell = tellerOf(request, carrier.call)
+  carrier.tell?.()
+}
+
+/** Undefined where nothing is told. It may have been redirected since it began. */
+function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
-  if (told === undefined || typeof request.addHeader !== 'function' || !Array.isArray(headers)) return
-  for (const [name, value] of missing(headers, told.fields)) request.addHeader(name, value)
-  if (!told.retry) return
-  const at = headers.findIndex((name, i) => i % 2 === 0 && String(name).toLowerCase() === 'baggage')
-  if (at < 0) request.addHeader('baggage', baggageOfRetry(undefined))
-  else headers[at + 1] = baggageOfRetry(String(headers[at + 1]))
+  if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
+  return () => {
+    for (const [name, value] of call.told(name => headerOf(headers, name))) setField(headers, name, value)
+  }
+}
+
+/** A forward proxy is told the whole URL. */
+function targetOf({ origin, path }: UndiciRequest): string {
+  return (
+    (typeof path === 'string' && /^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
+  )
+}
+
+/** Once, in the place of all others of that name. */
+function setField(headers: unknown[], name: string, value: string): void {
+  for (let at = headers.length - 2; at >= 0; at -= 2) {
+    if (String(headers[at]).toLowerCase() === name) headers.splice(at, 2)
+  }
+  headers.push(name, value)
 }
 
 /** The handler that bounds it, put in the place of its own when need be; undefined where nothing can bound it. */

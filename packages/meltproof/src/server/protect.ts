@@ -5,6 +5,7 @@ import { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { LIMITER_TUNING } from '../admission/limiter/tuning.ts'
+import { CRITICALITY_FIELD } from '../chain.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { guardOf, setGuard } from '../guard-of.ts'
@@ -210,6 +211,7 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
   return {
     level: criticalityLevels(checked.criticality, checked.criticalityHeader, warn, checked.trustCallersFrom),
     trustsCaller: checked.trustCallersFrom,
+    anybodyNamesClass: checked.trustCallersFrom === undefined && checked.criticalityHeader === CRITICALITY_FIELD,
     clients: clientKey && clientsBy(clientKey, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),

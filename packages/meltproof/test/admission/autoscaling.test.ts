@@ -1,7 +1,7 @@
 /** Simulated instances that share the load evenly, and the number of them that Kubernetes makes of what they tell. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { counts, replicas, TARGET } from '../../sim/autoscaler.ts'
+import { counts, replicas, replicasOf, TARGET } from '../../sim/autoscaler.ts'
 import { PARSE } from '../../sim/scenario-parts.ts'
 import { pool50 } from '../../sim/scenarios.ts'
 import { simulate } from '../../sim/service.ts'
@@ -59,6 +59,28 @@ describe('after one evaluation there are as many as it takes, within a tenth', (
       })
     }
   }
+})
+
+describe('new pods, which tell of nothing yet or have nothing to do, change nothing', () => {
+  const overloaded = [3, 3, 3, 3]
+  const wanted = replicasOf(overloaded)
+  for (const [name, load] of [
+    ['have nothing to do', 0],
+    ['tell of nothing yet', undefined],
+  ] as const) {
+    test(`they ${name}, and more are needed`, () => {
+      for (let fresh = 1; fresh <= wanted - overloaded.length; fresh++) {
+        const got = replicasOf([...overloaded, ...Array.from({ length: fresh }, () => load)])
+        // Within a tenth of the target nothing changes.
+        assert.ok(got <= wanted && got >= wanted / 1.1 - 1, `${got} of ${wanted} with ${fresh}`)
+      }
+    })
+  }
+
+  test('one of them is no reason to have fewer, when as many as there are will do', () => {
+    assert.equal(replicasOf([0.7, 0.7, 0.7, undefined]), 4)
+    assert.equal(replicasOf([0.9, 0.9, 0.9, 0]), 4)
+  })
 })
 
 describe('behind a pool, which is told too little of below capacity, a fleet is rarely too small, and never by much', () => {

@@ -9,6 +9,7 @@ import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limi
 import { goodRate, secondsToConverge, shareOfIdeal, shedShare, usualLimit } from '../../sim/figures.ts'
 import type { Workload } from '../../sim/workload.ts'
 import { DEVELOPMENT } from '../../sim/development.ts'
+import { UNEVEN } from '../../sim/uneven.ts'
 import { cpu5, SCENARIOS, type Scenario, scenario } from '../../sim/scenarios.ts'
 import { quantile, type SimResult, simulate } from '../../sim/service.ts'
 
@@ -218,6 +219,13 @@ describe('a server that idles sheds nobody', () => {
       }
     })
   }
+})
+
+test('a database that commits in groups, at an uneven pace, is not taken for one whose requests wait for each other', () => {
+  const [each] = UNEVEN
+  const shares = Array.from({ length: 16 }, (_, i) => shedShare(runAnew({ ...each!, seconds: 8 }, i + 1)))
+  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length
+  assert.ok(mean <= 0.001, `shed: ${shares.join(', ')}`)
 })
 
 test('without admission the same service melts: the simulator can tell the difference', () => {

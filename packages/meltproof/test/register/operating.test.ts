@@ -105,6 +105,17 @@ describe('SIGTERM', () => {
     assert.deepEqual([answer, code], ['served', 3])
   })
 
+  for (const [name, env, expected] of [
+    ['ends by the signal', {}, [null, 'SIGTERM']],
+    ['does what the app does', { ON_SIGTERM: 'exit' }, [3, null]],
+  ] as const) {
+    it(`drains the workers of a cluster whose primary alone is signalled, as by Kubernetes, which then ${name}`, async () => {
+      const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', WORKERS: '2', ...env } })
+      const [answer, { code, signal }] = await signalled(child)
+      assert.deepEqual([answer, code, signal], ['served', ...expected])
+    })
+  }
+
   it('a second time does not wait', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
     const port = await child.port()

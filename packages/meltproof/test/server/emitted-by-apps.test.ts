@@ -183,7 +183,11 @@ it('ten thousand odd objects, emitted as anything, all arrive, and the door stay
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
     return seed / 0x80_00_00_00
   }
-  const { emit, door, seen } = emitting({ limit: 1, policy: { exemptUrl: url => url.startsWith('/exempt') } })
+  const trustsCaller = (): boolean => random() < 0.5
+  const { emit, door, seen } = emitting({
+    limit: 1,
+    policy: { exemptUrl: url => url.startsWith('/exempt'), trustsCaller },
+  })
   const events = [
     'request',
     'checkContinue',

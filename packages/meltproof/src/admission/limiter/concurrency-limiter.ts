@@ -21,6 +21,8 @@ import { WaitingKinds } from './waiting-kinds.ts'
 
 /** Weight of one more answer in the mean service time. */
 const ANSWER_WEIGHT = 0.1
+/** Where requests were found not to wait for each other, more than this multiple of their number may. */
+const REFUTED = 2
 
 type Phase = 'open' | 'reference' | 'probe' | 'rest'
 
@@ -43,6 +45,9 @@ export class ConcurrencyLimiter implements Limiter {
   #byLoop = false
   #contended = false
   #reference: Reference = { rate: 0, limit: 0 }
+  /** The limit before the search. */
+  #before = 0
+  #refutedUntil = Number.NEGATIVE_INFINITY
   #rest: Rest | undefined
   #invalidated = false
   /** When the limit changed, until the requests admitted under the last one have left. */
@@ -111,7 +116,7 @@ export class ConcurrencyLimiter implements Limiter {
       const share = this.#kinds.contended(nowMs, kind, inServiceThen, serviceMs)
       // A few requests that wait for each other are no reason for a limit, which would hold up a burst.
       const enough = this.#bound || 2 * this.#inflight >= this.#tuning.initial
-      if (share !== undefined && enough) this.#searchContention(share, nowMs)
+      if (share !== undefined && enough && !this.#refuted(nowMs)) this.#searchContention(share, nowMs)
     }
     if (!counts) return
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
@@ -191,6 +196,11 @@ export class ConcurrencyLimiter implements Limiter {
     this.#open.judge(nowMs, grew, this.#tuning.idleMs)
   }
 
+  /** Not long ago, as many in service were found not to wait for each other. */
+  #refuted(nowMs: number): boolean {
+    return nowMs < this.#refutedUntil && this.#inflight <= REFUTED * this.#before
+  }
+
   /** `share`: where requests of a kind begin to wait for each other, as a share of those in service. */
   #searchContention(share: number, nowMs: number): void {
     this.#byLoop = false
@@ -208,8 +218,9 @@ export class ConcurrencyLimiter implements Limiter {
   #search(limit: number, nowMs: number): void {
     this.#phase = 'reference'
     if (!this.#bound) this.#unboundAt = nowMs
-    this.#reference = { rate: 0, limit: Math.max(this.#inflight, limit) }
     this.#limit = Math.max(1, Math.floor(limit))
+    this.#reference = { rate: 0, limit: Math.max(this.#limit, this.#inflight / 2) }
+    this.#before = Math.max(this.#inflight, limit)
     this.#changedAt = undefined
     this.#measureFrom(nowMs)
   }
@@ -238,7 +249,8 @@ export class ConcurrencyLimiter implements Limiter {
 
   #take(step: Step, nowMs: number): void {
     if (step.to === 'open') {
-      this.#limit = this.#reference.limit
+      this.#limit = this.#before
+      if (this.#contended) this.#refutedUntil = nowMs + this.#tuning.lookEveryMs
       this.#forgetLimit()
       return
     }

@@ -23,6 +23,11 @@ export interface ContentionTuning {
   readonly ofThose: number
   /** A batch says little while requests in service aged by more than this multiple of its service times. */
   readonly missing: number
+  /**
+   * A knee at which requests take less than this, ms, is taken for one at which they take as long: nothing is gained below,
+   * and where the suspicion is wrong, its test holds up few.
+   */
+  readonly soonMs: number
 }
 
 /** Batches that are remembered. */
@@ -84,14 +89,14 @@ export class Contention {
   }
 
   #kneeOf({ inService, serviceMs, variance }: Batch, spreadMs: number): number | 'unclear' | undefined {
-    const { larger, slower, atMost, alike, clearly } = this.#tuning
+    const { larger, slower, atMost, alike, clearly, soonMs } = this.#tuning
     const base = this.#batches.findLast(each => each.inService <= inService / larger)
     if (base === undefined || spreadMs >= alike * serviceMs) return undefined
     const more = inService / base.inService - 1
     const surplus = serviceMs - base.serviceMs * (1 + slower * more)
     if (surplus <= 0 || serviceMs > base.serviceMs * (1 + atMost * more)) return undefined
     if (surplus < clearly * Math.sqrt(variance + base.variance)) return 'unclear'
-    return Math.max((inService * base.serviceMs) / serviceMs, 1)
+    return Math.max((inService * Math.max(base.serviceMs, soonMs)) / serviceMs, 1)
   }
 
   #beginBatch(): void {

@@ -42,4 +42,5 @@ export const LIMITER_TUNING: LimiterTuning = {
   least: 8,
   ofThose: 1 / 3,
   missing: 2,
+  soonMs: 33,
 }

@@ -10,6 +10,8 @@ export interface RequestPolicy {
   readonly clients?: Clients | undefined
   /** Who is believed to be a tier of ours. */
   readonly trustsCaller?: FromPeer | undefined
+  /** `x-meltproof-criticality` is the operator's `criticalityHeader`, and all callers are believed. */
+  readonly anybodyNamesClass?: boolean
   readonly exemptUrl?: ((url: string) => boolean) | undefined
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** The guard's own pages: true when it has answered. Asked about exempt requests only. */

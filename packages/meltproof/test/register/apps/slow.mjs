@@ -1,10 +1,22 @@
-/** Answers `/slow` after 600 ms, `/slower` after 3 s, all else at once. ON_SIGTERM: what the app does about the signal itself. */
+/**
+ * Answers `/slow` after 600 ms, `/slower` after 3 s, all else at once. ON_SIGTERM: what the app does about the signal itself.
+ * WORKERS: a cluster of so many, whose primary has no server, and another worker for each that dies.
+ */
+import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import { sayPort } from './report.cjs'
 
 const TAKES_MS = { '/slow': 600, '/slower': 3000 }
-const server = createServer(({ url }, response) => {
-  setTimeout(() => response.end('served'), TAKES_MS[url] ?? 0)
-})
-server.listen(0, '127.0.0.1', () => sayPort(server))
-if (process.env.ON_SIGTERM === 'exit') process.on('SIGTERM', () => process.exit(3))
+const { ON_SIGTERM, WORKERS } = process.env
+if (WORKERS && cluster.isPrimary) {
+  let listening = 0
+  cluster.on('listening', (_, { port }) => ++listening === Number(WORKERS) && console.log(JSON.stringify({ port })))
+  cluster.on('exit', ({ exitedAfterDisconnect }) => exitedAfterDisconnect || cluster.fork())
+  for (let i = 0; i < Number(WORKERS); i++) cluster.fork()
+} else {
+  const server = createServer(({ url }, response) => {
+    setTimeout(() => response.end('served'), TAKES_MS[url] ?? 0)
+  })
+  server.listen(0, '127.0.0.1', () => WORKERS || sayPort(server))
+}
+if (ON_SIGTERM === 'exit' && cluster.isPrimary) process.on('SIGTERM', () => process.exit(3))

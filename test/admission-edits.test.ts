@@ -1,0 +1,24 @@
+/** `npm run bench:admission` changes the source it runs: every rule and constant that it names is still where it looks. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { CONSTANTS, RULES } from '../bench/lib/admission-edits.ts'
+import { edited } from '../bench/lib/edited-source.ts'
+
+const ROOT = join(import.meta.dirname, '../packages/meltproof')
+const sources = ['src/admission', 'sim'].flatMap(folder => globSync(join(ROOT, folder, '**/*.ts')))
+
+for (const { name, edits } of [
+  ...RULES,
+  ...CONSTANTS.map(({ name, shipped, editFor }) => ({ name, edits: [editFor(`${shipped} + 0`)] })),
+]) {
+  test(name, () => {
+    for (const edit of edits) {
+      const found = sources.filter(file => file.endsWith(`/${edit.file}`))
+      assert.equal(found.length, 1, `${edit.file}: ${found.join(', ')}`)
+      const source = readFileSync(found[0]!, 'utf8')
+      assert.notEqual(edited(source, edit), source)
+    }
+  })
+}
