@@ -37,8 +37,11 @@ export function doorView(measured: DoorMeasured): View {
     }),
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
-      bars('Good answers, of what the service can do', { label: 'of its capacity', unit: 'percent' }, cells, each =>
-        Math.round(100 * each.kept),
+      bars(
+        'Good answers, of what the service can do',
+        { label: 'of its capacity', unit: 'percent' },
+        cells,
+        each => 100 * each.kept,
       ),
       bars('p99 of the good answers', { label: 'latency', unit: 'ms' }, cells, each => each.p99Ms),
       ...seconds(measured.runs, most),
