@@ -12,7 +12,7 @@ import { makeContext } from '../packages/lab/src/experiment/context.ts'
 import type { Context } from '../packages/lab/src/experiment/scenario.ts'
 import { allowedCores, coresOf, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
 import { planOf } from '../packages/lab/src/load/load-request.ts'
-import type { LoadOutcome } from '../packages/lab/src/load/plan.ts'
+import type { LoadOutcome, LoadProgress } from '../packages/lab/src/load/plan.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { startEnvoy } from '../packages/lab/src/scenarios/fleet-envoy.ts'
@@ -113,13 +113,15 @@ async function oneRound({ origin }: Balancer, doRestart: () => Promise<void>): P
   }, 100)
   const get = planOf({ url: `${origin}/`, users: USERS, thinkMs: THINK_MS, durationMs: ROUND_MS })
   const post = { url: get.url, method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'once' }
-  const restarting = doRestart().then(() => {
+  const begun = Promise.withResolvers<void>()
+  const restarting = begun.promise.then(doRestart).then(() => {
     isRestarted = true
   })
-  const loading = runLoad(
-    { ...get, others: [post] },
-    { signal: enough.signal, onProgress: ({ sent }) => isRestarted && sent >= perRound && enough.abort() },
-  )
+  const onProgress = ({ sent }: LoadProgress): void => {
+    if (sent > 0) begun.resolve()
+    if (isRestarted && sent >= perRound) enough.abort()
+  }
+  const loading = runLoad({ ...get, others: [post] }, { signal: enough.signal, onProgress })
   const [outcome] = await Promise.all([loading, restarting])
   clearInterval(watching)
   return { ...counted(outcome), stoodStill: longest > STOOD_STILL_MS }
