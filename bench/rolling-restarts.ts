@@ -62,7 +62,7 @@ interface Round {
 const cores = coresOf(allowedCores())
 if (cores !== undefined) pinSelf(cores.lab)
 const stopping = new AbortController()
-process.once('SIGINT', () => stopping.abort(new Error('stopped')))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopping.abort(new Error('stopped')))
 const { context: made, end } = makeContext({
   form: 'full',
   signal: stopping.signal,
@@ -121,9 +121,13 @@ async function oneRound({ origin }: Balancer, doRestart: () => Promise<void>): P
     if (sent > 0) begun.resolve()
     if (isRestarted && sent >= perRound) enough.abort()
   }
-  const loading = runLoad({ ...get, others: [post] }, { signal: enough.signal, onProgress })
+  const loading = runLoad(
+    { ...get, others: [post] },
+    { signal: AbortSignal.any([enough.signal, stopping.signal]), onProgress },
+  )
   const [outcome] = await Promise.all([loading, restarting])
   clearInterval(watching)
+  stopping.signal.throwIfAborted()
   return { ...counted(outcome), stoodStill: longest > STOOD_STILL_MS }
 }
 
