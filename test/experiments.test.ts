@@ -40,10 +40,16 @@ function figuresIn(text: string): Figure[] {
 
 const SMALL = 10
 
-const drawn = (plot: Plot): number[] =>
-  plot.kind === 'lines'
-    ? [...plot.series.flatMap(({ points }) => points.map(([, y]) => y ?? Number.NaN))]
-    : plot.groups.flatMap(({ bars }) => bars.map(({ value }) => value))
+function drawn(plot: Plot): number[] {
+  if (plot.kind === 'bars') return plot.groups.flatMap(({ bars }) => bars.map(({ value }) => value))
+  const lines = plot.kind === 'lines' ? plot.series : plot.panels.flatMap(panel => panel.lines)
+  return lines.flatMap(({ points }) => points.map(([, y]) => y ?? Number.NaN))
+}
+
+function armsIn(plot: Plot): readonly { readonly arm: string }[] {
+  if (plot.kind === 'bars') return plot.groups.flatMap(({ bars }) => bars)
+  return plot.kind === 'lines' ? plot.series : plot.panels
+}
 
 /** Figures of the text that neither tables, plots, verdicts nor the conditions of the experiment bear out. */
 function unproven(text: string, result: ScenarioResult): string[] {
@@ -102,8 +108,7 @@ for (const result of results) {
     for (const { name, measured } of result.verdicts) assert.match(measured, /\d|named|Meltproof\w/, name)
     const arms = new Set(result.arms.map(arm => arm.name))
     for (const plot of result.plots) {
-      const named = plot.kind === 'lines' ? plot.series : plot.groups.flatMap(group => group.bars)
-      for (const { arm } of named) assert.ok(arms.has(arm), `${plot.title}: ${arm}`)
+      for (const { arm } of armsIn(plot)) assert.ok(arms.has(arm), `${plot.title}: ${arm}`)
     }
   })
 }

@@ -15,7 +15,17 @@ export type {
 } from './load/plan.ts'
 export { runLoad } from './load/run.ts'
 export { scenarioHtml } from './report/html.ts'
-export type { LinesPlot, BarsPlot, Plot, ScenarioArm, ScenarioResult, Table, Verdict, View } from './report/result.ts'
+export type {
+  LinesPlot,
+  BarsPlot,
+  PanelsPlot,
+  Plot,
+  ScenarioArm,
+  ScenarioResult,
+  Table,
+  Verdict,
+  View,
+} from './report/result.ts'
 export type { AttackDocument } from './results/attack-document.ts'
 export { scenarioText } from './report/text.ts'
 export { pictureOf } from './report/write.ts'

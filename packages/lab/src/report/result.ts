@@ -89,7 +89,27 @@ export interface BarsPlot {
   readonly levels?: readonly Level[]
 }
 
-export type Plot = LinesPlot | BarsPlot
+export interface PanelLine {
+  readonly name: string
+  /** In the arm's colour, a grey line, or an area down to the axis. */
+  readonly style: 'arm' | 'solid' | 'dashed' | 'dotted' | 'area'
+  readonly points: readonly (readonly [x: number, y: number])[]
+}
+
+/** A panel for each arm, all on the same axes. Lines of one name are alike in all of them. */
+export interface PanelsPlot {
+  readonly kind: 'panels'
+  readonly title: string
+  readonly note?: string
+  readonly fold?: string
+  readonly x: Axis
+  readonly y: Axis
+  /** Something happens there. */
+  readonly mark: { readonly at: number; readonly name: string }
+  readonly panels: readonly { readonly arm: string; readonly says: string; readonly lines: readonly PanelLine[] }[]
+}
+
+export type Plot = LinesPlot | BarsPlot | PanelsPlot
 
 /** Text as a tool would print it, kept as it is. */
 export interface Printout {

@@ -5,7 +5,10 @@ import { burst } from './burst.ts'
 import { burstFresh } from './burst-fresh.ts'
 import { database } from './database.ts'
 import { domino } from './domino.ts'
+import { door } from './door.ts'
 import { drip } from './drip.ts'
+import { fleet } from './fleet.ts'
+import { fleetCpu } from './fleet-cpu.ts'
 import { logging } from './logging.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import { MODES, WORKLOADS } from './overload/workloads.ts'
@@ -27,6 +30,9 @@ export const catalogue: readonly Scenario<unknown>[] = [
   tide,
   ticks,
   blame,
+  door,
+  fleet,
+  fleetCpu,
 ]
 
 /** The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` leaves them out. */

@@ -1,0 +1,46 @@
+/** A control group of Linux that holds processes to a share of a core. Needs root, and version 1 or 2 of cgroups. */
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { UserError } from '../user-error.ts'
+import type { Context } from '../experiment/scenario.ts'
+
+export interface CpuGroup {
+  hold(pid: number): void
+  /** Of a core. */
+  share(share: number): void
+}
+
+/** As containers have it, but with short turns, so that a process is slow rather than frozen for most of 100 ms. */
+const PERIOD_US = 20_000
+/** What it is to have it has, also beside others on the core: ten times the weight that they have. */
+const ROOTS = [
+  {
+    folder: '/sys/fs/cgroup/cpu',
+    set: { 'cpu.shares': () => 10_240, 'cpu.cfs_period_us': () => PERIOD_US, 'cpu.cfs_quota_us': (us: number) => us },
+  },
+  { folder: '/sys/fs/cgroup', set: { 'cpu.weight': () => 1000, 'cpu.max': (us: number) => `${us} ${PERIOD_US}` } },
+] as const
+
+/** It is gone after the run; make it before what it is to hold. */
+export function cpuGroup(context: Context, name: string): CpuGroup {
+  for (const { folder: root, set } of ROOTS) {
+    const folder = path.join(root, `meltlab-${process.pid}-${name}`)
+    const share = (of: number): void => {
+      for (const [file, value] of Object.entries(set)) {
+        writeFileSync(path.join(folder, file), String(value(Math.round(of * PERIOD_US))))
+      }
+    }
+    try {
+      if (root === '/sys/fs/cgroup') writeFileSync(path.join(root, 'cgroup.subtree_control'), '+cpu')
+      mkdirSync(folder)
+    } catch {
+      continue
+    }
+    context.cleanUp(() => rmdirSync(folder))
+    try {
+      share(1)
+      return { share, hold: pid => writeFileSync(path.join(folder, 'cgroup.procs'), String(pid)) }
+    } catch {} // without a controller of CPU
+  }
+  throw new UserError('no control group of CPU can be made here: that takes Linux, and root')
+}

@@ -1,0 +1,51 @@
+/** What the door scenario expects of its figures. Pure. */
+import { expectation } from '../experiment/expectation.ts'
+import type { Expectation } from '../experiment/scenario.ts'
+import { formatCount, formatMs, formatPercent } from '../report/format.ts'
+import { cellsOf, type DoorCell, type DoorMeasured } from './door-measured.ts'
+
+const LONGEST_MS = 1000
+const P99_MS = 250
+/** Capacities that are measured some seconds apart differ by so much. */
+const ALIKE = 0.02
+
+/** A machine with a core each for the service, HAProxy and the load; and one on which the latter two share one. */
+const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
+  ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
+
+const told = (measured: DoorMeasured): readonly DoorCell[] => cellsOf(measured).filter(({ arm }) => arm === 'told')
+const atBar = (measured: DoorMeasured): DoorCell | undefined =>
+  told(measured).find(({ load }) => load === barOf(measured).load)
+const some = (cells: readonly DoorCell[]): readonly DoorCell[] | undefined => (cells.length === 0 ? undefined : cells)
+
+export const doorExpects: readonly Expectation<DoorMeasured>[] = [
+  expectation(
+    'told: at least 97 % of the capacity at 100x; 90 % at 50x where HAProxy and the load share a core',
+    atBar,
+    ({ kept, load }, measured) => [kept >= barOf(measured).kept, `${formatPercent(kept)} at ${load}x`],
+  ),
+  expectation(`told: p99 of the good answers is at most ${P99_MS} ms there`, atBar, ({ p99Ms, load }) => [
+    p99Ms !== null && p99Ms <= P99_MS,
+    `${formatMs(p99Ms)} at ${load}x`,
+  ]),
+  expectation(
+    'told: every request is answered within a second, at each load',
+    measured => some(told(measured)),
+    cells => [
+      cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
+      cells
+        .map(each => `${formatMs(each.longestMs)} at most and ${formatCount(each.noAnswer)} without at ${each.load}x`)
+        .join('; '),
+    ],
+  ),
+  expectation(
+    'told: no other arm keeps more, at any load',
+    measured => (cellsOf(measured).some(({ arm }) => arm === 'told') ? cellsOf(measured) : undefined),
+    cells => [
+      cells.every(other => cells.every(each => !isTold(each, other) || each.kept >= other.kept - ALIKE)),
+      cells.map(({ arm, kept, load }) => `${arm} ${formatPercent(kept)} at ${load}x`).join(', '),
+    ],
+  ),
+]
+
+const isTold = (each: DoorCell, { load }: DoorCell): boolean => each.arm === 'told' && each.load === load

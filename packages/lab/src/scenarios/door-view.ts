@@ -1,0 +1,101 @@
+/** What the door scenario shows of its figures. Pure. */
+import type { Published } from '../experiment/scenario.ts'
+import { formatCount, formatMs, formatPercent } from '../report/format.ts'
+import { overTime } from '../report/plots.ts'
+import type { BarsPlot, View } from '../report/result.ts'
+import { toneOf } from '../report/standing.ts'
+import { tableOf } from '../report/tables.ts'
+import { cellsOf, type DoorCell, type DoorMeasured, type DoorRun } from './door-measured.ts'
+
+const keptAt =
+  (arm: string, load: number) =>
+  (measured: DoorMeasured): string | undefined => {
+    const cell = cellsOf(measured).find(each => each.arm === arm && each.load === load)
+    return cell && `${formatPercent(cell.kept)}, p99 ${formatMs(cell.p99Ms)}`
+  }
+
+/** Claims of our own, measured on other machines. */
+export const doorPublished: readonly Published<DoorMeasured>[] = [
+  { what: 'one process alone at 100x', value: '27 to 56 % of its capacity', ours: keptAt('direct', 100) },
+  {
+    what: 'a guessed maxconn at 50x, HAProxy and the load on one core',
+    value: '85 % of its capacity',
+    ours: keptAt('static maxconn', 50),
+  },
+]
+
+export function doorView(measured: DoorMeasured): View {
+  const cells = cellsOf(measured)
+  const most = Math.max(0, ...cells.map(({ load }) => load))
+  const top = cells.filter(({ load }) => load === most)
+  if (top.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  return {
+    standings: top.map(({ arm, kept }) => {
+      const tone = toneOf(kept)
+      const says = { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
+      return { arm, says, tone, figure: formatPercent(kept), of: `of capacity at ${most}x` }
+    }),
+    finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
+    plots: [
+      bars(
+        'Good answers, of what the service can do',
+        { label: 'of its capacity', unit: 'percent' },
+        cells,
+        each => 100 * each.kept,
+      ),
+      bars('p99 of the good answers', { label: 'latency', unit: 'ms' }, cells, each => each.p99Ms),
+      ...seconds(measured.runs, most),
+    ],
+    tables: [
+      tableOf(
+        {
+          title: 'What the service kept',
+          note: 'Medians of the rounds; the longest answer and those without one of all. Each run starts cold.',
+        },
+        cells,
+        [
+          ['load', ({ load }) => `${load}x`],
+          ['arm', ({ arm }) => arm],
+          ['of capacity', ({ kept }) => formatPercent(kept)],
+          ['p50', ({ p50Ms }) => formatMs(p50Ms)],
+          ['p99', ({ p99Ms }) => formatMs(p99Ms)],
+          ['longest answer', ({ longestMs }) => formatMs(longestMs)],
+          ['no answer', ({ noAnswer }) => formatCount(noAnswer)],
+        ],
+      ),
+    ],
+  }
+}
+
+function bars(
+  title: string,
+  y: BarsPlot['y'],
+  cells: readonly DoorCell[],
+  of: (cell: DoorCell) => number | null,
+): BarsPlot {
+  const groups = [...Map.groupBy(cells, ({ load }) => `${load}x its capacity`)]
+  return {
+    kind: 'bars',
+    title,
+    y,
+    groups: groups.map(([label, those]) => ({
+      label,
+      bars: those.flatMap(cell => {
+        const value = of(cell)
+        return value === null ? [] : [{ arm: cell.arm, value }]
+      }),
+    })),
+  }
+}
+
+/** Of the last round. */
+function seconds(runs: readonly DoorRun[], load: number): readonly View['plots'][number][] {
+  const last = [...new Map(runs.filter(run => run.load === load).map(run => [run.arm, run])).values()]
+  const told = last.filter(({ maxconn }) => maxconn.some(([, value]) => value > 0))
+  return [
+    overTime({ title: `Good answers at ${load}x, by second` }, { label: 'good', unit: 'rate' }, last, ({ good }) =>
+      good.map((count, second) => [1000 * second, count]),
+    ),
+    overTime({ title: `HAProxy’s maxconn at ${load}x` }, { label: 'maxconn', unit: 'count' }, told, run => run.maxconn),
+  ]
+}

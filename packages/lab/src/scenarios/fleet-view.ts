@@ -1,0 +1,160 @@
+/** What the fleet scenario shows of its figures. Pure. */
+import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
+import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
+import { toneOf } from '../report/standing.ts'
+import { tableOf } from '../report/tables.ts'
+import { seconds } from './fleet-expects.ts'
+import {
+  BECOMES_SLOW,
+  FAST,
+  type FleetMeasured,
+  type FleetPhase,
+  type FleetRun,
+  type FleetSecond,
+  fleetCapacity,
+  kept,
+  LOAD,
+  SLOW,
+} from './fleet-measured.ts'
+
+const untold = 'the instances run without meltproof'
+
+export const arms: readonly ScenarioArm[] = [
+  { name: 'HAProxy round robin', kind: 'bare', what: `deploy/haproxy/haproxy.cfg without its agent; ${untold}` },
+  { name: 'HAProxy leastconn', kind: 'also', what: `the same with balance leastconn; ${untold}` },
+  {
+    name: 'HAProxy maxconn 10',
+    kind: 'also',
+    what: `round robin with maxconn 10, as a careful operator may guess; ${untold}`,
+  },
+  {
+    name: 'HAProxy told',
+    kind: 'protected',
+    what: 'deploy/haproxy/haproxy.cfg as it is; the instances run with meltproof/register',
+  },
+  {
+    name: 'Envoy round robin',
+    kind: 'bare',
+    what: `deploy/envoy/adaptive-concurrency.yaml without its filter, in turn; ${untold}`,
+  },
+  {
+    name: 'Envoy least request',
+    kind: 'also',
+    what: `the same with the one of two that has fewer outstanding; ${untold}`,
+  },
+  {
+    name: 'Envoy adaptive',
+    kind: 'also',
+    what: `deploy/envoy/adaptive-concurrency.yaml as it is; ${untold}`,
+  },
+  {
+    name: 'Envoy told',
+    kind: 'protected',
+    what: 'deploy/envoy/envoy.yaml as it is; the instances run with meltproof/register',
+  },
+]
+
+const FORMS = {
+  cpu: 'A request takes 1 ms of CPU. Control groups hold each instance to 22 % of a core, the slow one to a quarter of that.',
+  wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
+} as const
+
+export function fleetView(measured: FleetMeasured): View {
+  const { runs, form, capacities } = measured
+  if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  const both = ({ steady, change }: FleetRun): string =>
+    `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
+  const told = runs
+    .filter(({ arm }) => arm.endsWith('told'))
+    .map(run => {
+      const turns = runs.find(({ arm }) => arm === run.arm.replace('told', 'round robin'))
+      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
+    })
+  return {
+    standings: runs.map(run => {
+      const share = Math.min(kept(run.steady), kept(run.change))
+      const tone = toneOf(share)
+      return {
+        arm: run.arm,
+        says: { good: 'holds', fair: 'sags', bad: 'melts' }[tone],
+        tone,
+        figure: formatPercent(share),
+        of: 'good in the worse phase',
+      }
+    }),
+    finding: `At ${LOAD} of what an uneven fleet can do, and when one more instance becomes slow, this much is answered within a second: ${told.join('; ')}.`,
+    plots: [picture(measured)],
+    tables: [
+      tableOf(
+        {
+          title: `At ${LOAD} of what the fleet can do`,
+          note: `${FORMS[form]} The fleet can do ${formatRate(fleetCapacity(measured))}/s, its instances ${capacities.map(formatRate).join(', ')}/s. Good: answered 2xx within a second.`,
+        },
+        runs,
+        [['arm', ({ arm }) => arm], ...columns(({ steady }) => steady)],
+      ),
+      tableOf(
+        {
+          title: `One more becomes four times slower, at ${LOAD} of what the fleet can do then`,
+          note: 'Back: seconds from the change until nearly all requests of two seconds in a row were good.',
+        },
+        runs,
+        [['arm', ({ arm }) => arm], ...columns(({ change }) => change), ['back after', run => seconds(run, measured)]],
+      ),
+    ],
+  }
+}
+
+function columns(of: (run: FleetRun) => FleetPhase): readonly (readonly [string, (run: FleetRun) => string])[] {
+  return [
+    ['good', run => formatPercent(kept(of(run)))],
+    ['shed', run => formatPercent(of(run).shed / Math.max(1, of(run).due))],
+    ['502', run => formatCount(of(run).bad)],
+    ['p50', run => formatMs(of(run).p50Ms)],
+    ['p99', run => formatMs(of(run).p99Ms)],
+    ['to each instance', run => sharesOf(of(run).seconds)],
+  ]
+}
+
+function sharesOf(course: readonly FleetSecond[]): string {
+  const sent = [0, 1, 2, 3].map(n => sumOf(course.map(second => second.sent[n] ?? 0)))
+  return sent.map(each => formatPercent(each / Math.max(1, sumOf(sent)))).join(', ')
+}
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
+
+function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
+  const first = runs[0]!.steady.seconds.length
+  const course = (run: FleetRun, of: (second: FleetSecond) => number): readonly (readonly [number, number])[] =>
+    [...run.steady.seconds, ...run.change.seconds].map((second, at) => [at, of(second)])
+  const to =
+    (n: number) =>
+    ({ sent, due }: FleetSecond): number =>
+      (due * (sent[n] ?? 0)) / Math.max(1, sumOf(sent))
+  return {
+    kind: 'panels',
+    title: 'Requests a second: those that are due, those answered in time, and what each instance gets',
+    x: { label: 'time', unit: 's' },
+    y: { label: 'a second', unit: 'count' },
+    mark: { at: first + changesAt, name: 'one more becomes slow' },
+    panels: runs.map(run => ({
+      arm: run.arm,
+      says: `${formatPercent(kept(run.steady))} good, then ${formatPercent(kept(run.change))}`,
+      lines: [
+        { name: 'due', style: 'area', points: course(run, ({ due }) => due) },
+        { name: 'answered in time', style: 'arm', points: course(run, ({ good }) => good) },
+        ...FAST.map(n => ({
+          name: 'to a fast one',
+          style: 'solid' as const,
+          points: course(run, to(n)),
+        })),
+        {
+          name: 'to the one that becomes slow',
+          style: 'dashed',
+          points: course(run, to(BECOMES_SLOW)),
+        },
+        { name: 'to the slow one', style: 'dotted', points: course(run, to(SLOW)) },
+      ],
+    })),
+  }
+}

@@ -1,0 +1,12 @@
+/** Tests with a real balancer are skipped where there is none, loudly; not in CI. */
+export function skipWithout(need: () => unknown): { readonly skip?: string; readonly timeout?: number } {
+  try {
+    need()
+    return { timeout: 240_000 }
+  } catch (error) {
+    const { message } = error as Error
+    if (process.env['CI'] !== undefined) throw error
+    console.error(`skipped: ${message}`)
+    return { skip: message }
+  }
+}

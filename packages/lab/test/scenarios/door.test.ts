@@ -1,0 +1,48 @@
+/** The door scenario: what it says of figures, and its brief form with a real HAProxy. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { needHaproxy } from '../../src/scenarios/fleet-haproxy.ts'
+import { doorExpects } from '../../src/scenarios/door-expects.ts'
+import { cellsOf, type DoorMeasured, type DoorRun } from '../../src/scenarios/door-measured.ts'
+import { skipWithout } from './balancers.ts'
+import { runCommand } from './run-command.ts'
+
+const run = (arm: string, load: number, kept: number, more: Partial<DoorRun> = {}): DoorRun => ({
+  ...{ arm, load, kept, capacity: 200, p50Ms: 150, p99Ms: 200, longestMs: 300, noAnswer: 0, good: [], maxconn: [] },
+  ...more,
+})
+const passed = (measured: DoorMeasured): (boolean | undefined)[] =>
+  doorExpects.map(({ judge }) => judge(measured)?.pass)
+
+test('where HAProxy and the load share a core, the bar is that of 50x', () => {
+  const runs = [run('told', 50, 0.91), run('told', 100, 0.8), run('static maxconn', 50, 0.85)]
+  assert.deepEqual(passed({ ownCores: false, runs }), [true, true, true, true])
+  assert.deepEqual(passed({ ownCores: true, runs }), [false, true, true, true])
+})
+
+test('a late answer, a lost one and a better rival are found', () => {
+  const found = (...runs: DoorRun[]) => passed({ ownCores: false, runs })
+  assert.deepEqual(found(run('told', 50, 0.95, { p99Ms: 251 })), [true, false, true, true])
+  assert.deepEqual(found(run('told', 50, 0.95), run('told', 100, 0.9, { longestMs: 1001 })), [true, true, false, true])
+  assert.deepEqual(found(run('told', 50, 0.95, { noAnswer: 1 })), [true, true, false, true])
+  assert.deepEqual(found(run('told', 50, 0.95), run('untold', 50, 0.98)), [true, true, true, false])
+  assert.deepEqual(found(run('direct', 50, 0.5)), [undefined, undefined, undefined, undefined])
+})
+
+test('rounds are medians, but for what nobody may meet', () => {
+  const rounds = [0.9, 0.5, 0.8].map((kept, n) => run('told', 50, kept, { longestMs: 100 * n, noAnswer: n }))
+  const [cell] = cellsOf({ ownCores: false, runs: rounds })
+  assert.deepEqual([cell!.kept, cell!.longestMs, cell!.noAnswer], [0.8, 200, 3])
+})
+
+test('the brief form, behind a real HAProxy', skipWithout(needHaproxy), async () => {
+  const { result } = await runCommand('door')
+  const { runs } = result.measured as DoorMeasured
+  assert.deepEqual(
+    runs.map(({ arm }) => arm),
+    ['direct', 'untold', 'static maxconn', 'told'],
+  )
+  for (const { arm, kept } of runs) assert.ok(kept > 0, `${arm} keeps ${kept}`)
+  assert.equal(runs[2]!.maxconn.at(-1)?.[1], 10)
+  assert.ok(runs[3]!.maxconn.length > 0)
+})

@@ -1,0 +1,102 @@
+/** The fleet scenario: what it says of figures, and its brief form behind a real HAProxy and a real Envoy. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pictureSvg, plotSvg } from '../../src/report/plot-svg.ts'
+import { changed } from '../../src/scenarios/fleet-instance.ts'
+import { envoyProgram } from '../../src/scenarios/fleet-envoy.ts'
+import { fleetExpects } from '../../src/scenarios/fleet-expects.ts'
+import { needHaproxy } from '../../src/scenarios/fleet-haproxy.ts'
+import {
+  backAfter,
+  capacityAfter,
+  type FleetMeasured,
+  type FleetPhase,
+  type FleetRun,
+  fleetCapacity,
+} from '../../src/scenarios/fleet-measured.ts'
+import { arms, fleetView } from '../../src/scenarios/fleet-view.ts'
+import { skipWithout } from './balancers.ts'
+import { runCommand } from './run-command.ts'
+
+const second = (good: number) => ({ due: 100, good, shed: 0, failed: 0, sent: [30, 30, 30, 10] })
+
+/** Of 100 due in each second, so many are good. */
+const phase = (good: readonly number[], more: Partial<FleetPhase> = {}): FleetPhase => ({
+  ...{ due: 100 * good.length, good: good.reduce((sum, each) => sum + each, 0), shed: 0, bad: 0, p50Ms: 50, p99Ms: 90 },
+  seconds: good.map(second),
+  ...more,
+})
+const run = (arm: string, more: Partial<FleetRun> = {}): FleetRun => ({
+  ...{ arm, steady: phase([100, 100]), change: phase([100, 100, 90, 99, 98]) },
+  ...more,
+})
+const measuredOf = (...runs: FleetRun[]): FleetMeasured => ({
+  ...{ form: 'wait', capacities: [200, 200, 200, 50], changesAt: 2, missing: [], runs },
+})
+const passed = (...runs: FleetRun[]) => fleetExpects.map(({ judge }) => judge(measuredOf(...runs))?.pass)
+
+test('what the fleet can do, and can do once one more is four times slower', () => {
+  assert.equal(fleetCapacity(measuredOf()), 650)
+  assert.equal(capacityAfter(measuredOf()), 500)
+})
+
+test('it is back when two seconds in a row are good', () => {
+  const back = (...good: number[]) => backAfter(run('HAProxy told', { change: phase([0, 0, ...good]) }), 2)
+  assert.equal(back(97, 97), 0)
+  assert.equal(back(50, 97, 96, 98, 97), 3)
+  assert.equal(back(50, 100), undefined)
+})
+
+test('what is expected fails one by one', () => {
+  const told = 'HAProxy told'
+  assert.deepEqual(passed(run(told)), [true, true, true, true, true])
+  assert.deepEqual(passed(run(told, { steady: phase([96, 97]) })), [false, true, true, true, true])
+  assert.deepEqual(passed(run(told, { steady: phase([100, 100], { shed: 2 }) })), [true, false, true, true, true])
+  const late = phase([100, 100, 90, 90, 90, 90, 98, 98])
+  assert.deepEqual(passed(run(told, { change: late })), [true, true, false, true, true])
+  const rival = run('HAProxy leastconn', { change: phase([100, 100, 100, 100, 100]) })
+  assert.deepEqual(passed(run(told), rival), [true, true, true, false, true])
+  assert.deepEqual(passed(run('Envoy told'), rival), [true, true, true, true, true])
+  assert.deepEqual(passed(run(told, { change: phase([100, 100, 98, 98], { bad: 1 }) })), [
+    true,
+    true,
+    true,
+    true,
+    false,
+  ])
+  assert.deepEqual(passed(rival), [undefined, undefined, undefined, undefined, undefined])
+})
+
+test('a panel for each arm, wide and narrow', () => {
+  const { plots } = fleetView(measuredOf(...arms.map(({ name }) => run(name))))
+  for (const svg of [pictureSvg(plots[0]!, arms, 'x'), plotSvg(plots[0]!, arms, ['wide', 'narrow'])]) {
+    assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
+    for (const { name } of arms) assert.match(svg, new RegExp(`>${name}<`))
+  }
+  assert.match(fleetView(measuredOf()).finding, /Nothing was measured/)
+})
+
+test('a configuration that has changed is not used by mistake', () => {
+  assert.equal(changed('# bind :80\nbind :80', [['bind :80', 'bind :81']]), '# bind :80\nbind :81')
+  assert.throws(() => changed('bind :81', [['bind :80', 'bind :82']]), /no 'bind :80' any more/)
+})
+
+const options = skipWithout(() => {
+  needHaproxy()
+  envoyProgram()
+})
+test('the brief form, behind a real HAProxy and a real Envoy', options, async () => {
+  const { result } = await runCommand('fleet')
+  const { runs, capacities } = result.measured as FleetMeasured
+  assert.deepEqual(
+    runs.map(({ arm }) => arm),
+    ['HAProxy told', 'Envoy told'],
+  )
+  assert.equal(capacities.length, 4)
+  for (const { arm, steady, change } of runs) {
+    for (const { good, due, seconds } of [steady, change]) {
+      assert.ok(due > 0 && good > 0, `${arm}: ${good} of ${due}`)
+      assert.ok(seconds.some(({ sent }) => sent.length === 4))
+    }
+  }
+})
