@@ -104,9 +104,9 @@ export class Gate<E extends Entry> {
     return this.#limiter.limit
   }
 
-  /** Permits, without those for requests that merely wait. */
+  /** Permits, without those for requests that merely wait: what figures of load go by. A lower limit that is tried makes no load. */
   get countedLimit(): number {
-    return Math.max(1, this.limit - this.#uncounted)
+    return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.#uncounted)
   }
 
   /** The same; undefined while the limit is not known. */

@@ -8,7 +8,7 @@ import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { quantile, simulate } from '../../sim/service.ts'
 import { goodRate } from '../../sim/figures.ts'
 import { LIMITERS } from '../../sim/limiters/all.ts'
-import { pool50 } from '../../sim/scenarios.ts'
+import { pool50, poolOf } from '../../sim/scenarios.ts'
 
 const event = fc.oneof(
   { weight: 5, arbitrary: fc.constant('admit' as const) },
@@ -88,4 +88,16 @@ test('the limiter stays within its bounds when told so', () => {
     limiter.completed(i + 0.5, 0.5)
   }
   assert.equal(limiter.limit, 8)
+})
+
+test('a lower limit that is only being tried is not what the service is measured by', () => {
+  const flooded = { rate: (nowMs: number) => (nowMs < 2500 ? 150 : 8), steps: () => poolOf(200), poolSize: 10 }
+  const tried: number[] = []
+  for (let seed = 1; seed <= 8; seed++) {
+    const limiter = (busyMs: () => number): ConcurrencyLimiter => new ConcurrencyLimiter(busyMs)
+    const { limiter: after } = simulate(flooded, { seconds: 6, seed, limiter })
+    tried.push(after!.limit)
+    assert.ok(after!.usualLimit! >= 10, `seed ${seed}: ${after!.usualLimit}`)
+  }
+  assert.ok(Math.min(...tried) < 10, `none was being tried: ${tried.join(', ')}`)
 })

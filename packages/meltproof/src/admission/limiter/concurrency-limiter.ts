@@ -66,6 +66,13 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.uncounted)
   }
 
+  get usualLimit(): number {
+    const tests = this.#phase === 'reference' || this.#phase === 'probe'
+    return tests
+      ? Math.max(this.limit, Math.floor(this.known ? this.#reference.limit : this.#before) + this.uncounted)
+      : this.limit
+  }
+
   get uncounted(): number {
     return this.#kinds.uncounted
   }

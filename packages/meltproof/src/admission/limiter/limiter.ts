@@ -4,6 +4,8 @@
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
+  /** The same, where a lower one is only being tried. @default limit */
+  readonly usualLimit?: number
   /** Whether it was found, or set: a limit that never bound says nothing. */
   readonly known?: boolean
   /** True while the limit still rises and overload is not established. */
