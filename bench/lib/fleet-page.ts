@@ -2,9 +2,10 @@
 import { ARMS, type ArmName } from '../../packages/meltproof/sim/fleet/arms.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
+import type { FleetCourse } from './fleet-courses.ts'
 
 export interface FleetRow {
-  readonly set: 'development' | 'held-out'
+  readonly set: 'development' | 'held-out' | 'thousand'
   readonly name: string
   readonly figures: readonly {
     readonly arm: ArmName
@@ -13,48 +14,68 @@ export interface FleetRow {
     readonly lost: number
     /** Null: never. */
     readonly backS?: number | null
+    /** Real time of the run. */
+    readonly tookS?: number
   }[]
 }
 
-export interface FleetRows extends Conditions {
+export interface FleetRun extends Conditions {
   readonly seeds: readonly number[]
   readonly rows: readonly FleetRow[]
 }
 
-const percent = (share: number, digits = 1): string => (100 * share).toFixed(digits)
+export interface FleetFile {
+  readonly all: FleetRun
+  readonly courses: readonly FleetCourse[]
+  readonly thousand?: FleetRun
+}
 
-export function fleetPage({ rows, seeds, date, node, cpu, cores }: FleetRows): string {
-  const arms = rows[0]?.figures.map(({ arm }) => arm) ?? []
-  const table = (set: FleetRow['set']): string =>
-    markdownTable(
-      ['scenario', ...arms.map(arm => ARMS[arm].name)],
-      rows
-        .filter(row => row.set === set)
-        .map(row => [
-          row.name,
-          ...row.figures.map(({ good, shed, lost, backS }) =>
-            [
-              `${percent(good)} / ${percent(shed, 2)}`,
-              ...(backS === undefined ? [] : [backS === null ? 'never back' : `back ${backS} s`]),
-              ...(lost > 0 ? [`${lost} lost`] : []),
-            ].join(', '),
-          ),
+const percent = (share: number, digits = 1): string => (100 * share).toFixed(digits)
+const where = ({ date, node, cores, cpu, seeds }: FleetRun): string =>
+  `${date}, Node ${node}, ${cores} cores of ${cpu}; ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}.`
+
+export function fleetPage({ all, thousand }: Partial<FleetFile>): string {
+  const sections = [
+    ...(all === undefined
+      ? []
+      : [
+          '## Scenarios that were looked at while building',
+          where(all),
+          table(all, 'development'),
+          '## Held out',
+          'Written before the simulator had run.',
+          table(all, 'held-out'),
         ]),
-    )
+    ...(thousand === undefined
+      ? []
+      : ['## A thousand instances', `${where(thousand)} Last: the real time of the run.`, table(thousand, 'thousand')]),
+  ]
   return `# Simulated fleets: all figures
 
-Written by \`node bench/fleet.ts\` from \`bench/results/fleet.json\`; not by hand. ${date}, Node ${node}, ${cores} cores of ${cpu}; seeds ${seeds.join(', ')}, virtual time.
+Written by \`npm run bench:fleet\` from \`bench/results/fleet.json\`; not by hand. Virtual time: the figures are those of any machine.
 Goodput in per cent of the ideal / shed in per cent of what was offered; after a change of capacity the seconds until goodput is
 97 % again; requests that were begun and lost, or found no process. What it means: [fleets](fleet.md).
 
-## Scenarios that were looked at while building
-
-${table('development')}
-
-## Held out
-
-Written before the simulator had run.
-
-${table('held-out')}
+${sections.join('\n\n')}
 `
+}
+
+function table({ rows }: FleetRun, set: FleetRow['set']): string {
+  const arms = rows[0]?.figures.map(({ arm }) => arm) ?? []
+  return markdownTable(
+    ['scenario', ...arms.map(arm => ARMS[arm].name)],
+    rows
+      .filter(row => row.set === set)
+      .map(row => [
+        row.name,
+        ...row.figures.map(({ good, shed, lost, backS, tookS }) =>
+          [
+            `${percent(good)} / ${percent(shed, 2)}`,
+            ...(backS === undefined ? [] : [backS === null ? 'never back' : `back ${backS} s`]),
+            ...(lost > 0 ? [`${lost} lost`] : []),
+            ...(tookS === undefined ? [] : [`${tookS} s`]),
+          ].join(', '),
+        ),
+      ]),
+  )
 }

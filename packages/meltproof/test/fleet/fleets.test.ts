@@ -6,29 +6,31 @@ import { DEVELOPMENT } from '../../sim/fleet/development.ts'
 import { simulateFleet } from '../../sim/fleet/fleet.ts'
 import { figuresOf, type FleetFigures } from '../../sim/fleet/scenario.ts'
 
-function figures(name: string, arm: ArmName): FleetFigures {
-  const scenario = DEVELOPMENT.find(each => each.name === name) ?? assert.fail(name)
+/** The first seconds of a scenario. */
+function figures(name: string, arm: ArmName, seconds: number): FleetFigures {
+  const whole = DEVELOPMENT.find(each => each.name === name) ?? assert.fail(name)
+  const scenario = { ...whole, seconds }
   return figuresOf(scenario, simulateFleet(scenario, ARMS[arm], 2))
 }
 
 for (const arm of ['haproxy-least', 'envoy'] as const) {
   test(`${arm}: four unequal instances keep 97 % of the ideal, and shed 0.5 % at most`, () => {
-    const { good, shed } = figures('four unequal, a pool each', arm)
+    const { good, shed } = figures('four unequal, a pool each', arm, 20)
     assert.ok(good >= 0.97 && shed <= 0.005, `${good}, ${shed}`)
   })
 
   test(`${arm}: back within three seconds after one gets four times slower`, () => {
-    const { backAfter } = figures('one of four gets four times slower, CPU', arm)
+    const { backAfter } = figures('one of four gets four times slower, CPU', arm, 36)
     assert.ok(backAfter! <= 3, `${backAfter}`)
   })
 }
 
 test('an instance that answers 500 at once does not draw the requests of those who are told', () => {
-  const { failed } = figures('one of eight answers 500 at once', 'envoy')
+  const { failed } = figures('one of eight answers 500 at once', 'envoy', 24)
   assert.ok(failed < 0.05, `${failed}`)
 })
 
 test('in turn and untold, a fleet sheds for one slow instance', () => {
-  const { shed } = figures('four unequal, CPU', 'round-robin')
+  const { shed } = figures('four unequal, CPU', 'round-robin', 15)
   assert.ok(shed > 0.1, `${shed}`)
 })
