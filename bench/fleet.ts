@@ -7,8 +7,8 @@
  *
  * Writes bench/results/fleet.json, and from it docs/fleet-figures.md and the pictures of docs/fleet.md.
  *
- * `--only` names balancers, and prints without writing. `--thousand` runs the fleet of a thousand alone, with the first seed;
- * the other figures stay as they were. `--pages` runs nothing.
+ * `--only` names balancers, and prints without writing. `--thousand` runs the fleet of a thousand alone, with the first seed
+ * and behind four of them; the other figures stay as they were. `--pages` runs nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,9 +22,11 @@ import { conditions } from './lib/conditions.ts'
 import { measuredCourses } from './lib/fleet-courses.ts'
 import { type FleetFile, type FleetRow, type FleetRun, fleetPage } from './lib/fleet-page.ts'
 import { fleetPictures } from './lib/fleet-pictures.ts'
+import { measuredScaling } from './lib/fleet-scaling.ts'
 
 const RESULT = join(import.meta.dirname, 'results/fleet.json')
 const DOCS = join(import.meta.dirname, '../docs')
+const OF_A_THOUSAND: readonly ArmName[] = ['round-robin', 'least-connections', 'haproxy-least', 'envoy']
 
 const options = scriptOptions(import.meta.filename, {
   only: { type: 'string' },
@@ -33,7 +35,8 @@ const options = scriptOptions(import.meta.filename, {
   pages: { type: 'boolean', default: false },
 })
 const { only, thousand, pages } = options.values
-const arms = options.chosen('only', Object.keys(ARMS) as ArmName[])
+const chosen = options.chosen('only', Object.keys(ARMS) as ArmName[])
+const arms = thousand && only === undefined ? OF_A_THOUSAND : chosen
 const given = options.values.seeds.split(',').map(Number)
 if (given.some(seed => !Number.isSafeInteger(seed)))
   options.refuse(`--seeds takes whole numbers; got '${options.values.seeds}'`)
@@ -80,7 +83,7 @@ if (only !== undefined) {
     ? {}
     : thousand
       ? { thousand: aThousand() }
-      : { all: all(), courses: measuredCourses(seeds[0]!, progress) }
+      : { all: all(), courses: measuredCourses(seeds[0]!, progress), scaling: measuredScaling(seeds[0]!, progress) }
   const found = { ...before(), ...measured }
   if (!pages) writeFileSync(RESULT, `${JSON.stringify(found)}\n`)
   writeFileSync(join(DOCS, 'fleet-figures.md'), fleetPage(found))

@@ -3,6 +3,7 @@ import { ARMS, type ArmName } from '../../packages/meltproof/sim/fleet/arms.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
 import type { FleetCourse } from './fleet-courses.ts'
+import type { FleetScaling } from './fleet-scaling.ts'
 
 export interface FleetRow {
   readonly set: 'development' | 'held-out' | 'thousand'
@@ -27,6 +28,7 @@ export interface FleetRun extends Conditions {
 export interface FleetFile {
   readonly all: FleetRun
   readonly courses: readonly FleetCourse[]
+  readonly scaling: readonly FleetScaling[]
   readonly thousand?: FleetRun
 }
 
@@ -34,7 +36,7 @@ const percent = (share: number, digits = 1): string => (100 * share).toFixed(dig
 const where = ({ date, node, cores, cpu, seeds }: FleetRun): string =>
   `${date}, Node ${node}, ${cores} cores of ${cpu}; ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')}.`
 
-export function fleetPage({ all, thousand }: Partial<FleetFile>): string {
+export function fleetPage({ all, thousand, scaling }: Partial<FleetFile>): string {
   const sections = [
     ...(all === undefined
       ? []
@@ -45,6 +47,22 @@ export function fleetPage({ all, thousand }: Partial<FleetFile>): string {
           '## Held out',
           'Written before the simulator had run.',
           table(all, 'held-out'),
+        ]),
+    ...(scaling === undefined
+      ? []
+      : [
+          '## The autoscaler',
+          'Six instances at the target of 0.7 get three times as much at 20 s; `deploy/kubernetes/hpa.yaml` looks every 15 s, at the mean `load`, or at how busy the loops are. How many it asks for each time, from the last before the change.',
+          markdownTable(
+            ['service', 'behind', 'by', 'right', 'asked for'],
+            scaling.map(({ service, arm, metric, right, counts }) => [
+              service,
+              ARMS[arm].name,
+              metric,
+              String(right),
+              counts.join(', '),
+            ]),
+          ),
         ]),
     ...(thousand === undefined
       ? []

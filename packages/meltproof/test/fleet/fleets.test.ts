@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import { type ArmName, ARMS } from '../../sim/fleet/arms.ts'
 import { DEVELOPMENT } from '../../sim/fleet/development.ts'
 import { simulateFleet } from '../../sim/fleet/fleet.ts'
+import { right, scaled } from '../../sim/fleet/scaling.ts'
 import { figuresOf, type FleetFigures } from '../../sim/fleet/scenario.ts'
+import { POOL } from '../../sim/fleet/services.ts'
 
 /** The first seconds of a scenario. */
 function figures(name: string, arm: ArmName, seconds: number): FleetFigures {
@@ -33,4 +35,9 @@ test('an instance that answers 500 at once does not draw the requests of those w
 test('in turn and untold, a fleet sheds for one slow instance', () => {
   const { shed } = figures('four unequal, CPU', 'round-robin', 15)
   assert.ok(shed > 0.1, `${shed}`)
+})
+
+test('an autoscaler that looks at the load is within a tenth of the right number after one evaluation', () => {
+  const count = scaled(POOL, ARMS['round-robin'], 'load', 2, 2, 1).at(-1)!
+  assert.ok(Math.abs(count - right(2)) <= 0.1 * right(2), `${count}`)
 })
