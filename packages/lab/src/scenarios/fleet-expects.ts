@@ -19,7 +19,7 @@ const list = (runs: readonly FleetRun[], of: (run: FleetRun) => string): string 
 
 export const seconds = (run: FleetRun, measured: FleetMeasured): string => {
   const after = backAfter(run, measured.changesAt)
-  return after === undefined ? 'not before the end' : `${after} s`
+  return after === undefined ? `not within ${run.change.seconds.length - measured.changesAt} s` : `${after} s`
 }
 
 export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
