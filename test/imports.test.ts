@@ -83,7 +83,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       haproxy: [...VOCABULARY, 'admin', 'all-guards', 'held-port', 'server'],
       'register-options': ['held-port', 'options', 'logging', 'outbound', 'server'],
       toobusy: ['clock', 'errors'],
-      'drain-on-signal': ['clock', 'replace-method'],
+      'drain-on-signal': ['clock', 'cluster', 'replace-method'],
       'dry-run-lines': ['clock', 'server'],
       'pm2-environment': [],
       register: [

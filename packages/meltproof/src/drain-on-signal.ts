@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { now } from './clock.ts'
+import { leave } from './cluster/leave.ts'
 import { replaceMethod } from './replace-method.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
@@ -42,6 +43,7 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
     for (const each of SIGNALS) process.removeListener(each, listener)
     if (process.listenerCount(signal) > 0) process.emit(signal, signal)
     else {
+      leave()
       process.kill(process.pid, signal)
       // Process 1 of a container is ended by no such signal.
       process.exit(128 + constants.signals[signal])

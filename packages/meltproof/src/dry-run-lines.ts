@@ -9,15 +9,24 @@ const LOOK_EVERY_MS = 5000
 /** Between two lines, in the long run; each pause is twice the one before until then. */
 const LONGEST_PAUSE_MS = 60_000
 
+interface Tellers {
+  /** For all workers of a cluster. */
+  readonly all: (text: string) => void
+  /** Workers may happen to have the same figures, and one of them has the same again. */
+  readonly each: (text: string) => void
+}
+
 /** @param figures of all servers, since the start; undefined before the first listens */
-export function tellDryRun(figures: () => Figures | undefined, tell: (text: string) => void): void {
-  tell('is in a dry run: every request is served. Lines say who would have been shed, ever less often; none: nobody.')
+export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): void {
+  tell.all(
+    'is in a dry run: every request is served. Lines say who would have been shed, ever less often; none: nobody.',
+  )
   const lines = new DryRunLines(now())
   setInterval(() => {
     try {
       const seen = figures()
       const line = seen === undefined ? undefined : lines.look(seen, now())
-      if (line !== undefined) tell(line)
+      if (line !== undefined) tell.each(line)
     } catch {
       // Whatever it is, an exception in a timer would end the app.
     }

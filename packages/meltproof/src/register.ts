@@ -21,7 +21,7 @@ import { DEFAULT_LANES } from './server/connection/lanes.ts'
 import { handOver, isOneWith } from './server/connection/one-listener.ts'
 import type { Guard } from './server/guard.ts'
 import { isServer, type ProtectedServer, protect } from './server/protect.ts'
-import { warn as say } from './warnings.ts'
+import { warn as say, warnEach } from './warnings.ts'
 
 const settings = settingsFrom(environmentUnderPm2(process.env))
 const listened = new Set<WeakRef<ProtectedServer>>()
@@ -105,7 +105,9 @@ function dryRunOnce(): void {
   if (settings.protect.dryRun !== true || tellsDryRun) return
   tellsDryRun = true
   const all = new AllGuards(guards)
-  attempt('can not tell of the dry run', () => tellDryRun(() => (all.any ? all.stats() : undefined), warn))
+  attempt('can not tell of the dry run', () =>
+    tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
+  )
 }
 
 /** Every kind of HTTP server inherits `listen` from net.Server. */
@@ -129,5 +131,9 @@ function attempt(failure: string, act: () => unknown): void {
 
 function warn(text: string): void {
   if (early !== undefined) early.push(text)
-  else say(`meltproof/register ${text}`)
+  else say(named(text))
+}
+
+function named(text: string): string {
+  return `meltproof/register ${text}`
 }

@@ -7,8 +7,11 @@ export type Warn = (text: string) => void
 
 /** The workers of a cluster say a text once: one that is of one process alone names it. */
 export const warn: Warn = text => {
-  if (isFirstToSay(text)) process.emitWarning(text, { type: 'MeltproofWarning' })
+  if (isFirstToSay(text)) warnEach(text)
 }
+
+/** What each process says, each time that it has to. */
+export const warnEach: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
 /** Says the first text it gets, and no other. */
 export function warnOnce(): Warn {

@@ -5,6 +5,7 @@
 import { readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { whenLeaving } from '../cluster/leave.ts'
 import { ownFolder } from '../cluster/own-folder.ts'
 
 /** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
@@ -45,13 +46,9 @@ export class Siblings {
     listen.call(server, { path: this.#path(this.#pid), exclusive: true })
     if (!server.listening) throw new Error(`${this.#path(this.#pid)} is no place for a socket`)
     server.unref()
-    process.on('exit', () => {
-      try {
-        rmSync(this.#path(this.#pid), { force: true })
-        rmdirSync(this.#folder)
-      } catch {
-        // Others still use it.
-      }
+    whenLeaving(() => {
+      rmSync(this.#path(this.#pid), { force: true })
+      rmdirSync(this.#folder)
     })
   }
 

@@ -32,6 +32,8 @@ interface Heritage {
 /** What one process says when it asks the others. */
 interface Question {
   readonly heritage?: Heritage
+  /** No more is asked: each that has not got the port asks all others, every second. */
+  readonly whetherItHolds?: true
 }
 
 export interface Together {
@@ -85,7 +87,8 @@ export class Workers {
     }
   }
 
-  #answer({ heritage }: Question): Told {
+  #answer({ heritage, whetherItHolds }: Question): Told | Pick<Told, 'holds'> {
+    if (whetherItHolds) return { holds: this.#parts.holds() }
     const own = this.#own()
     if (heritage === undefined) return own
     if (heritage.version <= this.#heritage.version) return { ...own, heritage: this.#heritage }
@@ -100,7 +103,7 @@ export class Workers {
   /** Whether another one may have the port: it says so, or is stalled. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
-    const others = await answersOf(this.#siblings, {})
+    const others = await answersOf(this.#siblings, { whetherItHolds: true })
     return others.some(([, told]) => told?.holds ?? true)
   }
 

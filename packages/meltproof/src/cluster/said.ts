@@ -5,6 +5,7 @@
 import cluster from 'node:cluster'
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { whenLeaving } from './leave.ts'
 import { clusterName } from './name.ts'
 import { ownFolder, shortHash } from './own-folder.ts'
 
@@ -28,18 +29,15 @@ function isFirst(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   }
-  if (mine.length === 0) process.once('exit', forgetMine)
+  if (mine.length === 0) whenLeaving(forgetMine)
   mine.push(path)
   return true
 }
 
 function forgetMine(): void {
-  try {
-    for (const path of mine) rmSync(path, { force: true })
-    rmdirSync(dirname(mine[0]!))
-  } catch {
-    // Others still use it.
-  }
+  const [first] = mine
+  for (const path of mine.splice(0)) rmSync(path, { force: true })
+  rmdirSync(dirname(first!))
 }
 
 /** Two that do so at the same moment may both say what one who has gone had said. */

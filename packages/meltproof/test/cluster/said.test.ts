@@ -69,6 +69,13 @@ describe('a warning of a cluster', () => {
     assert.deepEqual(await say(other, 'again'), [true])
   })
 
+  it('of each process is said each time, and leaves nothing behind', async () => {
+    const names = readdirSync(folder, { recursive: true })
+    const worker = await fork()
+    assert.deepEqual(await say(worker, 'each: shed 1 of 2', 'each: shed 1 of 2'), [true, true])
+    assert.deepEqual(readdirSync(folder, { recursive: true }), names)
+  })
+
   it('is said by each where they can not meet', async () => {
     const workers = [await fork({ TMPDIR: '/dev/null' }), await fork({ TMPDIR: '/dev/null' })]
     for (const worker of workers) assert.deepEqual(await say(worker, 'unmet'), [true])

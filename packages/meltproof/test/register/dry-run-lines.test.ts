@@ -50,18 +50,16 @@ it('an overload of an hour is a line a minute, and its lines add up', () => {
   )
 })
 
-it('looks every five seconds', t => {
+it('looks every five seconds; that it is one is said for all workers, the lines for each', t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const told: string[] = []
+  const [ofAll, ofEach]: [string[], string[]] = [[], []]
   let now: Figures | undefined
-  tellDryRun(
-    () => now,
-    text => told.push(text),
-  )
-  assert.match(told[0]!, /is in a dry run: every request is served/)
+  tellDryRun(() => now, { all: text => ofAll.push(text), each: text => ofEach.push(text) })
+  assert.match(ofAll[0]!, /is in a dry run: every request is served/)
   now = figures(10, { late: 5 })
   t.mock.timers.tick(4999)
-  assert.equal(told.length, 1)
+  assert.deepEqual(ofEach, [])
   t.mock.timers.tick(1)
-  assert.match(told[1]!, /would have shed 5 of 15 requests/)
+  assert.match(ofEach[0]!, /would have shed 5 of 15 requests/)
+  assert.equal(ofAll.length, 1)
 })

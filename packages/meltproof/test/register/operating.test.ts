@@ -1,8 +1,12 @@
 /** What an operator sets without code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { type Child, get, start } from './child.ts'
 
 function statusOf(port: number, path: string): Promise<number> {
@@ -115,6 +119,21 @@ describe('SIGTERM', () => {
       assert.deepEqual([answer, code, signal], ['served', ...expected])
     })
   }
+
+  it('leaves nothing of the places where its workers met', async t => {
+    const TMPDIR = mkdtempSync(join(tmpdir(), 'met-'))
+    t.after(() => rmSync(TMPDIR, { recursive: true }))
+    const ports = {
+      MELTPROOF_ADMIN: `127.0.0.1:${await freePort()}`,
+      MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${await freePort()}`,
+    }
+    const child = start('slow.mjs', { env: { TMPDIR, MELTPROOF_DRAIN: 'on', WORKERS: '2', ...ports } })
+    await child.port()
+    assert.notDeepEqual(readdirSync(TMPDIR), [])
+    child.process.kill('SIGTERM')
+    await child.ended
+    assert.deepEqual(readdirSync(TMPDIR), [])
+  })
 
   it('a second time does not wait', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })

@@ -1,6 +1,14 @@
-/** Says for each text that it is sent whether it is the first of its cluster to say it. */
+/** Says for each text that it is sent whether it says it; `each: ` begins one that every process says for itself. */
 import { isFirstToSay } from '../../../src/cluster/said.ts'
+import { warnEach } from '../../../src/warnings.ts'
 
-process.on('message', texts => process.send(texts.map(isFirstToSay)))
+const emitted = []
+process.emitWarning = text => emitted.push(text)
+const says = text => {
+  if (!text.startsWith('each: ')) return isFirstToSay(text)
+  warnEach(text)
+  return emitted.pop() === text
+}
+process.on('message', texts => process.send(texts.map(says)))
 process.on('disconnect', () => process.exit())
 process.send([])
