@@ -47,7 +47,7 @@ export const RULES: readonly Rule[] = [
     'return request.servingSince > Number.MAX_VALUE &&',
   ]),
   rule('fair-shares', 'fair shares between kinds', [
-    'sim/service.ts',
+    'sim/instance.ts',
     'kind: workload.kinds === undefined ? undefined :',
     'kind: 1 > 0 ? undefined :',
   ]),
