@@ -163,7 +163,10 @@ describe('HTTP/2: connections', () => {
       ),
       { connections: { kind: 'keep-alive', count: 1, max: 3 }, http2: { streams: 50 }, arrival: constant(200, 300) },
     )
-    assert.deepEqual([answered, failed], [{ 200: 60 }, {}])
+    // A server on a busy machine may not have noticed the end of a stream when the next one comes.
+    const { refused = 0 } = failed
+    assert.ok(refused <= 3, `${refused} refused`)
+    assert.deepEqual([answered, total(failed)], [{ 200: 60 - refused }, refused])
     assert.deepEqual(seen, { sessions: 3, most: 6, mostOnOne: 2 })
   })
 
