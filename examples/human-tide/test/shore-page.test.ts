@@ -137,7 +137,8 @@ test('an empty shore offers simulated walkers, and each dot says who it is', { s
   let y = 300
   // One of a hundred may just walk there.
   await until('there is nobody in the sea', async () => {
-    await page.locator('#sea').click({ position: { x: 20, y: (y += 10) } })
+    y += 10
+    await page.locator('#sea').click({ position: { x: 20, y } })
     return !(await page.locator('#named').isVisible())
   })
   await page.locator('#sea').click({ position: { x: 640, y: 360 } })
