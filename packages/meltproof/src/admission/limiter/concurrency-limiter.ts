@@ -45,7 +45,7 @@ export class ConcurrencyLimiter implements Limiter {
   #byLoop = false
   #contended = false
   #reference: Reference = { rate: 0, limit: 0 }
-  /** The limit before the search. */
+  /** The limit before lower ones were tried. */
   #before = 0
   #refutedUntil = Number.NEGATIVE_INFINITY
   #rest: Rest | undefined
@@ -68,9 +68,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   get usualLimit(): number {
     const tests = this.#phase === 'reference' || this.#phase === 'probe'
-    return tests
-      ? Math.max(this.limit, Math.floor(this.known ? this.#reference.limit : this.#before) + this.uncounted)
-      : this.limit
+    return tests ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
   }
 
   get uncounted(): number {
@@ -250,7 +248,10 @@ export class ConcurrencyLimiter implements Limiter {
       return afterReference(measured, this.#contended, this.#tuning)
     }
     const step = this.#rest!.measured(measured, nowMs)
-    if (step?.to === 'probe') this.#reference = { rate: this.#rest!.rate, limit: this.#limit }
+    if (step?.to === 'probe') {
+      this.#reference = { rate: this.#rest!.rate, limit: this.#limit }
+      this.#before = this.#limit
+    }
     return step
   }
 
