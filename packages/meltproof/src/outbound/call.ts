@@ -11,6 +11,7 @@ import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OutboundOutcome, OutboundRecord } from '../record.ts'
 import { callBegins, callEnds, type OpenCall, type Scope } from '../scope.ts'
+import { type Attempt, currentAttempt } from './attempt.ts'
 import { baggageOfRetry } from './baggage.ts'
 import type { Bounds } from './bounds.ts'
 import { callRoute } from './call-route.ts'
@@ -27,6 +28,11 @@ export interface Whereabouts {
 
 /** A shorter wait for a connection is not a queue, ms. */
 const NO_QUEUE_MS = 0.5
+
+/** Whether the running code makes calls that somebody observes, or that are part of an attempt of retry(). */
+export function isObserved(): boolean {
+  return calls.hasSubscribers || currentAttempt() !== undefined
+}
 
 export class Call implements OutboundRecord, OpenCall {
   readonly kind: OutboundRecord['kind']
@@ -50,6 +56,8 @@ export class Call implements OutboundRecord, OpenCall {
   #limiter: CallLimiter | undefined = undefined
   /** Of the request it is made for. */
   #chain: Chain | undefined = undefined
+  /** Of retry(), that it is a part of. */
+  #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
   #toldAtMs = Number.NaN
   /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
@@ -58,7 +66,7 @@ export class Call implements OutboundRecord, OpenCall {
   #ended = false
 
   /**
-   * Begins an HTTP call; undefined when nobody observes it and nothing bounds it.
+   * Begins an HTTP call; undefined when nobody observes it, nothing bounds it, and it is no part of an attempt of retry().
    * @param inLine it may have to wait for its turn on a connection, which {@link connecting} or {@link connected} ends
    */
   static http(
@@ -70,9 +78,12 @@ export class Call implements OutboundRecord, OpenCall {
     carrier?: Carrier,
   ): Call | undefined {
     const limits = carrier && bounds?.enter(origin)
-    if (limits === undefined && !calls.hasSubscribers) return undefined
+    const attempt = currentAttempt()
+    if (limits === undefined && attempt === undefined && !calls.hasSubscribers) return undefined
     const call = new Call('http', origin, method, path, inLine)
     call.#chain = currentChain()
+    call.#attempt = attempt
+    attempt?.began(method)
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
@@ -101,6 +112,11 @@ export class Call implements OutboundRecord, OpenCall {
 
   get route(): string | undefined {
     return typeof this.#path === 'string' ? callRoute(this.#path) : undefined
+  }
+
+  /** Somebody is to learn what becomes of it, whether or not it is bounded. */
+  get isFollowed(): boolean {
+    return this.#recorded || this.#attempt !== undefined
   }
 
   get refusal(): Error | undefined {
@@ -163,6 +179,7 @@ export class Call implements OutboundRecord, OpenCall {
 
   answered(status: number | undefined, headers: Headers): void {
     this.#limiter?.answered(headers)
+    this.#attempt?.answered(status, headers)
     if (this.#chain !== undefined && Number(status) >= 400 && headerOf(headers, NO_RETRY_FIELD) !== undefined) {
       this.#chain.spend()
     }

@@ -9,7 +9,7 @@ import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { installedBounds } from './bounds.ts'
-import { Call } from './call.ts'
+import { Call, isObserved } from './call.ts'
 import type { Carrier } from './limiter.ts'
 import { SharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
@@ -26,9 +26,12 @@ type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 export const nodeHttp: SharedListeners = new SharedListeners({
   'http.client.request.created': ({ request }: { readonly request: Request }) => {
-    const carrier = new RequestCarrier(request)
-    const call = Call.http(originOf(request), request.method, request.path, true, installedBounds(), carrier)
-    if (call !== undefined) carrier.follow(call)
+    const bounds = installedBounds()
+    if (bounds !== undefined || isObserved()) {
+      const carrier = new RequestCarrier(request)
+      const call = Call.http(originOf(request), request.method, request.path, true, bounds, carrier)
+      if (call !== undefined) carrier.follow(call)
+    }
     letGo(request)
   },
   'http.client.response.finish': ({ request, response }: { readonly request: Request; readonly response: Response }) =>

@@ -8,3 +8,12 @@ export function observeHttpCalls(): () => void {
     for (const stop of parts) stop()
   }
 }
+
+let seen = false
+
+/** The same for as long as the process lasts: retry() sees what its attempts do. */
+export function seeHttpCalls(): void {
+  if (seen) return
+  seen = true
+  observeHttpCalls()
+}

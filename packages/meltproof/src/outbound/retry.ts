@@ -1,11 +1,13 @@
 /** Tries again within a shared budget, after random waits. */
-import { setTimeout } from 'node:timers'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { Chain, currentChain, runInChain } from '../chain.ts'
 import { now } from '../clock.ts'
+import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { isMeltproofError } from '../errors.ts'
 import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
-import { hold, stalledBetween } from '../signals/loop-stalls.ts'
+import { Attempt, currentAttempt } from './attempt.ts'
+import { seeHttpCalls } from './observe.ts'
 import { RetryBudget } from './retry-budget.ts'
 
 export interface RetryOptions {
@@ -13,8 +15,15 @@ export interface RetryOptions {
   readonly attempts?: number
   /** The wait before the second attempt is random up to this; twice as much each time. Milliseconds. @default 50 */
   readonly baseMs?: number
-  /** No wait is longer. Milliseconds. @default 1000 */
+  /** The random wait is never longer. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
+  /** An answer that asks for a longer wait in `Retry-After` is not tried again. Milliseconds. @default 30000 */
+  readonly maxRetryAfterMs?: number
+  /**
+   * HTTP methods that may be repeated. An attempt in which a call with another method began is not tried again.
+   * @default ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']
+   */
+  readonly methods?: readonly string[]
   /**
    * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call and a mistake
    * in the code (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
@@ -22,16 +31,14 @@ export interface RetryOptions {
   readonly retryIf?: (error: unknown) => boolean
 }
 
-/** An attempt failed by our fault when our loop was stalled for this share of it. */
-const OUR_SHARE = 0.5
-
-/** A shorter stall explains no failure, ms. */
-const LEAST_STALL_MS = 10
+/** Idempotent by RFC 9110, section 9.2.2. */
+const IDEMPOTENT: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']
+const IDEMPOTENT_SET: ReadonlySet<string> = new Set(IDEMPOTENT)
 
 /**
- * Calls `fn` until it succeeds, while `budget` has a retry left; then throws what `fn` threw last. An attempt during
- * which our own loop was stalled for half of the time is tried again once without charge. No attempt starts past a
- * deadline.
+ * Calls `fn` until it succeeds, while `budget` has a retry left; then throws what `fn` threw last. It sees the HTTP calls
+ * that `fn` makes: one with a method that is not idempotent is not repeated, and `Retry-After` is the least wait. No
+ * attempt starts past a deadline.
  *
  * @example
  * const budget = new RetryBudget() // one for all calls to a dependency: a tenth of them, and one a second
@@ -42,38 +49,52 @@ export async function retry<R>(
   budget: RetryBudget,
   options: RetryOptions = {},
 ): Promise<R> {
-  const { attempts, baseMs, maxWaitMs, retryIf } = check(fn, budget, options)
-  const release = hold()
+  const { attempts, baseMs, maxWaitMs, maxRetryAfterMs, methods, retryIf } = check(fn, budget, options)
+  seeHttpCalls()
   const outer = currentChain()
   const chain = outer ?? new Chain()
+  // Nested in a retry, or in an attempt that the same budget pays for, it is no call of its own.
+  if (outer?.retried !== true && currentAttempt()?.isPaidFrom(budget) !== true) budget.attempted()
   try {
-    budget.attempted()
-    let free = 1
-    for (let attempt = 1; ; attempt++) {
-      const startMs = now()
+    for (let count = 1; ; count++) {
+      const attempt = new Attempt(methods, budget)
+      const run = (): Promise<R> | R => attempt.run(() => fn(count))
       try {
-        return await (outer === undefined ? runInChain(chain, () => fn(attempt)) : fn(attempt))
+        return await (outer === undefined ? runInChain(chain, run) : run())
       } catch (error) {
-        if (attempt >= attempts || isLast(chain, outer) || !retryIf(error)) throw error
-        const endMs = now()
-        const stalledMs = stalledBetween(startMs, endMs)
-        const ours = stalledMs >= Math.max(LEAST_STALL_MS, OUR_SHARE * (endMs - startMs)) && free > 0
-        if (ours) free--
-        else if (!budget.take(endMs)) throw error
-        const waitMs = Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (attempt - 1))
-        if ((currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY) <= waitMs) throw error
-        // Not unref'd: the app's own work waits here.
-        await new Promise<void>(resolve => setTimeout(resolve, waitMs))
+        const mayRepeat = count < attempts && attempt.repeatable && !isLast(chain, outer) && retryIf(error)
+        if (!mayRepeat) throw error
+        const nowMs = now()
+        const leastMs = attempt.leastWaitMs(nowMs)
+        const waitMs = leastMs + Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (count - 1))
+        const deadline = currentBudget()
+        if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
+        if (!budget.take(nowMs)) throw error
+        await waited(waitMs, deadline)
         // Another call of the same request may have spent it meanwhile.
-        if (currentBudget()?.reason !== undefined || isLast(chain, outer)) throw error
+        if (deadline?.reason !== undefined || isLast(chain, outer)) throw error
         chain.retried = true
         outer?.spend()
+      } finally {
+        attempt.end()
       }
     }
   } finally {
     if (outer === undefined) chain.end()
-    release()
   }
+}
+
+/** Settles early when the deadline passes. Its timer is not unref'd: the app's own work waits here. */
+function waited(ms: number, deadline: Budget | undefined): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      clearTimeout(timer)
+      deadline?.offEnd(done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    deadline?.onEnd(done)
+  })
 }
 
 /** A request is worth one retry, wherever it is spent; work that no request asked for, its attempts. */
@@ -81,16 +102,51 @@ function isLast(chain: Chain, outer: Chain | undefined): boolean {
   return chain.spent || outer?.retried === true
 }
 
-function check(fn: unknown, budget: unknown, options: RetryOptions): Required<RetryOptions> {
+interface Checked extends Required<Omit<RetryOptions, 'methods'>> {
+  readonly methods: ReadonlySet<string>
+}
+
+const KNOWN: readonly (keyof RetryOptions)[] = [
+  'attempts',
+  'baseMs',
+  'maxWaitMs',
+  'maxRetryAfterMs',
+  'methods',
+  'retryIf',
+]
+/** Node's timers take no more, 24.8 days. */
+const LONGEST_MS = 2 ** 31 - 1
+
+function check(fn: unknown, budget: unknown, options: RetryOptions): Checked {
   if (typeof fn !== 'function') invalidOption('the first argument of retry()', 'a function', fn)
   if (!(budget instanceof RetryBudget)) invalidOption('the second argument of retry()', 'a RetryBudget', budget)
-  rejectUnknown('retry()', options, ['attempts', 'baseMs', 'maxWaitMs', 'retryIf'])
+  rejectUnknown('retry()', options, KNOWN)
+  const { attempts = 3, baseMs = 50, maxWaitMs = 1_000, maxRetryAfterMs = 30_000, methods = IDEMPOTENT } = options
   return {
-    attempts: checkNumber('attempts', options.attempts ?? 3, { min: 1, max: 100, whole: true }),
-    baseMs: checkNumber('baseMs', options.baseMs ?? 50, { min: 0, max: 60_000, unit: 'milliseconds' }),
-    maxWaitMs: checkNumber('maxWaitMs', options.maxWaitMs ?? 1_000, { min: 0, max: 600_000, unit: 'milliseconds' }),
+    attempts: checkNumber('attempts', attempts, { min: 1, max: 100, whole: true }),
+    baseMs: checkNumber('baseMs', baseMs, { min: 0, max: 60_000, unit: 'milliseconds' }),
+    maxWaitMs: checkNumber('maxWaitMs', maxWaitMs, { min: 0, max: 600_000, unit: 'milliseconds' }),
+    maxRetryAfterMs: checkNumber('maxRetryAfterMs', maxRetryAfterMs, {
+      min: 0,
+      max: LONGEST_MS - 600_000,
+      unit: 'milliseconds',
+    }),
+    methods: checkMethods(methods),
     retryIf: checkFunction('retryIf', options.retryIf) ?? mayBeRetried,
   }
+}
+
+function checkMethods(methods: unknown): ReadonlySet<string> {
+  if (methods === IDEMPOTENT) return IDEMPOTENT_SET
+  if (!Array.isArray(methods)) invalidOption('methods', "a list of HTTP methods such as ['GET', 'POST']", methods)
+  return new Set(
+    methods.map((method: unknown, i) => {
+      if (typeof method !== 'string' || !/^[\w-]+$/.test(method)) {
+        invalidOption(`methods[${i}]`, "an HTTP method such as 'POST'", method)
+      }
+      return method.toUpperCase()
+    }),
+  )
 }
 
 const NOT_AGAIN: readonly string[] = ['MELTPROOF_OUTBOUND_FULL', 'MELTPROOF_CANCELLED']

@@ -8,9 +8,8 @@
  *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
  */
 import type { Socket } from 'node:net'
-import { calls } from '../channels.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
-import { Call } from './call.ts'
+import { Call, isObserved } from './call.ts'
 import { Dispatched, ObservedDispatch } from './dispatched.ts'
 import { headerOf } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
@@ -72,7 +71,7 @@ function onCreated({ request }: RequestMessage): void {
   const call = carrier?.taken()
     ? carrier.call
     : Call.http(normalOrigin(request.origin) ?? 'unknown', methodOf(request.method), request.path, false)
-  if (call !== undefined && calls.hasSubscribers) request[CALL] = call
+  if (call?.isFollowed === true) request[CALL] = call
   if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
   carrier.tell = tellerOf(request, carrier.call)
   carrier.tell?.()
@@ -273,7 +272,7 @@ function adopt(base: DispatcherBase): () => void {
   const bounded = function dispatch(this: object, options: DispatchOptions, handler: Handler): boolean {
     const bounds = active ? installedBounds() : undefined
     if (bounds !== undefined) return dispatchBounded(bounds, this, original, options, handler)
-    if (active && calls.hasSubscribers) return dispatchObserved(this, original, options, handler)
+    if (active && isObserved()) return dispatchObserved(this, original, options, handler)
     return original.call(this, options, handler)
   }
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })

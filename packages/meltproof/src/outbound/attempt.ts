@@ -1,0 +1,74 @@
+/** One attempt of retry(), and what the HTTP calls made in it say of another one. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { now, wallClockMs } from '../clock.ts'
+import { type Headers, headerOf } from './headers.ts'
+import { retryAfterMs } from './retry-after.ts'
+import type { RetryBudget } from './retry-budget.ts'
+
+const storage = new AsyncLocalStorage<Attempt>()
+
+export class Attempt {
+  readonly #methods: ReadonlySet<string>
+  readonly #budget: RetryBudget
+  /** The attempt around it, where retry() is called within another. */
+  readonly #outer: Attempt | undefined = storage.getStore()
+  #repeatable = true
+  #notBeforeMs = Number.NEGATIVE_INFINITY
+  #ended = false
+
+  /** @param methods those that may be repeated */
+  constructor(methods: ReadonlySet<string>, budget: RetryBudget) {
+    this.#methods = methods
+    this.#budget = budget
+  }
+
+  /** No call was made in it that must not be repeated. */
+  get repeatable(): boolean {
+    return this.#repeatable
+  }
+
+  /** The least wait that an answer asked for, from `nowMs` on, ms. */
+  leastWaitMs(nowMs: number): number {
+    return Math.max(0, this.#notBeforeMs - nowMs)
+  }
+
+  /** Whether it, or one around it, is paid from `budget`. */
+  isPaidFrom(budget: RetryBudget): boolean {
+    return this.#budget === budget || this.#outer?.isPaidFrom(budget) === true
+  }
+
+  run<R>(fn: () => R): R {
+    return storage.run(this, fn)
+  }
+
+  /** What began in it and goes on is no part of it any more. */
+  end(): void {
+    this.#ended = true
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  began(method: string): void {
+    if (!this.#ended && !this.#methods.has(method.toUpperCase())) this.#repeatable = false
+    this.#outer?.began(method)
+  }
+
+  answered(status: number | undefined, headers: Headers): void {
+    if (Number(status) < 400) return
+    const waitMs = retryAfterMs(headerOf(headers, 'retry-after'), headerOf(headers, 'date'), wallClockMs)
+    if (waitMs !== undefined) this.#wait(now() + waitMs)
+  }
+
+  #wait(untilMs: number): void {
+    if (!this.#ended) this.#notBeforeMs = Math.max(this.#notBeforeMs, untilMs)
+    if (this.#outer !== undefined) this.#outer.#wait(untilMs)
+  }
+}
+
+/** The attempt that the running code is a part of. */
+export function currentAttempt(): Attempt | undefined {
+  const attempt = storage.getStore()
+  return attempt?.ended === true ? undefined : attempt
+}
