@@ -21,7 +21,8 @@ export function shareOfIdeal(scenario: Scenario, result: SimResult, from = 1, to
     // Chance may offer less in a second than it does on average.
     ideal += Math.min(scenario.ideal(s), Math.max(result.seconds[s]!.offered, 1))
   }
-  return good / ideal
+  // Where nothing can be in time by nature, all that can be was.
+  return ideal === 0 ? 1 : good / ideal
 }
 
 /**

@@ -28,7 +28,7 @@ import {
   uniform,
 } from './scenario-parts.ts'
 import { poolOf, type Scenario, waits } from './scenarios.ts'
-import type { Step } from './workload.ts'
+import type { Step, Taken } from './workload.ts'
 
 /** From `from` to `to` seconds no query ends; then each that hangs does, after its usual time. */
 const hangs =
@@ -42,6 +42,11 @@ const hangs =
 const ordersDb = new Connections(10)
 const payments = new Connections(4)
 const partnerSockets = new Connections(5)
+/** 8 ms on the way, and a socket for 120 ms. */
+const partnerCall = (nowMs: number): Taken => {
+  const { takesMs } = partnerSockets.query(nowMs + 8, 120)
+  return { takesMs: 8 + takesMs, ownMs: 128 }
+}
 // Thirty connections of which ten are left from 15 to 30 s.
 const failedOver = new Connections(30, (connection, atMs) =>
   connection >= 10 && atMs >= 15_000 && atMs < 30_000 ? 30_000 : atMs,
@@ -101,10 +106,7 @@ const OVERLOAD: readonly Scenario[] = [
   // that the sockets can do: they hold 5.3 connections, the reads 3.2, of ten. Sheds are allowed.
   overload('transactions held while a partner is asked, beside reads', {
     workload: {
-      ...kindsOf(
-        { perSecond: 400, steps: () => poolOf(8) },
-        { perSecond: 100, steps: () => poolOf(now => 8 + partnerSockets.query(now + 8, 120)) },
-      ),
+      ...kindsOf({ perSecond: 400, steps: () => poolOf(8) }, { perSecond: 100, steps: () => poolOf(partnerCall) }),
       poolSize: 10,
       core: anew(partnerSockets),
     },

@@ -12,8 +12,10 @@ import { LoadMeter } from '../src/admission/load-meter.ts'
 import { levelOf } from '../src/admission/queue/criticality.ts'
 import type { Figures } from '../src/haproxy/advice.ts'
 import type { LoadFigures } from '../src/process-gate.ts'
+import { Census } from './census.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { Loop } from './loop.ts'
+import { ownTimeOf } from './own-time.ts'
 import { Pool } from './pool.ts'
 import { Random } from './random.ts'
 import type { Step, Workload } from './workload.ts'
@@ -28,6 +30,11 @@ export interface InstanceOptions {
   readonly limiter: ((busyMs: () => number) => Limiter) | undefined
   /** Everybody counts, as behind a limit that an operator gave. @default false */
   readonly everybodyCounts?: boolean
+  /**
+   * Without a limiter: whether a request is let in that has waited this long for its head to be read, by what the handlers
+   * at work do, which no admission can see. @default all are
+   */
+  readonly door?: ((census: Census, waitedMs: number) => boolean) | undefined
 }
 
 export interface InstanceRequest extends Entry, Serving {
@@ -45,6 +52,10 @@ export interface InstanceRequest extends Entry, Serving {
   coldness: number
   /** A call that it made failed, and it with it. */
   failed: boolean
+  /** Of its answer. */
+  status: number
+  /** What it takes on a service that has nothing else to do, as far as it is known, ms. */
+  ownMs: number
   /** `going on`: in service without a permit (stragglers.ts). `left`: in service for a client that has gone (abandoned.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
 }
@@ -85,6 +96,8 @@ export function arriving(
     step: 0,
     coldness: 1,
     failed: false,
+    status: 200,
+    ownMs: 0,
     startedAt: 0,
     servingSince: 0,
     kindNoted: 0,
@@ -98,15 +111,18 @@ export function arriving(
 export class Instance<R extends InstanceRequest> {
   readonly loop: Loop
   readonly limiter: Limiter | undefined
+  readonly census: Census = new Census()
   readonly #workload: Workload
   readonly #hooks: InstanceHooks<R>
   readonly #random: Random
   readonly #shedCostMs: number
   readonly #parseCostMs: number
   readonly #everybodyCounts: boolean
+  readonly #door: InstanceOptions['door']
   readonly #gate: Gate<R> | undefined
   readonly #meter: LoadMeter | undefined
   readonly #pool: Pool
+  readonly #pools = new Map<string, Pool>()
   readonly #group: GroupCommit
   readonly #known: KnownKinds
   readonly #stays = new ServiceTimes<R>()
@@ -123,7 +139,7 @@ export class Instance<R extends InstanceRequest> {
   constructor(
     loop: Loop,
     workload: Workload,
-    { shedCostMs = 0.008, parseCostMs = 0.03, tuning, limiter, everybodyCounts = false }: InstanceOptions,
+    { shedCostMs = 0.008, parseCostMs = 0.03, tuning, limiter, everybodyCounts = false, door }: InstanceOptions,
     hooks: InstanceHooks<R>,
     random: Random,
     seed: number,
@@ -135,7 +151,9 @@ export class Instance<R extends InstanceRequest> {
     this.#shedCostMs = shedCostMs
     this.#parseCostMs = parseCostMs
     this.#everybodyCounts = everybodyCounts
+    this.#door = door
     this.#pool = new Pool(workload.poolSize ?? 10)
+    for (const [name, size] of Object.entries(workload.pools ?? {})) this.#pools.set(name, new Pool(size))
     const { writeMs, eachMs } = workload.group ?? { writeMs: 5, eachMs: 0.05 }
     const pace = new Random(seed + 0xd15c)
     this.#group = new GroupCommit((parts, done) => {
@@ -165,7 +183,7 @@ export class Instance<R extends InstanceRequest> {
         wakeAfter: ms => this.#wakeAfter(ms),
         level: workload.criticality === undefined ? undefined : request => request.level,
         kind: workload.kinds === undefined ? undefined : request => this.#knownKind(request),
-        kindInService: request => request.kind,
+        kindInService: request => this.#routeOf(request),
         client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
       },
       tuning,
@@ -222,6 +240,13 @@ export class Instance<R extends InstanceRequest> {
     if (request.state === 'over') return
     const { loop } = this
     if (this.#gate === undefined) {
+      if (this.#door !== undefined) {
+        loop.burn(this.#shedCostMs * HEAD_SHARE)
+        if (!this.#door(this.census, loop.nowMs - request.createdAt)) {
+          this.#turnAway(request)
+          return
+        }
+      }
       this.#unguarded++
       loop.burn(this.#parseCostMs)
       this.#serve(request)
@@ -315,18 +340,24 @@ export class Instance<R extends InstanceRequest> {
     this.#hooks.shed(request)
   }
 
+  #routeOf(request: R): number {
+    return this.#workload.kinds?.[request.kind]?.route ?? request.kind
+  }
+
   #serve(request: R): void {
     const { loop } = this
     const workload = this.#workload
     request.state = 'serving'
     request.startedAt = loop.nowMs
     if (request.knownKind < 0) request.knownKind = this.#known.of(request.path)
-    this.#stays.started(request, request.kind)
+    this.#stays.started(request, this.#routeOf(request))
     this.#serving.add(request)
+    this.census.enters()
     request.steps =
       workload.kinds?.[request.kind]?.steps(this.#random, request.createdAt) ??
       workload.steps(this.#random, request.createdAt)
     request.coldness = this.#coldness()
+    request.ownMs = ownTimeOf(request.steps, request.coldness)
     this.#started++
     if (workload.gc !== undefined && this.#started % workload.gc.everyRequests === 0) loop.burn(workload.gc.pauseMs)
     this.#proceed(request)
@@ -354,38 +385,66 @@ export class Instance<R extends InstanceRequest> {
         loop.burn(step.cpu * request.coldness)
         continue
       }
-      if ('timer' in step) {
-        loop.setTimer(step.timer, () => this.#proceed(request))
-        return
+      if ('status' in step) {
+        request.status = step.status
+        continue
       }
-      if ('wait' in step) {
-        loop.readyAt(loop.nowMs + step.wait, () => this.#proceed(request))
+      if ('timer' in step) {
+        this.census.rests()
+        loop.setTimer(step.timer, () => this.#resume(request))
         return
       }
       if ('call' in step) {
+        this.census.rests()
         const answered = (atMs: number, failed: boolean): void =>
           loop.readyAt(atMs, () => {
             request.failed = failed
             if (failed) request.step = request.steps.length
-            this.#proceed(request)
+            this.#resume(request)
           })
         step.call(loop.nowMs, request, answered)
         return
       }
-      this.#pool.acquire(() =>
-        loop.readyAt(loop.nowMs + (typeof step.pool === 'number' ? step.pool : step.pool(loop.nowMs)), () => {
-          this.#pool.release()
-          this.#proceed(request)
-        }),
-      )
+      if ('pool' in step) {
+        this.#usePool(request, step)
+        return
+      }
+      this.census.rests()
+      const ms = 'wait' in step ? step.wait : 'upload' in step ? step.upload : step.stream
+      loop.readyAt(loop.nowMs + ms, () => this.#resume(request))
       return
     }
     // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
     loop.nextTick(() => this.#finish(request))
   }
 
+  /** It progressed by itself, and wants the core again. */
+  #resume(request: R): void {
+    this.census.resumes()
+    this.#proceed(request)
+  }
+
+  #usePool(request: R, { pool: holds, of }: Extract<Step, { readonly pool: unknown }>): void {
+    const { loop } = this
+    const pool = of === undefined ? this.#pool : this.#pools.get(of)
+    if (pool === undefined) throw new Error(`no pool is called ${of}; the workload's \`pools\` names them`)
+    pool.acquire(() => {
+      const held = typeof holds === 'number' ? holds : holds(loop.nowMs)
+      const { takesMs, ownMs } = typeof held === 'number' ? { takesMs: held, ownMs: held } : held
+      if (typeof holds !== 'number') request.ownMs += ownMs
+      const alone = takesMs <= ownMs
+      if (alone) this.census.rests()
+      loop.readyAt(loop.nowMs + takesMs, () => {
+        pool.release()
+        if (alone) this.#resume(request)
+        else this.#proceed(request)
+      })
+    })
+  }
+
   #finish(request: R): void {
     const { loop } = this
+    this.census.leaves(loop.nowMs, request.status >= 400)
     if (request.state === 'left') {
       this.#abandoned.ended(request, loop.nowMs)
       this.#drop(request)
@@ -396,7 +455,8 @@ export class Instance<R extends InstanceRequest> {
       this.#stays.answered(request, loop.nowMs)
       this.#gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)
     }
-    if (this.#workload.kinds?.[request.kind]?.notFound === true) this.#known.notFound(request.knownKind, request.path)
+    if (request.status === 404 || this.#workload.kinds?.[request.kind]?.notFound === true)
+      this.#known.notFound(request.knownKind, request.path)
     else this.#known.answered(request.knownKind, request.path, loop.nowMs, this.#gate?.standing === true)
     if (request.failed) this.#meter?.failed()
     request.state = 'over'

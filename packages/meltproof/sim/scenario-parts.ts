@@ -2,7 +2,7 @@
 import { type Core, wholeCore } from './core.ts'
 import type { Random } from './random.ts'
 import type { Scenario } from './scenarios.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Step, Taken, Workload } from './workload.ts'
 
 /** What a served request costs the core besides its steps, and what one turned away costs, ms (service.ts). */
 export const PARSE = 0.0356
@@ -43,7 +43,7 @@ export class Connections {
   }
 
   /** How long a query that takes `ms` is away when it comes at `nowMs`: its wait for a connection included. */
-  query(nowMs: number, ms: number): number {
+  query(nowMs: number, ms: number): Taken {
     let first = 0
     let startsAt = Number.POSITIVE_INFINITY
     for (const [connection, freeAt] of this.#freeAt.entries()) {
@@ -54,7 +54,7 @@ export class Connections {
       }
     }
     this.#freeAt[first] = startsAt + ms
-    return startsAt + ms - nowMs
+    return { takesMs: startsAt + ms - nowMs, ownMs: ms }
   }
 
   reset(): void {

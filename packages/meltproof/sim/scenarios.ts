@@ -3,7 +3,7 @@
  * assert thresholds on them, the benchmark compares limiters on them.
  */
 import { cpuQuota, noisyNeighbour, sharedCore } from './core.ts'
-import type { Step, Workload } from './workload.ts'
+import type { Step, Taken, Workload } from './workload.ts'
 
 export interface Scenario {
   readonly name: string
@@ -31,7 +31,11 @@ export const cpu5 = (): Step[] => [
 ]
 /** 50 ms in a pool of ten: capacity 200/s. */
 export const pool50 = (): Step[] => [{ cpu: 0.1 }, { pool: 50 }, { cpu: 0.1 }]
-export const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
+export const poolOf = (ms: number | ((nowMs: number) => number | Taken)): Step[] => [
+  { cpu: 0.1 },
+  { pool: ms },
+  { cpu: 0.1 },
+]
 export const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
 /** Capacities of the two above: what a request costs in CPU besides (parsing) included. */

@@ -5,7 +5,8 @@ import { arriving, Instance, type InstanceOptions, type InstanceRequest } from '
 import { Listener } from './listener.ts'
 import { Loop } from './loop.ts'
 import { Random } from './random.ts'
-import type { Kind, Workload } from './workload.ts'
+import { inItsTimeMs } from './own-time.ts'
+import type { Cohort, Kind, Workload } from './workload.ts'
 
 export interface SimOptions extends InstanceOptions {
   readonly seconds: number
@@ -37,6 +38,14 @@ export interface SimResult {
   readonly good: number
   readonly shed: number
   readonly gaveUp: number
+  /** Later than the promise because of other requests (own-time.ts), those without an answer in the end included. */
+  readonly late: number
+  /** Answered in their own time, whatever the status. */
+  readonly inItsTime: number
+  /** The most handlers at work at once, the most of them that contended, and the most that left in a second (census.ts). */
+  readonly mostInService: number
+  readonly mostContending: number
+  readonly mostLeft: number
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
@@ -54,6 +63,13 @@ export interface SimResult {
 interface SimRequest extends InstanceRequest {
   readonly tries: number
   readonly user: number
+  readonly session: Session | undefined
+}
+
+/** A client of a cohort. */
+interface Session {
+  readonly cohort: Cohort
+  sent: number
 }
 
 export function simulate(workload: Workload, options: SimOptions): SimResult {
@@ -81,6 +97,9 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   let good = 0
   let offered = 0
   let gaveUp = 0
+  let late = 0
+  let inItsTime = 0
+  const open = new Set<SimRequest>()
   const endMs = seconds * 1000
   const count = (request: SimRequest, what: 'offered' | 'good' | 'shed'): void => {
     const second = perSecond[Math.floor(request.createdAt / 1000)]
@@ -98,12 +117,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   const instance = new Instance<SimRequest>(loop, workload, options, hooks, random, seed)
   const { limiter } = instance
 
-  function arrive(createdAt: number, tries: number, user: number, given?: number): void {
+  function arrive(createdAt: number, tries: number, user: number, given?: number, session?: Session): void {
     const kind = given ?? (workload.kinds === undefined ? 0 : pick(workload.kinds, random.next(), createdAt))
     const level = workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!
     const path = workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`
     const client = workload.kinds?.[kind]?.client?.(random) ?? 0
-    const request: SimRequest = { ...arriving(createdAt, kind, path, level, client), tries, user }
+    const request: SimRequest = { ...arriving(createdAt, kind, path, level, client), tries, user, session }
+    open.add(request)
     const come = (): void => instance.readHead(request)
     if (listener === undefined) loop.readyAt(createdAt, come)
     else listener.connect(createdAt, come)
@@ -118,6 +138,8 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function giveUp(request: SimRequest, nowMs: number): void {
     if (request.state === 'over') return
     gaveUp++
+    open.delete(request)
+    if (nowMs - request.createdAt >= inItsTimeMs(request.ownMs, sloMs)) late++
     instance.leaves(request)
     again(request, nowMs)
   }
@@ -125,11 +147,25 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function again(request: SimRequest, nowMs: number): void {
     if (request.tries < (workload.retries ?? 0)) {
       arrive(nowMs + random.exponential(100), request.tries + 1, request.user)
-    }
+    } else goOn(request, nowMs)
+  }
+
+  /** The client of a cohort sends its next request, if any is left. */
+  function goOn({ session }: SimRequest, nowMs: number): void {
+    if (session === undefined) return
+    const { thinkMs } = session.cohort
+    send(session, thinkMs === undefined ? nowMs : nowMs + random.exponential(thinkMs))
+  }
+
+  function send(session: Session, atMs: number): void {
+    const { requests, kind } = session.cohort
+    const n = session.sent++
+    if (n < requests) arrive(atMs, 0, 0, kind?.(n) ?? 0, session)
   }
 
   function turnedAway(request: SimRequest): void {
     shed++
+    open.delete(request)
     count(request, 'shed')
     shedLatencies.push(loop.nowMs - request.createdAt)
     again(request, loop.nowMs)
@@ -138,13 +174,18 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   function answered(request: SimRequest): void {
     const latency = loop.nowMs - request.createdAt
     latencies.push(latency)
-    if (latency <= sloMs) {
-      good++
-      count(request, 'good')
-    } else {
+    open.delete(request)
+    if (latency <= inItsTimeMs(request.ownMs, sloMs)) inItsTime++
+    else late++
+    if (latency > sloMs) {
       const second = perSecond[Math.floor(request.createdAt / 1000)]
       if (second !== undefined) second.late++
+    } else if (request.status < 400) {
+      good++
+      count(request, 'good')
     }
+    if (request.status >= 500) again(request, loop.nowMs)
+    else goOn(request, loop.nowMs)
   }
 
   const given = workload.arrivals
@@ -166,6 +207,10 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
   }
   if (given === undefined) generate(0)
   else comes(0)
+  for (const cohort of workload.cohorts ?? []) {
+    const { atMs, clients, withinMs = 0 } = cohort
+    for (let i = 0; i < clients; i++) send({ cohort, sent: 0 }, atMs + (withinMs * i) / clients)
+  }
   for (const [stallAt, forMs] of workload.stalls ?? []) loop.readyAt(stallAt, () => loop.burn(forMs))
   const noteLimit = (ms: number): void => {
     const second = perSecond[Math.floor(ms / 1000)]
@@ -182,6 +227,11 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     good,
     shed,
     gaveUp,
+    late: late + [...open].filter(each => loop.nowMs - each.createdAt > inItsTimeMs(each.ownMs, sloMs)).length,
+    inItsTime,
+    mostInService: instance.census.mostInService,
+    mostContending: instance.census.mostContending,
+    mostLeft: instance.census.mostLeft,
     latencies: Float64Array.from(latencies).sort(),
     shedLatencies: Float64Array.from(shedLatencies).sort(),
     waits: Float64Array.from(waits).sort(),

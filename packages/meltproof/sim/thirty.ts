@@ -13,6 +13,7 @@
  */
 import { cpuQuota } from './core.ts'
 import { EventHeap } from './event-heap.ts'
+import { FlushedCache } from './flushed-cache.ts'
 import {
   ample,
   anew,
@@ -32,7 +33,7 @@ import {
   uniform,
 } from './scenario-parts.ts'
 import { poolOf, type Scenario, waits } from './scenarios.ts'
-import type { Step } from './workload.ts'
+import type { Step, Taken } from './workload.ts'
 
 /**
  * A dependency that answers `knee` queries at once in their usual time, and slows down beyond: `n` queries take
@@ -52,12 +53,12 @@ class Knee {
   }
 
   /** How long a query takes that comes at `nowMs` and would take `ms` alone. */
-  query(nowMs: number, ms: number): number {
+  query(nowMs: number, ms: number): Taken {
     while (this.#ends.nextAt <= nowMs) this.#ends.pop()
     const crowd = Math.max(1, (this.#ends.size + 1) / this.#knee(nowMs))
     const takes = Math.min(this.#mostMs, ms * crowd ** this.#power)
     this.#ends.push(nowMs + takes, true)
-    return takes
+    return { takesMs: takes, ownMs: Math.min(takes, ms) }
   }
 
   reset(): void {
@@ -88,39 +89,6 @@ class RateLimit {
   reset(): void {
     this.#tokens = this.#burst
     this.#atMs = 0
-  }
-}
-
-/** A cache that holds all its keys, loses them at a time, and gets each back when it was read from the database. */
-class FlushedCache {
-  readonly #has: Uint8Array
-  readonly #flushAtMs: number
-  #flushed = false
-
-  constructor(keys: number, flushAtMs: number) {
-    this.#has = new Uint8Array(keys)
-    this.#flushAtMs = flushAtMs
-  }
-
-  get keys(): number {
-    return this.#has.length
-  }
-
-  has(key: number, nowMs: number): boolean {
-    if (!this.#flushed && nowMs >= this.#flushAtMs) {
-      this.#flushed = true
-      this.#has.fill(0)
-    }
-    return this.#has[key] === 1
-  }
-
-  fill(key: number): void {
-    this.#has[key] = 1
-  }
-
-  reset(): void {
-    this.#has.fill(1)
-    this.#flushed = false
   }
 }
 
@@ -167,7 +135,7 @@ const geocode = (): Step[] => {
     pool: nowMs => {
       if (answered) return 0
       answered = geocoder.allows(nowMs)
-      return answered ? 60 : 1000
+      return answered ? 60 : { takesMs: 1000, ownMs: 0 }
     },
   }
   return [{ cpu: 0.1 }, attempt, attempt, attempt, { cpu: 0.1 }]

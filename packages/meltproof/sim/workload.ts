@@ -13,12 +13,41 @@ export type Step =
   | { readonly timer: number }
   /** Waits for something with room for everybody, ms. */
   | { readonly wait: number }
-  /** Holds one of the pool's connections for so long, ms; or for as long as it says when it has one. */
-  | { readonly pool: number | ((nowMs: number) => number) }
+  /**
+   * Holds one of a pool's connections for this long, ms, or for what the function says when it has one. Without a name it
+   * is the pool of `poolSize`; with one, that of `pools`: threads, a lock (a pool of one), a second database.
+   */
+  | { readonly pool: number | ((nowMs: number) => number | Taken); readonly of?: string }
+  /** Waits for the client, who is sending the body, ms. */
+  | { readonly upload: number }
+  /** Waits for the client, who is reading an answer that has begun, ms. */
+  | { readonly stream: number }
+  /** The status of its answer; 400 and above is not goodput. @default 200 */
+  | { readonly status: number }
   /** Is part of the next write of the one group commit there is, and waits for its end. */
   | 'write'
   /** Calls another service for the request, and waits until it has answered. */
   | { readonly call: (atMs: number, request: object, answered: (atMs: number, failed: boolean) => void) => void }
+
+/** How long a call to something crowded took, and what of it the call would have taken alone, ms. */
+export interface Taken {
+  readonly takesMs: number
+  readonly ownMs: number
+}
+
+/** Clients that come at once: each sends its next request when the one before was answered or shed. */
+export interface Cohort {
+  readonly atMs: number
+  readonly clients: number
+  /** How many each sends. */
+  readonly requests: number
+  /** Their first requests are spread evenly over this time, ms. @default 0 */
+  readonly withinMs?: number
+  /** Between an answer and the next request, exponential, ms. @default 0 */
+  readonly thinkMs?: number
+  /** The kind of a client's request number n, from 0. @default 0 */
+  readonly kind?: (n: number) => number
+}
 
 export interface Kind {
   /** Its share of the requests. */
@@ -31,6 +60,8 @@ export interface Kind {
   readonly client?: (random: Random) => number
   /** It is answered 404. @default false */
   readonly notFound?: boolean
+  /** Kinds of one route (path and method) are one to admission while they are in service. @default a route of its own */
+  readonly route?: number
 }
 
 export interface Workload {
@@ -42,13 +73,17 @@ export interface Workload {
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** Kinds of requests, instead of `steps`. */
   readonly kinds?: readonly Kind[]
-  /** Connections of the one pool there is. @default 10 */
+  /** Clients besides those of `rate`. @default none */
+  readonly cohorts?: readonly Cohort[]
+  /** Connections of the pool without a name. @default 10 */
   readonly poolSize?: number
+  /** Sizes of the pools with names. @default none */
+  readonly pools?: Readonly<Record<string, number>>
   /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */
   readonly group?: { readonly writeMs: number | ((random: Random, nowMs: number) => number); readonly eachMs: number }
   /** Clients give up after so long, ms, and the server learns of it. @default never */
   readonly patienceMs?: number
-  /** How often a client tries again, after a shed or giving up. @default 0 */
+  /** How often a client tries again, after a shed, an answer of 500 and above, or giving up. @default 0 */
   readonly retries?: number
   /** Stalls of the loop, whatever runs: at, for, ms. */
   readonly stalls?: readonly (readonly [atMs: number, forMs: number])[]
