@@ -67,7 +67,17 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
     else void Promise.allSettled(draining).then(() => end(signal))
     return true
   })
-  for (const signal of SIGNALS) process.on(signal, listener)
+  for (const signal of SIGNALS) {
+    process.on(signal, listener)
+    readdListeners(signal)
+  }
+}
+
+/** Node binds `process.emit` when a signal gets its first listener, which may be the app's, before it was replaced here. */
+function readdListeners(signal: Signal): void {
+  const listeners = process.rawListeners(signal) as (() => void)[]
+  for (const listener of listeners) process.removeListener(signal, listener)
+  for (const listener of listeners) process.on(signal, listener)
 }
 
 /** Of a cluster's primary. Kubernetes signals nobody else, and its workers would end with it. */

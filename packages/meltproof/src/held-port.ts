@@ -1,5 +1,6 @@
 /** A port of our own that is tried again while somebody else has it, and whose loss harms nobody. */
-import { Server } from 'node:net'
+import type { Server } from 'node:net'
+import { markOwn } from './own-servers.ts'
 
 export interface Address {
   readonly host: string
@@ -7,8 +8,6 @@ export interface Address {
 }
 
 const TRY_EVERY_MS = 1000
-/** As it is before meltproof/register stands in its way: such a server is not one of the app's. */
-const { listen } = Server.prototype
 
 /**
  * @param failed called each time that it can not be had: why, and what happens next; and whether somebody else has it
@@ -21,8 +20,9 @@ export function holdPort(
 ): () => void {
   let over = false
   let timer: NodeJS.Timeout | undefined
+  markOwn(server)
   // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
-  const take = (): void => void listen.call(server, { host, port, exclusive: true })
+  const take = (): void => void server.listen({ host, port, exclusive: true })
   server.on('error', (error: NodeJS.ErrnoException) => {
     const isTaken = error.code === 'EADDRINUSE'
     if (isTaken && !over) timer = setTimeout(take, TRY_EVERY_MS).unref()

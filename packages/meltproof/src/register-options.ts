@@ -2,6 +2,7 @@
 import type { Address } from './held-port.ts'
 import type { AccessLogOptions } from './logging/access-log.ts'
 import type { StdoutOptions } from './logging/stdout/options.ts'
+import { OFF, ON } from './on-or-off.ts'
 import { checkFieldName, invalidOption, nearest } from './options.ts'
 import type { CallLimits, OutboundLimits } from './outbound/limits.ts'
 import { OriginTable } from './outbound/origin-table.ts'
@@ -63,9 +64,9 @@ export interface RegisterSettings {
   /** False: nothing is done and nothing is said, but for `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
-  /** Undefined: stdout and stderr stay as they are. */
+  /** Undefined, as without any variable: stdout and stderr stay as they are. */
   readonly stdout: StdoutOptions | undefined
-  /** Undefined: outbound calls have no limits. What is absent is as without any variable. */
+  /** Undefined, as without any variable: outbound calls have no limits. A limit that is absent has its default. */
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
@@ -124,8 +125,8 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
   return {
     on: read('MELTPROOF') ?? true,
     protect: onlyGiven(protect),
-    stdout: (read('MELTPROOF_STDOUT') ?? true) ? onlyGiven(stdout) : undefined,
-    outbound: (read('MELTPROOF_OUTBOUND') ?? true) ? onlyGiven(outbound) : undefined,
+    stdout: ifWanted(read('MELTPROOF_STDOUT'), onlyGiven(stdout)),
+    outbound: ifWanted(read('MELTPROOF_OUTBOUND'), onlyGiven(outbound)),
     admin: read('MELTPROOF_ADMIN'),
     haproxyAgent: read('MELTPROOF_HAPROXY_AGENT'),
     accessLog: read('MELTPROOF_ACCESS_LOG') || undefined,
@@ -168,14 +169,18 @@ function onlyGiven<T extends object>(options: T): Given<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
+/** An operator who sets one of the options wants what it belongs to. */
+function ifWanted<T extends object>(isOn: boolean | undefined, options: T): T | undefined {
+  return (isOn ?? Object.keys(options).length > 0) ? options : undefined
+}
+
 function textOf(text: string): string {
   return text
 }
 
-/** Also in the words of other programs: an operator who sets MELTPROOF=false means off. */
 function onOrOff(text: string, name: string): boolean {
-  if (/^(?:on|true|1)$/i.test(text)) return true
-  if (/^(?:off|false|0)$/i.test(text)) return false
+  if (ON.test(text)) return true
+  if (OFF.test(text)) return false
   return invalidOption(name, '`on` or `off`', text)
 }
 
@@ -268,7 +273,7 @@ function addressOf(text: string, name: string): Address {
 /** False: none. */
 function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   if (text === 'json' || text === 'combined') return { format: text }
-  if (/^(?:off|false|0)$/i.test(text)) return false
+  if (OFF.test(text)) return false
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 

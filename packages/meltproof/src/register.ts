@@ -1,139 +1,118 @@
 /**
  * `node --import meltproof/register app.js`: every HTTP server of the process is protected when it starts to listen,
- * however its module got hold of `node:http`; every call the process makes is bounded, and what it logs waits for no
- * reader. Side effects only.
+ * however its module got hold of `node:http`. Side effects only.
+ *
+ * Every process that inherits NODE_OPTIONS loads this file, and most of them never listen: scripts, jobs, worker threads.
+ * So it imports next to nothing, loads no module of Node's that the process would not load anyway, and leaves the rest to
+ * `register-servers.ts`, which is loaded by the first `listen()` of an HTTP server. (An `import` of `node:http` would load
+ * all that it offers, WebSocket with all of undici for example; `process.getBuiltinModule()` does not.)
  */
-import { Server } from 'node:net'
-import { isMainThread } from 'node:worker_threads'
-import { serveAdmin } from './admin/admin.ts'
-import { AllGuards } from './all-guards.ts'
-import { drainOnSignal } from './drain-on-signal.ts'
-import { tellDryRun } from './dry-run-lines.ts'
-import { guardOf } from './guard-of.ts'
-import { serveAgent } from './haproxy/agent-of-all.ts'
-import { accessLog } from './logging/access-log.ts'
-import { install } from './logging/stdout.ts'
-import { reportTo } from './observe/reporter.ts'
-import { boundOutbound } from './outbound/zero-code.ts'
-import { environmentUnderPm2, isBeforePm2 } from './pm2-environment.ts'
-import { settingsFrom } from './register-options.ts'
-import { DEFAULT_LANES } from './server/connection/lanes.ts'
-import { handOver, isOneWith } from './server/connection/one-listener.ts'
-import type { Guard } from './server/guard.ts'
-import { isServer, type ProtectedServer, protect } from './server/protect.ts'
-import { warn as say, warnEach } from './warnings.ts'
+import type { Cluster } from 'node:cluster'
+import type { Server } from 'node:net'
+import { OFF, ON } from './on-or-off.ts'
 
-const settings = settingsFrom(environmentUnderPm2(process.env))
-const listened = new Set<WeakRef<ProtectedServer>>()
-const logged = new WeakSet<Guard>()
-/** What is said before PM2 has taken a worker's stderr is lost, so it waits until a server listens. */
-let early: string[] | undefined = isBeforePm2(process.env) ? [] : undefined
-let operates = false
-let tellsDryRun = false
-const { watch } = settings
-if (watch) {
-  attempt('could not report to meltlab watch; the app runs as it would', () =>
-    reportTo(watch, () => guards().map(guard => guard.stats())),
-  )
+type Servers = typeof import('./register-servers.ts')
+
+/** The newest major version of Node of which the tests know that `net` is loaded as `beforeListening` expects. */
+const NEWEST_KNOWN_NODE = 26
+
+/** In each thread of a process once, however many copies of meltproof are given to `--import`. */
+const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
+
+/** Undefined until it is loaded, `false` once that has failed. */
+let loaded: Servers | false | undefined
+
+start(process as { [REGISTERED]?: true })
+
+function start(host: { [REGISTERED]?: true }): void {
+  const { env } = process
+  const isOff = OFF.test(env['MELTPROOF'] ?? '')
+  if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
+  host[REGISTERED] = true
+  beforeListening((server, args) => load()?.beforeListening(server, args))
+  // `meltlab watch` shows processes without a server too.
+  if (env['MELTPROOF_WATCH']) load()
+  else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }
-if (settings.on) {
-  // Threads have the variables of the process.
-  if (isMainThread) for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
-  if (settings.stdout !== undefined) {
-    attempt('could not take over stdout and stderr; they are as Node has them', () => install(settings.stdout))
+
+/** Fails open: the servers run as they would without meltproof. */
+function load(): Servers | undefined {
+  if (loaded === undefined) {
+    try {
+      const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
+      loaded = require('./register-servers.js') as Servers
+    } catch (error) {
+      loaded = false
+      process.emitWarning(`meltproof/register could not be loaded; servers run unprotected. ${String(error)}`, {
+        type: 'MeltproofWarning',
+      })
+    }
   }
-  if (settings.outbound !== undefined) boundOutbound(settings.outbound, warn)
-  if (settings.drain && isMainThread) drainOnSignal(guards, settings.protect.drainDelayMs)
+  return loaded || undefined
 }
-if (settings.on || watch) {
-  beforeListening((server, args) => {
-    const kept = early ?? []
-    early = undefined
-    for (const text of kept) warn(text)
-    guards() // Forgets servers that are gone.
-    if (settings.on) protectOnce(server, args)
-    listened.add(new WeakRef(server))
-    if (!settings.on) return
-    logOnce(guardOf<Guard>(server))
-    operateOnce()
-    dryRunOnce()
+
+/**
+ * Every kind of HTTP server inherits `listen` from net.Server. `net` costs a plain process 2 MB, so until something loads
+ * it, a setter waits on EventEmitter.prototype, from which net.Server.prototype inherits: `_listen2` is a name that Node
+ * alone gives, and gives just before `listen`.
+ */
+function beforeListening(act: (server: Server, args: readonly unknown[]) => void): void {
+  const known = Number(process.versions.node.split('.')[0]) <= NEWEST_KNOWN_NODE
+  if (!known || isLoaded('net')) {
+    wrapListen(process.getBuiltinModule('node:net').Server.prototype, act)
+    return
+  }
+  const { prototype } = process.getBuiltinModule('node:events').EventEmitter
+  onAssignment(prototype, '_listen2', serverPrototype => {
+    onAssignment(serverPrototype, 'listen', () => wrapListen(serverPrototype as Server, act))
   })
 }
 
-/** Of the servers that listen, each once. */
-function guards(): Guard[] {
-  const found = new Set<Guard>()
-  for (const ref of listened) {
-    const server = ref.deref()
-    const guard = server?.listening ? guardOf<Guard>(server) : undefined
-    if (server === undefined || (guard !== undefined && found.has(guard))) listened.delete(ref)
-    if (guard !== undefined) found.add(guard)
-  }
-  return [...found]
+/** Calls `act` with the object, `holder` or one that inherits from it, to which a property is assigned for the first time. */
+function onAssignment(holder: object, name: string, act: (assigned: object) => void): void {
+  Object.defineProperty(holder, name, {
+    configurable: true,
+    get: () => undefined,
+    set(this: object, value: unknown) {
+      Reflect.deleteProperty(holder, name)
+      Object.defineProperty(this, name, { value, configurable: true, enumerable: true, writable: true })
+      act(this)
+    },
+  })
 }
 
-function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
-  // On a server that listens already, listen() throws Node's own error.
-  if (server.listening || guardOf(server) !== undefined) return
-  for (const ref of listened) {
-    const first = ref.deref()
-    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
-    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
-    return
-  }
-  attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
-}
-
-function logOnce(guard: Guard | undefined): void {
-  if (settings.accessLog === undefined || guard === undefined || logged.has(guard)) return
-  logged.add(guard)
-  attempt('could not log requests', () => accessLog(guard, settings.accessLog))
-}
-
-/** Not before the app listens: the primary of a cluster has nothing to show. */
-function operateOnce(): void {
-  const { admin, haproxyAgent } = settings
-  if (operates || !isMainThread) return
-  operates = true
-  if (admin !== undefined) attempt('has no admin port', () => serveAdmin(admin, guards, warn))
-  if (haproxyAgent !== undefined) {
-    attempt("has no port for HAProxy's agent checks", () => serveAgent(haproxyAgent, guards, warn))
-  }
-}
-
-function dryRunOnce(): void {
-  if (settings.protect.dryRun !== true || tellsDryRun) return
-  tellsDryRun = true
-  const all = new AllGuards(guards)
-  attempt('can not tell of the dry run', () =>
-    tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
-  )
-}
-
-/** Every kind of HTTP server inherits `listen` from net.Server. */
-function beforeListening(act: (server: ProtectedServer, args: readonly unknown[]) => void): void {
-  const { prototype } = Server
+function wrapListen(prototype: Server, act: (server: Server, args: readonly unknown[]) => void): void {
   const listen = prototype.listen as (...args: unknown[]) => unknown
   const actThenListen = function (this: Server, ...args: unknown[]): unknown {
-    if (isServer(this)) act(this, args)
-    return listen.apply(this, args)
+    if (isHttpServer(this)) act(this, args)
+    return Reflect.apply(listen, this, args)
   }
   Object.defineProperty(prototype, 'listen', { value: actThenListen, configurable: true, writable: true })
 }
 
-function attempt(failure: string, act: () => unknown): void {
-  try {
-    act()
-  } catch (error) {
-    warn(`${failure}. ${String(error)}`)
+function isHttpServer(server: Server): boolean {
+  // HTTP/2 servers have no public class.
+  if (typeof (server as { updateSettings?: unknown }).updateSettings === 'function') return true
+  return (
+    (isLoaded('_http_server') && server instanceof process.getBuiltinModule('node:http').Server) ||
+    (isLoaded('https') && server instanceof process.getBuiltinModule('node:https').Server)
+  )
+}
+
+/** The primary of a cluster has no server, and its workers would end with it. */
+function onWorkerListening(act: () => void): void {
+  const forks = process.getBuiltinModule('node:diagnostics_channel')
+  const onFork = (): void => {
+    if (!isLoaded('cluster')) return
+    forks.unsubscribe('child_process', onFork)
+    const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster
+    cluster.once('listening', act)
   }
+  forks.subscribe('child_process', onFork)
 }
 
-function warn(text: string): void {
-  if (early !== undefined) early.push(text)
-  else say(named(text))
-}
-
-function named(text: string): string {
-  return `meltproof/register ${text}`
+/** Whether the process has loaded a module of Node's. Other runtimes do not say: there it may as well be loaded. */
+function isLoaded(name: string): boolean {
+  const { moduleLoadList } = process as { moduleLoadList?: readonly string[] }
+  return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }

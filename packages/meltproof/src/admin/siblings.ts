@@ -3,7 +3,7 @@
  * can enter. Not over the messages of their primary: the app listens to those, and PM2's primary passes none on.
  */
 import { readdirSync, rmdirSync, rmSync } from 'node:fs'
-import { connect, createServer, Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { whenLeaving } from '../cluster/leave.ts'
 import { ownFolder } from '../cluster/own-folder.ts'
@@ -11,8 +11,6 @@ import { ownFolder } from '../cluster/own-folder.ts'
 /** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
-/** As it is before meltproof/register stands in its way. */
-const { listen } = Server.prototype
 
 export interface Answer {
   readonly pid: number
@@ -43,7 +41,7 @@ export class Siblings {
     server.on('error', () => undefined)
     // One is left of a process that had this id before: a container that restarts with the same folder has them again.
     rmSync(this.#path(this.#pid), { force: true })
-    listen.call(server, { path: this.#path(this.#pid), exclusive: true })
+    server.listen({ path: this.#path(this.#pid), exclusive: true })
     if (!server.listening) throw new Error(`${this.#path(this.#pid)} is no place for a socket`)
     server.unref()
     whenLeaving(() => {

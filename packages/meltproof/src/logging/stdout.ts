@@ -16,6 +16,7 @@ import { troubleNotice } from './stdout/notices.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
 import { patchFs } from './stdout/patched-fs.ts'
 import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
+import { INSTALLED } from './stdout/installed.ts'
 import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } from './stdout/standard-stream.ts'
 import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 
@@ -28,9 +29,6 @@ export interface Uninstall {
   /** What went through so far. Where both streams are one pipe or terminal they share a buffer, and these figures. */
   stats(): { readonly stdout: StreamStats; readonly stderr: StreamStats }
 }
-
-/** Shared by every installed copy of meltproof: two of them must not stand behind each other. */
-const INSTALLED = Symbol.for('meltproof.stdout')
 
 /**
  * Makes writes to the standard streams non-blocking, with a bounded buffer. Called again, it changes the options.

@@ -49,6 +49,10 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
+export function isInstalled(): boolean {
+  return shared[CURRENT] !== undefined
+}
+
 export function installLimits(limits: LimitTable, onFirst?: () => void): Uninstall {
   shared[CURRENT]?.()
   let parts: Uninstall[] = []

@@ -1,11 +1,12 @@
-/** Limits for an app that did not ask for any, and one line that says so. Never throws. */
+/** Limits for an app that has installed none itself, and one line that says so. Never throws. */
 import { stderr } from 'node:process'
 import { isFirstToSay } from '../cluster/said.ts'
-import { installLimits } from './install.ts'
+import { installLimits, isInstalled } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
 /** @param given by the operator */
 export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
+  if (isInstalled()) return
   try {
     const limits = new LimitTable(given, ZERO_CODE_LIMITS)
     const tell = (): void => {
@@ -25,7 +26,7 @@ function describe({ connectMs, firstByteMs, totalMs, maxInFlight }: CallLimits):
   ]
   return (
     `outbound calls of this process are bounded: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} for the head ` +
-    `of the answer${more.join('')}. Other limits: install() of 'meltproof/outbound'; none: MELTPROOF_OUTBOUND=off.`
+    `of the answer${more.join('')}. Other limits: install() of 'meltproof/outbound'.`
   )
 }
 

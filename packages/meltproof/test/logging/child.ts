@@ -7,7 +7,11 @@ import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-export const REGISTER: string = import.meta.resolve('meltproof/register')
+/** Before an app: takes over its stdout. */
+export const IMPORTS: readonly string[] = ['meltproof/register', './apps/listens.cjs'].map(
+  module => `--import=${import.meta.resolve(module)}`,
+)
+export const STDOUT_ON = { MELTPROOF_STDOUT: 'on' } as const
 
 const folder = fs.mkdtempSync(join(tmpdir(), 'meltproof-stdout-'))
 const running = new Set<ChildProcess>()
@@ -105,7 +109,7 @@ export function run(
   const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
   const { NODE_OPTIONS: _, ...inherited } = process.env
   // In NODE_OPTIONS and not on the command line, where pino takes it from its worker when the app is ESM.
-  const options = protect ? { NODE_OPTIONS: `--import=${REGISTER}` } : {}
+  const options = protect ? { ...STDOUT_ON, NODE_OPTIONS: IMPORTS.join(' ') } : {}
   const args = [...node, file]
   const child = spawn(process.execPath, args, {
     env: { ...inherited, ...options, ...env },

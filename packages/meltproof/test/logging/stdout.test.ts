@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { PIECE_OVERHEAD } from '../../src/logging/stdout/line-queue.ts'
-import { account, newFile, Pipe, REGISTER, run } from './child.ts'
+import { account, IMPORTS, newFile, Pipe, run, STDOUT_ON } from './child.ts'
 
 const LINES = 60_000
 const MANY = { LINES: String(LINES), PER_TURN: '500' }
@@ -228,7 +228,7 @@ describe('with a reader that is too slow', () => {
     const path = newFile()
     // `script` is the terminal, and nobody reads what it shows until the app has ended.
     assert.equal(await getsPastItsLog(path, [], 3000), false, 'without meltproof the app never gets past its log')
-    assert.equal(await getsPastItsLog(path, ['--import', REGISTER], 30_000), true)
+    assert.equal(await getsPastItsLog(path, [...IMPORTS], 30_000), true)
   })
 
   it('a pipe that was set to block, as pipes were in 2013, stalls nobody', async () => {
@@ -378,10 +378,10 @@ const shellCommand = (words: readonly string[]): string =>
 /** A terminal, all of whose output is read. */
 function script([app]: string[], env: Record<string, string>): string {
   const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
-  const command = shellCommand([process.execPath, '--import', REGISTER, file])
+  const command = shellCommand([process.execPath, ...IMPORTS, file])
   const { NODE_OPTIONS: _, ...inherited } = process.env
   return execFileSync('script', ['-qfc', command, '/dev/null'], {
-    env: { ...inherited, ...env },
+    env: { ...inherited, ...STDOUT_ON, ...env },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
     maxBuffer: 1e9,
@@ -395,7 +395,7 @@ async function getsPastItsLog(path: string, node: string[], withinMs: number): P
   const command = shellCommand([process.execPath, ...node, file])
   const { NODE_OPTIONS: _, ...inherited } = process.env
   const child = spawn('script', ['-qfc', command, '/dev/null'], {
-    env: { ...inherited, ...MANY, ...SMALL, REPORT: path },
+    env: { ...inherited, ...STDOUT_ON, ...MANY, ...SMALL, REPORT: path },
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })

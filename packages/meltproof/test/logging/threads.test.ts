@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'
-import { Pipe, run } from './child.ts'
+import { Pipe, run, STDOUT_ON } from './child.ts'
 
 /** Lines of apps/pino.mjs and thread.mjs in order, and lost ones that were told of. */
 function count(text: string): { lines: number; told: number; inOrder: boolean } {
@@ -89,8 +89,10 @@ describe('a worker thread', () => {
 
   it('that is made of a text gets no `--import` of Node, but `--require`', async () => {
     const pipe = new Pipe()
-    const node = ['--require', createRequire(import.meta.url).resolve('meltproof/register')]
-    const app = run('eval-thread.mjs', { stdout: pipe.writeFd, protect: false, node, env: inTime })
+    const { resolve } = createRequire(import.meta.url)
+    const node = ['meltproof/register', './apps/listens.cjs'].map(module => `--require=${resolve(module)}`)
+    const env = { ...inTime, ...STDOUT_ON }
+    const app = run('eval-thread.mjs', { stdout: pipe.writeFd, protect: false, node, env })
     const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
     const { code, stderr } = await app.ended
     assert.deepEqual({ code, stderr }, { code: 3, stderr: '' })

@@ -103,11 +103,13 @@ describe('SIGTERM', () => {
     assert.deepEqual([answer, signal, stderr], ['served', 'SIGINT', ''])
   })
 
-  it('drains, and then the app does what it does', async () => {
-    const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', ON_SIGTERM: 'exit' } })
-    const [answer, { code }] = await signalled(child)
-    assert.deepEqual([answer, code], ['served', 3])
-  })
+  for (const ON_SIGTERM of ['exit', 'exit before']) {
+    it(`drains, and then the app does what it does: ${ON_SIGTERM}`, async () => {
+      const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', ON_SIGTERM } })
+      const [answer, { code }] = await signalled(child)
+      assert.deepEqual([answer, code], ['served', 3])
+    })
+  }
 
   for (const [name, env, expected] of [
     ['ends by the signal', {}, [null, 'SIGTERM']],

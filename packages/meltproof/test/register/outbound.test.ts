@@ -1,4 +1,4 @@
-/** meltproof/register bounds outbound calls, says so once, and leaves them alone when told to. */
+/** meltproof/register bounds outbound calls and says so once, if the operator asks for it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { start } from './child.ts'
@@ -6,7 +6,8 @@ import { start } from './child.ts'
 for (const CLIENT of ['fetch', 'http', 'undici']) {
   describe(`register and calls of ${CLIENT}`, () => {
     it('bounds them, and says so once', async () => {
-      const { code, stdout, stderr } = await start('calls-out.mjs', { env: { CLIENT } }).ended
+      const env = { CLIENT, MELTPROOF_OUTBOUND: 'on' }
+      const { code, stdout, stderr } = await start('calls-out.mjs', { env }).ended
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'hello\n'.repeat(3) })
       assert.match(
         stderr,
@@ -14,16 +15,23 @@ for (const CLIENT of ['fetch', 'http', 'undici']) {
       )
     })
 
-    for (const variable of ['MELTPROOF', 'MELTPROOF_OUTBOUND']) {
-      it(`leaves them alone when ${variable} is off`, async () => {
-        const { code, stdout, stderr } = await start('calls-out.mjs', { env: { CLIENT, [variable]: 'off' } }).ended
+    for (const [name, env] of Object.entries({
+      'by default': {},
+      'when meltproof is off': { MELTPROOF_OUTBOUND: 'on', MELTPROOF: 'off' },
+      'when they are off and have limits': { MELTPROOF_OUTBOUND: 'off', MELTPROOF_OUTBOUND_TOTAL: '1ms' },
+    })) {
+      it(`leaves them alone ${name}`, async () => {
+        const { code, stdout, stderr } = await start('calls-out.mjs', { env: { CLIENT, ...env } }).ended
         assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'hello\n'.repeat(3), stderr: '' })
       })
     }
 
-    it('makes way for the limits of an app that installs its own', async () => {
-      const { code, stdout, stderr } = await start('calls-out.mjs', { env: { CLIENT, INSTALL: '100' } }).ended
-      assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'first-byte\n', stderr: '' })
-    })
+    for (const EARLY of ['', 'on']) {
+      it(`makes way for limits that the app installs ${EARLY ? 'before' : 'after'} its first listen()`, async () => {
+        const env = { CLIENT, EARLY, INSTALL: '100', MELTPROOF_OUTBOUND: 'on' }
+        const { code, stdout, stderr } = await start('calls-out.mjs', { env }).ended
+        assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'first-byte\n', stderr: '' })
+      })
+    }
   })
 }

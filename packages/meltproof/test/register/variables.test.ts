@@ -1,19 +1,18 @@
 /** MELTPROOF_* variables: good values work; bad ones, and names nobody knows, are told of once and end nothing. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { environmentUnderPm2 } from '../../src/pm2-environment.ts'
 import { PROBES, settingsFrom, VARIABLES } from '../../src/register-options.ts'
 import { checkProtectOptions } from '../../src/server/protect-options.ts'
-import { start } from './child.ts'
+import { get, start } from './child.ts'
 
 const DEFAULTS = settingsFrom({})
 
-it('protects, exempts probes, bounds calls and takes over stdout without any variable', () => {
+it('protects and exempts probes without any variable, and does nothing else', () => {
   assert.deepEqual(DEFAULTS, {
     on: true,
     protect: { exempt: PROBES },
-    stdout: {},
-    outbound: {},
+    stdout: undefined,
+    outbound: undefined,
     admin: undefined,
     haproxyAgent: undefined,
     accessLog: undefined,
@@ -23,38 +22,13 @@ it('protects, exempts probes, bounds calls and takes over stdout without any var
   })
 })
 
-describe('a worker of PM2, whose variables are set later', () => {
-  for (const [pm2, changed] of [
-    ['{"MELTPROOF":"off","name":"app"}', { on: false }],
-    ['{"MELTPROOF_DRAIN":true}', { drain: true }],
-    ['{"MELTPROOF_DRAIN":"off"}', {}],
-    ['{"MELTPROOF', {}],
-    ['null', {}],
-  ] as const) {
-    it(pm2, () => assert.deepEqual(settingsFrom(environmentUnderPm2({ pm2_env: pm2 })), { ...DEFAULTS, ...changed }))
-  }
-
-  it('has those of its daemon besides', () => {
-    const settings = settingsFrom(
-      environmentUnderPm2({ MELTPROOF_OUTBOUND: 'off', pm2_env: '{"MELTPROOF_DRAIN":"on"}' }),
-    )
-    assert.deepEqual(settings, { ...DEFAULTS, outbound: undefined, drain: true })
-  })
-
-  it('register reads them', async () => {
-    const child = start('slow.mjs', { env: { pm2_env: JSON.stringify({ MELTPROOF_LANES: 'many' }) } })
-    await child.port()
-    child.process.kill()
-    assert.match((await child.ended).stderr, /MELTPROOF_LANES must be/)
-  })
-})
-
 describe('variables that are right', () => {
   for (const [variables, changed] of [
     [{ MELTPROOF: 'on' }, {}],
     [{ MELTPROOF: '', MELTPROOF_LANES: '', MELTPROOF_SPEED: '' }, {}],
     [{ MELTPROOF: 'off' }, { on: false }],
     [{ MELTPROOF: 'false' }, { on: false }],
+    [{ MELTPROOF_OUTBOUND: 'on' }, { outbound: {} }],
     [{ MELTPROOF_OUTBOUND: '0', MELTPROOF_OUTBOUND_TOTAL: '2s' }, { outbound: undefined }],
     [{ MELTPROOF_OUTBOUND_CONNECT: '2s' }, { outbound: { connectMs: 2000 } }],
     [{ MELTPROOF_OUTBOUND_FIRST_BYTE: '1m' }, { outbound: { firstByteMs: 60_000 } }],
@@ -71,6 +45,7 @@ describe('variables that are right', () => {
     [{ MELTPROOF_ACCESS_LOG: 'off' }, {}],
     [{ MELTPROOF_DRAIN: 'True' }, { drain: true }],
     [{ MELTPROOF_WATCH: '/tmp/watch' }, { watch: '/tmp/watch' }],
+    [{ MELTPROOF_STDOUT: 'on' }, { stdout: {} }],
     [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_FLUSH: '2s' }, { stdout: undefined }],
     [{ MELTPROOF_STDOUT_BUFFER: '64KB' }, { stdout: { bufferBytes: 65_536 } }],
     [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { stdout: { bufferBytes: 1_073_741_824 } }],
@@ -217,14 +192,23 @@ describe('a variable that nobody knows', () => {
 describe('a process with variables that are wrong', () => {
   const WRONG = { MELTPROOF_LANE: '4', MELTPROOF_LIMIT: 'many', MELTPROOF_STDOUT: 'no' }
 
-  it('runs, and says so once for each', async () => {
-    const { code, stdout, stderr } = await start('quiet.mjs', { env: WRONG }).ended
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'ran\n' })
+  it('runs, and says so once for each when it listens', async () => {
+    const child = start('http.mjs', { env: WRONG })
+    assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
+    const { code, stderr } = await child.ended
+    assert.equal(code, 0)
     for (const name of Object.keys(WRONG)) assert.equal(stderr.split(`set up wrongly: ${name} `).length, 2, stderr)
   })
 
-  it('says nothing at all when meltproof is off', async () => {
-    const { code, stdout, stderr } = await start('quiet.mjs', { env: { ...WRONG, MELTPROOF: 'off' } }).ended
+  it('says nothing when it never listens', async () => {
+    const { code, stdout, stderr } = await start('quiet.mjs', { env: WRONG }).ended
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ran\n', stderr: '' })
+  })
+
+  it('says nothing at all when meltproof is off', async () => {
+    const child = start('http.mjs', { env: { ...WRONG, MELTPROOF: 'off' } })
+    assert.equal(await get(await child.port(), '/stop'), 'bare')
+    const { code, stderr } = await child.ended
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   })
 })

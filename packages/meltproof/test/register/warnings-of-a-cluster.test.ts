@@ -9,7 +9,7 @@ const WORKERS = 4
 
 /** How often each `MeltproofWarning` of a cluster is there, after a request that calls out. */
 async function warnings(env: Record<string, string>): Promise<Map<string, number>> {
-  const child = start('workers.mjs', { env: { WORKERS: String(WORKERS), ...env } })
+  const child = start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_OUTBOUND: 'on', ...env } })
   let stderr = ''
   child.process.stderr!.on('data', text => {
     stderr += text

@@ -1,6 +1,15 @@
-/** An app that calls a dependency of its own by the client it is told, three times, and says what came of it. */
+/**
+ * An app that calls a dependency of its own by the client it is told, three times, and says what came of it. INSTALL: with
+ * a limit of so many milliseconds of its own, which it sets after it listens, or, with EARLY, before.
+ */
 import { createServer, get } from 'node:http'
 
+const { CLIENT, EARLY, INSTALL } = process.env
+async function installOwn() {
+  const { install } = await import('meltproof/outbound')
+  install({ firstByteMs: Number(INSTALL) })
+}
+if (EARLY) await installOwn()
 const server = createServer((request, response) => {
   if (request.url === '/hello') response.end('hello')
 })
@@ -17,10 +26,9 @@ const clients = {
     return (await request(url + path)).body.text()
   },
 }
-const call = clients[process.env.CLIENT]
-if (process.env.INSTALL !== undefined) {
-  const { install } = await import('meltproof/outbound')
-  install({ firstByteMs: Number(process.env.INSTALL) })
+const call = clients[CLIENT]
+if (INSTALL !== undefined) {
+  if (!EARLY) await installOwn()
   console.log(await call('/silent').catch(error => error.cause?.phase ?? error.phase))
 } else {
   for (let i = 0; i < 3; i++) console.log(await call('/hello'))

@@ -1,5 +1,6 @@
 /**
- * Answers `/slow` after 600 ms, `/slower` after 3 s, all else at once. ON_SIGTERM: what the app does about the signal itself.
+ * Answers `/slow` after 600 ms, `/slower` after 3 s, all else at once. ON_SIGTERM: what the app does about the signal itself,
+ * told after it listens or before.
  * WORKERS: a cluster of so many, whose primary has no server, and another worker for each that dies.
  */
 import cluster from 'node:cluster'
@@ -8,6 +9,7 @@ import { sayPort } from './report.cjs'
 
 const TAKES_MS = { '/slow': 600, '/slower': 3000 }
 const { ON_SIGTERM, WORKERS } = process.env
+if (ON_SIGTERM === 'exit before') process.once('SIGTERM', () => process.exit(3))
 if (WORKERS && cluster.isPrimary) {
   let listening = 0
   cluster.on('listening', (_, { port }) => ++listening === Number(WORKERS) && console.log(JSON.stringify({ port })))

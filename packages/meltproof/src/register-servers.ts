@@ -1,0 +1,129 @@
+/** What meltproof/register does once an HTTP server is about to listen: protects it, and operates what the variables ask for. */
+import type { Server } from 'node:net'
+import { isMainThread } from 'node:worker_threads'
+import { serveAdmin } from './admin/admin.ts'
+import { AllGuards } from './all-guards.ts'
+import { drainOnSignal } from './drain-on-signal.ts'
+import { tellDryRun } from './dry-run-lines.ts'
+import { guardOf } from './guard-of.ts'
+import { serveAgent } from './haproxy/agent-of-all.ts'
+import { accessLog } from './logging/access-log.ts'
+import { install } from './logging/stdout.ts'
+import { isInstalled } from './logging/stdout/installed.ts'
+import { reportTo } from './observe/reporter.ts'
+import { boundOutbound } from './outbound/zero-code.ts'
+import { isOwn } from './own-servers.ts'
+import { settingsFrom } from './register-options.ts'
+import { DEFAULT_LANES } from './server/connection/lanes.ts'
+import { handOver, isOneWith } from './server/connection/one-listener.ts'
+import type { Guard } from './server/guard.ts'
+import { isServer, type ProtectedServer, protect } from './server/protect.ts'
+import { warn as say, warnEach } from './warnings.ts'
+
+const settings = settingsFrom(process.env)
+const listened = new Set<WeakRef<ProtectedServer>>()
+const logged = new WeakSet<Guard>()
+let operates = false
+const { watch } = settings
+if (watch) {
+  attempt('could not report to meltlab watch; the app runs as it would', () =>
+    reportTo(watch, () => guards().map(guard => guard.stats())),
+  )
+}
+
+export function beforeListening(server: Server, args: readonly unknown[]): void {
+  if (!isServer(server) || isOwn(server)) return
+  guards() // Forgets servers that are gone.
+  if (settings.on) protectOnce(server, args)
+  listened.add(new WeakRef(server))
+  if (!settings.on) return
+  logOnce(guardOf<Guard>(server))
+  operateOnce()
+}
+
+/** For a primary of a cluster that has no server itself. */
+export function drainWorkers(): void {
+  if (settings.on && !operates) drain()
+}
+
+/** Of the servers that listen, each once. */
+function guards(): Guard[] {
+  const found = new Set<Guard>()
+  for (const ref of listened) {
+    const server = ref.deref()
+    const guard = server?.listening ? guardOf<Guard>(server) : undefined
+    if (server === undefined || (guard !== undefined && found.has(guard))) listened.delete(ref)
+    if (guard !== undefined) found.add(guard)
+  }
+  return [...found]
+}
+
+function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
+  // On a server that listens already, listen() throws Node's own error.
+  if (server.listening || guardOf(server) !== undefined) return
+  for (const ref of listened) {
+    const first = ref.deref()
+    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
+    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
+    return
+  }
+  attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
+}
+
+function logOnce(guard: Guard | undefined): void {
+  if (settings.accessLog === undefined || guard === undefined || logged.has(guard)) return
+  logged.add(guard)
+  attempt('could not log requests', () => accessLog(guard, settings.accessLog))
+}
+
+/** Not before the app listens: a job, a script and the primary of a cluster have nothing to show and nothing to bound. */
+function operateOnce(): void {
+  if (operates) return
+  operates = true
+  const { stdout, outbound, admin, haproxyAgent } = settings
+  // An app that has installed it has its own options.
+  if (stdout !== undefined && !isInstalled()) {
+    attempt('could not take over stdout and stderr; they are as Node has them', () => install(stdout))
+  }
+  if (outbound !== undefined) boundOutbound(outbound, warn)
+  if (settings.protect.dryRun === true) sayDryRun()
+  // Threads have the variables of the process.
+  if (!isMainThread) return
+  for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
+  drain()
+  if (admin !== undefined) attempt('has no admin port', () => serveAdmin(admin, guards, warn))
+  if (haproxyAgent !== undefined) {
+    attempt("has no port for HAProxy's agent checks", () => serveAgent(haproxyAgent, guards, warn))
+  }
+}
+
+let drains = false
+
+function drain(): void {
+  if (!settings.drain || drains) return
+  drains = true
+  attempt('does not drain on signals', () => drainOnSignal(guards, settings.protect.drainDelayMs))
+}
+
+function sayDryRun(): void {
+  const all = new AllGuards(guards)
+  attempt('can not tell of the dry run', () =>
+    tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
+  )
+}
+
+function attempt(failure: string, act: () => unknown): void {
+  try {
+    act()
+  } catch (error) {
+    warn(`${failure}. ${String(error)}`)
+  }
+}
+
+function warn(text: string): void {
+  say(named(text))
+}
+
+function named(text: string): string {
+  return `meltproof/register ${text}`
+}

@@ -1,0 +1,7 @@
+/** No server: logs LINES lines as fast as it can, or without end, and says on stderr what its process has loaded. */
+const lines = Number(process.env.LINES ?? 0)
+for (let i = 0; i < lines; i++) {
+  console.log(`line ${i}`)
+  if (lines === Number.POSITIVE_INFINITY && i % 1000 === 0) await new Promise(setImmediate)
+}
+if (lines === 0) console.log(JSON.stringify(process.moduleLoadList))

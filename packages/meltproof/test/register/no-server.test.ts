@@ -1,0 +1,130 @@
+/** A process that inherits `--import meltproof/register` and has no server is as it is without, whatever is switched on. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { get, IMPORT, REGISTER, start } from './child.ts'
+
+const REQUIRE = ['--require', createRequire(import.meta.url).resolve('meltproof/register')]
+const EVERYTHING = {
+  MELTPROOF_OUTBOUND: 'on',
+  MELTPROOF_STDOUT: 'on',
+  MELTPROOF_DRAIN: 'on',
+  MELTPROOF_DRY_RUN: 'on',
+  MELTPROOF_ACCESS_LOG: 'json',
+  MELTPROOF_ADMIN: '127.0.0.1:1',
+}
+const EMPTY = join(mkdtempSync(join(tmpdir(), 'empty-')), 'empty.mjs')
+writeFileSync(EMPTY, '')
+
+async function loadedBy(app: string, node: readonly string[], env = {}): Promise<string[]> {
+  // Without the channel to its parent that start() makes, which is a reason to load `net`.
+  const { stdout, stderr } = await run(process.execPath, [...node, appFile(app)], { env: { ...inherited(), ...env } })
+  assert.equal(stderr, '')
+  return (JSON.parse(stdout) as string[]).sort()
+}
+
+const run = promisify(execFile)
+const appFile = (app: string): string => fileURLToPath(new URL(`apps/${app}`, import.meta.url))
+
+function inherited(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _, ...rest } = process.env
+  return rest
+}
+
+describe('register in a process without a server', () => {
+  for (const app of ['job.cjs', 'job.mjs']) {
+    for (const [how, node, empty] of [
+      ['--import', IMPORT, ['--import', pathToFileURL(EMPTY).href]],
+      ['--require', REQUIRE, ['--require', EMPTY]],
+    ] as const) {
+      for (const [name, env] of Object.entries({ on: EVERYTHING, off: { MELTPROOF: 'off' } })) {
+        it(`loads nothing of Node with ${how} and ${app}, ${name}`, async () => {
+          assert.deepEqual(await loadedBy(app, node, env), await loadedBy(app, empty))
+        })
+      }
+    }
+  }
+
+  it('loads nothing in a worker thread until that listens, and protects it then', async () => {
+    const [bare, registered] = await Promise.all(
+      [['--import', pathToFileURL(EMPTY).href], IMPORT].map(async node => {
+        const { code, stdout, stderr } = await start('thread.mjs', {
+          node,
+          env: { ...EVERYTHING, MELTPROOF_ACCESS_LOG: 'off' },
+        }).ended
+        assert.equal(code, 0, stderr)
+        return JSON.parse(stdout) as { loaded: string[]; answer: string }
+      }),
+    )
+    assert.deepEqual(registered!.loaded.sort(), bare!.loaded.sort())
+    assert.deepEqual([bare!.answer, registered!.answer], ['bare', 'protected'])
+  })
+
+  it('keeps every line of a job that logs faster than its reader reads', async () => {
+    const { out } = await piped('gzip | gzip -d | wc -l', { ...EVERYTHING, LINES: '600000' })
+    assert.equal(out, '600000')
+  })
+
+  it('ends a command as Node does whose reader has gone', async () => {
+    const [bare, registered] = await Promise.all(
+      [[], IMPORT].map(node => piped('head -2', { ...EVERYTHING, LINES: 'Infinity' }, node)),
+    )
+    assert.deepEqual(registered, bare)
+    assert.equal(registered!.out, 'line 0\nline 1')
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`leaves ${signal} to Node`, async () => {
+      const child = start('idle.mjs', { env: EVERYTHING })
+      await child.port()
+      child.process.kill(signal)
+      assert.deepEqual((await child.ended).signal, signal)
+    })
+  }
+})
+
+describe('register', () => {
+  for (const EARLY of ['node:net', 'node:http', 'node:cluster']) {
+    it(`protects servers of a process that has loaded ${EARLY} before`, async () => {
+      const preload = `data:text/javascript,process.getBuiltinModule('${EARLY}')`
+      const child = start('http.cjs', { node: ['--import', preload, ...IMPORT] })
+      assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
+      assert.equal((await child.ended).code, 0)
+    })
+  }
+
+  it('lets servers run bare, and says so once, when the rest of it cannot be loaded', async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'alone-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    for (const file of ['register.js', 'on-or-off.js']) {
+      copyFileSync(new URL(file, REGISTER), join(folder, file))
+    }
+    const node = ['--import', pathToFileURL(join(folder, 'register.js')).href]
+    const child = start('two-servers.mjs', { node })
+    for (let server = 0; server < 2; server++) assert.equal(await get(await child.port()), 'served')
+    child.process.kill()
+    const { stderr } = await child.ended
+    assert.equal(stderr.match(/meltproof\/register could not be loaded; servers run unprotected/g)?.length, 1, stderr)
+  })
+})
+
+/** The output of `job.mjs | reader`, and how the job ended. */
+async function piped(
+  reader: string,
+  env: Record<string, string>,
+  node: readonly string[] = IMPORT,
+): Promise<{ out: string; codes: string }> {
+  const script = `"$0" "$@" 2>/dev/null | (${reader}); echo "\${PIPESTATUS[0]}"`
+  const { stdout } = await run('bash', ['-c', script, process.execPath, ...node, appFile('job.mjs')], {
+    env: { ...inherited(), ...env },
+  })
+  const lines = stdout.trim().split('\n')
+  return { codes: lines.pop()!, out: lines.join('\n').trim() }
+}
