@@ -1,9 +1,11 @@
 /**
- * How the limiter that ships does on each set of simulated scenarios: those it was developed on, and those that nobody
- * tuned on. Virtual time; under a minute.
+ * How a limiter does on each set of simulated scenarios, beside the same services bare. Virtual time; all sets take about
+ * half a minute a seed on two cores.
  *
- *   node bench/admission-held-out.ts [--seeds 1,2,3] [--set tuned,cold,development,held-out,unseen,fresh,thirty,uneven,uneven-held-out]
- *                                    [--each] [--limiter Vegas,Gradient2]
+ *   node bench/admission-held-out.ts [--seeds 1,2,3] [--quick] [--each] [--broken] [--limiter Vegas,Gradient2]
+ *      [--set tuned,cold,development,held-out,unseen,fresh,mixed,thirty,uneven,uneven-held-out,mixed-held-out]
+ *      [--final] [--only TEXT] [--threads 2] [--json FILE] [--write]
+ *   node bench/admission-held-out.ts --compare BEFORE.json AFTER.json
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
@@ -12,53 +14,109 @@
  * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
  * - thirty: sim/thirty.ts, written like fresh by yet another author, and committed before the limiter ran on them.
  * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace; the second was committed before the limiter ran on it.
+ * - mixed, mixed-held-out: sim/mixed.ts and sim/mixed-held-out.ts, mixes on one path, committed before the limiter ran on
+ *   them. The second is for the final judgement: it runs only with `--final`, or when `--set` names it.
  *
- * Goodput is the share of what perfect admission would answer within a second, mean of the seeds, 100 % at the most. Where
- * capacity suffices the worst seed counts, and a scenario sheds falsely above 0.2 %. `--each` names every scenario; `--limiter` runs
- * rivals (sim/limiters) behind the same gate and queue.
+ * Goodput is the share of what perfect admission would answer within a second, mean of the seeds. Where capacity suffices
+ * the worst seed counts, and a scenario sheds falsely above 0.2 %. bench/lib/yardsticks.ts says which rules there are.
+ *
+ * --quick    seed 1, and no scenario of more than 90 s
+ * --each     a table of every scenario; --broken: of those that break a rule
+ * --only     scenarios whose name contains TEXT
+ * --limiter  rivals (sim/limiters) behind the same gate and queue
+ * --json     writes the figures to FILE
+ * --write    writes bench/results/admission-yardsticks.json and docs/admission-yardsticks.md
+ * --compare  lists the scenarios whose figures differ by more than a point, or that break other rules
  */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
-import { THIRTY } from '../packages/meltproof/sim/thirty.ts'
-import { UNEVEN, UNEVEN_HELD_OUT } from '../packages/meltproof/sim/uneven.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
-import { figuresOf, outcomeOf, SETS } from './lib/admission-sets.ts'
+import { conditions } from './lib/conditions.ts'
+import { ALL_SETS, BARE, type SetName } from './lib/measured-run.ts'
+import { runSimulations, type Simulation } from './lib/simulations.ts'
+import { changes, type Yardstick, yardstickOf } from './lib/yardsticks.ts'
+import { scenarioTable, summaryTable, type YardstickResult, yardsticksPage } from './lib/yardsticks-page.ts'
 
-const ALL_SETS = { ...SETS, thirty: THIRTY, uneven: UNEVEN, 'uneven-held-out': UNEVEN_HELD_OUT }
+const LONGEST_QUICK_S = 90
+const FINAL: SetName = 'mixed-held-out'
 
-const options = scriptOptions(import.meta.filename, {
-  seeds: { type: 'string', default: '1,2,3' },
-  set: { type: 'string' },
-  each: { type: 'boolean', default: false },
-  limiter: { type: 'string', default: 'meltproof' },
-})
-const seeds = options.values.seeds.split(',').map(Number)
-if (seeds.some(seed => !Number.isSafeInteger(seed)))
-  options.refuse(`--seeds takes whole numbers; got '${options.values.seeds}'`)
-
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
-const sets = options.chosen('set', Object.keys(ALL_SETS) as (keyof typeof ALL_SETS)[])
-const limiters = options.chosen('limiter', Object.keys(LIMITERS))
-const rowOf = (limiter: string, set: keyof typeof ALL_SETS): string[] => {
-  const outcomes = ALL_SETS[set].map(scenario => outcomeOf(scenario, limiter, seeds))
-  if (options.values.each) {
-    for (const { name, noShed, good, shed } of outcomes) {
-      console.log(
-        `${limiter}, ${set}: ${name}: ${noShed ? `${percent(shed)} shed, nobody must be` : `${percent(good)} of the ideal`}`,
-      )
-    }
-  }
-  const { overloaded, ample, mean, worst, below, falseSheds } = figuresOf(outcomes)
-  return [
-    limiter,
-    set,
-    worst === undefined ? '-' : `${percent(mean)} of ${overloaded}`,
-    worst === undefined ? '-' : `${percent(worst.good)} (${worst.name})`,
-    String(below),
-    `${falseSheds} of ${ample}`,
-  ]
-}
-const rows = limiters.flatMap(limiter => sets.map(set => rowOf(limiter, set)))
-console.log(
-  markdownTable(['limiter', 'scenarios', 'goodput, mean of the ideal', 'worst', 'below 75 %', 'false sheds in'], rows),
+const options = scriptOptions(
+  import.meta.filename,
+  {
+    seeds: { type: 'string', default: '1,2,3' },
+    set: { type: 'string' },
+    only: { type: 'string', default: '' },
+    quick: { type: 'boolean', default: false },
+    final: { type: 'boolean', default: false },
+    each: { type: 'boolean', default: false },
+    broken: { type: 'boolean', default: false },
+    limiter: { type: 'string', default: 'meltproof' },
+    threads: { type: 'string', default: String(availableParallelism()) },
+    json: { type: 'string' },
+    write: { type: 'boolean', default: false },
+    compare: { type: 'boolean', default: false },
+  },
+  { takesOperands: true },
 )
+const { values, operands } = options
+if (operands.length !== (values.compare ? 2 : 0))
+  options.refuse(
+    values.compare ? '--compare takes two files of --json' : `takes no operands; got '${operands.join(' ')}'`,
+  )
+const resultOf = (file: string): YardstickResult => JSON.parse(readFileSync(file, 'utf8')) as YardstickResult
+
+if (values.compare) {
+  const lines = changes(resultOf(operands[0]!).yardsticks, resultOf(operands[1]!).yardsticks)
+  console.log(lines.length === 0 ? 'no scenario changed by more than a point' : lines.join('\n'))
+} else await judge()
+
+async function judge(): Promise<void> {
+  const seeds = values.quick ? [1] : values.seeds.split(',').map(Number)
+  if (seeds.some(seed => !Number.isSafeInteger(seed)))
+    options.refuse(`--seeds takes whole numbers; got '${values.seeds}'`)
+  const names = Object.keys(ALL_SETS) as SetName[]
+  const sets = options.chosen('set', names).filter(set => values.final || values.set !== undefined || set !== FINAL)
+  const limiters = options.chosen('limiter', Object.keys(LIMITERS))
+  const chosen = sets.flatMap(set =>
+    ALL_SETS[set]
+      .map((scenario, at) => ({ set, scenario, at }))
+      .filter(({ scenario }) => scenario.name.includes(values.only))
+      .filter(({ scenario }) => !values.quick || scenario.seconds <= LONGEST_QUICK_S),
+  )
+  if (chosen.length === 0) options.refuse(`no scenario of these sets has '${values.only}' in its name`)
+  const simulations: Simulation[] = chosen.flatMap(({ set, at }) =>
+    [BARE, ...limiters].flatMap(arm => seeds.map(seed => ({ set, scenario: at, arm, seed }))),
+  )
+  const results = await runSimulations(simulations, options.whole('threads'))
+  const yardsticks: Yardstick[] = limiters.flatMap((limiter, nth) =>
+    chosen.map(({ set, scenario }, index) => {
+      const from = index * (limiters.length + 1) * seeds.length
+      const runsOf = (arm: number): typeof results =>
+        results.slice(from + arm * seeds.length, from + (arm + 1) * seeds.length)
+      const { name, noShed } = scenario
+      return yardstickOf({ set, name, limiter, noShed, runs: runsOf(nth + 1), bareRuns: runsOf(0) })
+    }),
+  )
+  if (values.each) console.log(`${scenarioTable(yardsticks, limiters.length > 1)}\n`)
+  else if (values.broken)
+    console.log(
+      `${scenarioTable(
+        yardsticks.filter(({ broken }) => broken.length > 0),
+        limiters.length > 1,
+      )}\n`,
+    )
+  console.log(summaryTable(yardsticks))
+  const result: YardstickResult = { ...conditions(), seeds, yardsticks }
+  const json = `${JSON.stringify(result, figure, 1)}\n`
+  if (values.json !== undefined) writeFileSync(values.json, json)
+  if (!values.write) return
+  writeFileSync(join(import.meta.dirname, 'results/admission-yardsticks.json'), json)
+  writeFileSync(join(import.meta.dirname, '../docs/admission-yardsticks.md'), yardsticksPage(result))
+}
+
+/** Four digits suffice. */
+function figure(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 10_000) / 10_000 : value
+}

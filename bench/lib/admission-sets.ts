@@ -5,6 +5,7 @@ import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts
 import { FRESH } from '../../packages/meltproof/sim/fresh.ts'
 import { HELD_OUT } from '../../packages/meltproof/sim/held-out.ts'
 import { LIMITERS } from '../../packages/meltproof/sim/limiters/all.ts'
+import { MIXED } from '../../packages/meltproof/sim/mixed.ts'
 import { SCENARIOS, type Scenario } from '../../packages/meltproof/sim/scenarios.ts'
 import { simulate } from '../../packages/meltproof/sim/service.ts'
 import { UNSEEN } from '../../packages/meltproof/sim/unseen.ts'
@@ -16,6 +17,7 @@ export const SETS = {
   'held-out': HELD_OUT,
   unseen: UNSEEN,
   fresh: FRESH,
+  mixed: MIXED,
 }
 
 /** A scenario sheds falsely above this share. */

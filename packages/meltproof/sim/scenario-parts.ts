@@ -46,15 +46,17 @@ export class Connections {
   query(nowMs: number, ms: number): Taken {
     let first = 0
     let startsAt = Number.POSITIVE_INFINITY
+    let aloneAt = Number.POSITIVE_INFINITY
     for (const [connection, freeAt] of this.#freeAt.entries()) {
       const at = this.#usableFrom(connection, Math.max(nowMs, freeAt))
+      aloneAt = Math.min(aloneAt, this.#usableFrom(connection, nowMs))
       if (at < startsAt) {
         first = connection
         startsAt = at
       }
     }
     this.#freeAt[first] = startsAt + ms
-    return { takesMs: startsAt + ms - nowMs, ownMs: ms }
+    return { takesMs: startsAt + ms - nowMs, ownMs: aloneAt + ms - nowMs }
   }
 
   reset(): void {

@@ -122,7 +122,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     const level = workload.criticality === undefined ? levelOf() : readCriticality(workload.criticality(user, random))!
     const path = workload.kinds?.[kind]?.path?.(random, createdAt) ?? `/kind/of${'/many'.repeat(kind)}`
     const client = workload.kinds?.[kind]?.client?.(random) ?? 0
-    const request: SimRequest = { ...arriving(createdAt, kind, path, level, client), tries, user, session }
+    const request: SimRequest = Object.assign(arriving(createdAt, kind, path, level, client), { tries, user, session })
     open.add(request)
     const come = (): void => instance.readHead(request)
     if (listener === undefined) loop.readyAt(createdAt, come)

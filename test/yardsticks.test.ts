@@ -1,0 +1,113 @@
+/** What a limiter is held to in the simulator (bench/lib/yardsticks.ts), and that threads change nothing. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ALL_SETS, BARE, measure } from '../bench/lib/measured-run.ts'
+import { runSimulations, type Simulation } from '../bench/lib/simulations.ts'
+import { changes, type Measured, type Rule, summaryOf, type Yardstick, yardstickOf } from '../bench/lib/yardsticks.ts'
+import { yardsticksPage } from '../bench/lib/yardsticks-page.ts'
+
+const FINE: Measured = {
+  ...{ good: 1, late: 0, shed: 0, inItsTime: 1 },
+  ...{ mostInService: 50, mostContending: 20, mostLeft: 100 },
+}
+const of = (
+  noShed: boolean,
+  runs: readonly Partial<Measured>[],
+  bareRuns: readonly Partial<Measured>[] = runs.map(() => ({})),
+): Yardstick =>
+  yardstickOf({
+    ...{ set: 'mixed', name: 'one', limiter: 'meltproof', noShed },
+    runs: runs.map(run => ({ ...FINE, ...run })),
+    bareRuns: bareRuns.map(run => ({ ...FINE, ...run })),
+  })
+const broken = (...given: Parameters<typeof of>): readonly Rule[] => of(...given).broken
+
+describe('rules', () => {
+  test('a run without fault breaks none', () => {
+    assert.deepEqual(broken(true, [{}]), [])
+    assert.deepEqual(broken(false, [{}]), [])
+  })
+
+  test('false sheds: the worst seed counts, and only where nobody must be shed', () => {
+    assert.deepEqual(broken(true, [{ shed: 0.0019 }, {}]), [])
+    assert.deepEqual(broken(true, [{ shed: 0.0021 }, {}]), ['false sheds'])
+    assert.deepEqual(broken(false, [{ shed: 0.5 }]), [])
+  })
+
+  test('late: 3 % in the worst seed; where nobody must be shed, 2 points more than bare', () => {
+    assert.deepEqual(broken(false, [{ late: 0.029 }, {}]), [])
+    assert.deepEqual(broken(false, [{ late: 0.031 }, {}]), ['late'])
+    assert.deepEqual(broken(false, [{ late: 0.31 }], [{ late: 0.4 }]), ['late'])
+    assert.deepEqual(broken(true, [{ late: 0.31 }], [{ late: 0.3 }]), [])
+    assert.deepEqual(broken(true, [{ late: 0.33 }], [{ late: 0.3 }]), ['late'])
+  })
+
+  test('in service: twice what left in a second may contend, in every seed', () => {
+    assert.deepEqual(broken(false, [{ mostContending: 200 }]), [])
+    assert.deepEqual(broken(false, [{ mostContending: 201 }, {}]), ['in service'])
+    // Those that progress by themselves are in nobody's way.
+    assert.deepEqual(broken(false, [{ mostInService: 5000 }]), [])
+    assert.deepEqual(broken(true, [{ mostContending: 500 }], [{ mostContending: 500 }]), [])
+    assert.deepEqual(broken(true, [{ mostContending: 501 }], [{ mostContending: 500 }]), ['in service'])
+  })
+
+  test('below bare: two points of goodput, or of what is answered in its own time', () => {
+    assert.deepEqual(broken(true, [{ good: 0.985 }]), [])
+    assert.deepEqual(broken(true, [{ good: 0.975 }]), ['below bare'])
+    assert.deepEqual(broken(true, [{ inItsTime: 0.97 }]), ['below bare'])
+    // Chance: above 1 is 1.
+    assert.deepEqual(broken(true, [{ good: 0.99 }], [{ good: 1.1 }]), [])
+  })
+
+  test('where capacity is scarce bare is a yardstick as far as it answers in time', () => {
+    assert.deepEqual(broken(false, [{ good: 0.9 }], [{ good: 1, late: 0.03 }]), ['below bare'])
+    const noted = of(false, [{ good: 0.95 }], [{ good: 1.5, late: 0.5 }])
+    assert.deepEqual(noted.broken, [])
+    assert.ok(Math.abs(noted.bareMore - 0.55) < 1e-9)
+  })
+})
+
+test('a set: the mean is of what is scarce, and no share counts above 1', () => {
+  const summary = summaryOf([
+    of(false, [{ good: 1.2 }]),
+    of(false, [{ good: 0.7, late: 0.05 }]),
+    of(true, [{ shed: 0.5, good: 0.1 }]),
+  ])
+  assert.equal(summary.mean, 0.85)
+  assert.equal(summary.worst!.measured.good, 0.7)
+  assert.equal(summary.late, 0.05)
+  assert.deepEqual([summary.scarce, summary.ample, summary.below], [2, 1, 1])
+  assert.deepEqual(summary.breaking, { 'false sheds': 1, late: 1, 'in service': 0, 'below bare': 2 })
+})
+
+test('a comparison names what changed by more than a point, and rules that are kept or broken', () => {
+  const before = [of(false, [{ good: 0.9 }]), { ...of(false, [{ good: 0.9 }]), name: 'two' }]
+  const after = [of(false, [{ good: 0.905 }]), { ...of(false, [{ good: 0.99, late: 0.04 }]), name: 'two' }]
+  assert.deepEqual(changes(before, after), [
+    'meltproof, mixed: two: goodput 90.0 % -> 99.0 %; late 0.0 % -> 4.0 %; BREAKS "late" now; keeps "below bare" now',
+  ])
+  assert.deepEqual(changes(before, before), [])
+})
+
+const RESULT = { date: '2026-01-01', node: 'v24.0.0', cpu: 'a core', cores: 2, loadBefore: 0, kernel: '6', seeds: [1] }
+
+test('the page names who breaks which rule, and fits', () => {
+  const yardsticks = Array.from({ length: 200 }, (_, i) => ({ ...of(false, [{ late: 0.1 }]), name: `scenario ${i}` }))
+  const page = yardsticksPage({ ...RESULT, yardsticks })
+  assert.match(page, /\| scenario 0 \| mixed \|/)
+  assert.match(page, /200 of 200; 60 of them\./)
+  assert.ok(page.split('\n').length <= 150)
+  assert.doesNotMatch(
+    yardsticksPage({ ...RESULT, yardsticks: yardsticks.map(each => ({ ...each, set: 'mixed-held-out' })) }),
+    /scenario \d+ \| mixed-held-out/,
+  )
+})
+
+test('on threads a run is what it is alone', async () => {
+  const scenario = ALL_SETS.mixed.findIndex(({ name }) => name.startsWith('a dashboard of 75'))
+  const simulations: Simulation[] = [BARE, 'Vegas'].map(arm => ({ set: 'mixed', scenario, arm, seed: 1 }))
+  assert.deepEqual(
+    await runSimulations(simulations, 2),
+    simulations.map(({ arm }) => measure(ALL_SETS.mixed[scenario]!, arm, 1)),
+  )
+})
