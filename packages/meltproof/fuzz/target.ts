@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
 import { type Guard, protect } from '../src/index.ts'
 import { PATIENCE_MS } from './client.ts'
+import { startScrapes } from './scrapes.ts'
 
 export interface TargetHealth {
   readonly inflight: number
@@ -21,7 +22,7 @@ export interface TargetHealth {
   /** After a full garbage collection, bytes. */
   readonly heapBytes: number
   readonly rssBytes: number
-  /** What must never be: exceptions and notes of meltproof's. */
+  /** What must never be: exceptions, notes of meltproof's, and metrics that Prometheus could not read. */
   readonly troubles: readonly string[]
 }
 
@@ -147,6 +148,7 @@ for (const server of servers) {
   server.keepAliveTimeout = 3_000
   guards.push(protect(server, { onWarning: text => trouble(`note: ${text}`) }))
 }
+startScrapes(guards, trouble, text => (sabotage === 'repeat' ? text.replace(/^(\w+\{.*\n)/m, '$1$1') : text))
 http1.listen(0, '127.0.0.1')
 await Promise.all([once(http1, 'listening'), fast.listen()])
 process.send!({ ports: servers.map(server => (server.address() as AddressInfo).port) })

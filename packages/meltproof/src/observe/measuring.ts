@@ -44,13 +44,14 @@ export function measure(
   reporting: Reporting,
   seen: (message: RequestMessage, route: string) => void = () => undefined,
 ): { readonly loop: EventLoop; close(): void } {
-  const requestSeries = binder<RequestRecord>(reporting, metric => metric.request)
-  const callSeries = binder<CallTimeline>(reporting, metric => metric.call)
-  const stallSeries = binder<StallRecord>(reporting, metric => metric.stall)({})
-  const delaySeries = binder<number>(reporting, metric => metric.loopDelay)({})
+  const binder = bindersOf(reporting)
+  const requestSeries = binder<RequestRecord>(metric => metric.request)
+  const callSeries = binder<CallTimeline>(metric => metric.call)
+  const stallSeries = binder<StallRecord>(metric => metric.stall)({})
+  const delaySeries = binder<number>(metric => metric.loopDelay)({})
   const loop = new EventLoop((delayMs, times) => feed(delaySeries, delayMs, false, times))
-  const shedSeries = binder<ShedRecord>(reporting, metric => metric.shed)
-  const lossSeries = binder<LogLossRecord>(reporting, metric => metric.logLoss)({})
+  const shedSeries = binder<ShedRecord>(metric => metric.shed)
+  const lossSeries = binder<LogLossRecord>(metric => metric.logLoss)({})
 
   const isMeasured = (message: { readonly guard: object }): boolean => guard.ofAll === true || message.guard === guard
   // A request has no time for a key of its own.
@@ -178,26 +179,35 @@ function feedEach<E>(
   }
 }
 
-/** Finds the series of events with these labels: one for each feed all of whose metric's labels are known. */
-function binder<E>(
-  { metrics, seriesOf }: Reporting,
-  feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined,
-): (ofEvent: Labels) => Bound<E> {
+/** Finds the series of events with certain labels. */
+type Binder = <E>(feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined) => (ofEvent: Labels) => Bound<E>
+
+/**
+ * Each binder finds one series for each feed all of whose metric's labels are known. They share the series: a request that
+ * is aborted in service and one that is aborted in the queue are counted in the same one.
+ */
+function bindersOf({ metrics, seriesOf }: Reporting): Binder {
   const known = new Map<string, Series>()
-  const bind = (metric: Metric, feed: Feed<E>, ofEvent: Labels): Fed<E>[] => {
-    const labels: Labels = { ...ofEvent, ...feed.labels }
-    if (metric.labels?.every(name => name in labels) === false) return []
+  const seriesWith = (metric: Metric, labels: Labels): Series => {
     const names = metric.labels ?? []
     const key = [metric.otel, ...names.map(name => labels[name])].join('\0')
     const series = known.get(key) ?? seriesOf(metric, Object.fromEntries(names.map(name => [name, labels[name]])))
     known.set(key, series)
-    return [{ series, feed }]
+    return series
   }
-  const bindAll = (ofEvent: Labels): Bound<E> => {
-    const fed = metrics.flatMap(metric => (feedsOf(metric) ?? []).flatMap(feed => bind(metric, feed, ofEvent)))
-    return { byAll: fed.filter(({ feed }) => !feed.bySlow), bySlow: fed.filter(({ feed }) => feed.bySlow) }
+  return feedsOf => {
+    const bind = (ofEvent: Labels) => {
+      const fed = metrics.flatMap(metric =>
+        (feedsOf(metric) ?? []).flatMap(feed => {
+          const labels: Labels = { ...ofEvent, ...feed.labels }
+          const areKnown = metric.labels?.every(name => name in labels) !== false
+          return areKnown ? [{ series: seriesWith(metric, labels), feed }] : []
+        }),
+      )
+      return { byAll: fed.filter(({ feed }) => !feed.bySlow), bySlow: fed.filter(({ feed }) => feed.bySlow) }
+    }
+    // A counter that appears with its first event hides that event from rate().
+    bind({})
+    return bind
   }
-  // A counter that appears with its first event hides that event from rate().
-  bindAll({})
-  return bindAll
 }

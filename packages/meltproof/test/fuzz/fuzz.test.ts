@@ -37,6 +37,7 @@ for (const [sabotage, found] of [
   ['swap', /FAILED: conversation \d+ \(.*\): answer \d+ of \d+: it is the answer to request \d+/],
   ['throw', /FAILED: unhandled: Error: sabotage/],
   ['leak', /FAILED: the heap grew by/],
+  ['repeat', /FAILED: scrape: a series twice: \w+\{/],
 ] as const) {
   test(`finds a server that can ${sabotage}, and says how to see it again`, async () => {
     const { code, errors } = await fuzz(sabotage, ...SMALL)

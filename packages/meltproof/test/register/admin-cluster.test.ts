@@ -5,6 +5,7 @@ import http from 'node:http'
 import type net from 'node:net'
 import { describe, it } from 'node:test'
 import { freePort } from '../../../lab/src/launch/free-port.ts'
+import { wrongWith } from '../observe/exposition.ts'
 import { eventually } from '../server/harness.ts'
 import { type Child, get, start } from './child.ts'
 
@@ -16,7 +17,9 @@ function cluster(admin: number, env: Record<string, string> = {}): Child {
 }
 
 async function figure(admin: number, line: RegExp): Promise<number | undefined> {
-  const text = await get(admin, '/metrics').catch(() => '')
+  const text = await get(admin, '/metrics').catch(() => undefined)
+  if (text === undefined) return undefined
+  assert.deepEqual(wrongWith(text, 'prometheus'), [])
   const found = line.exec(text)?.[1]
   return found === undefined ? undefined : Number(found)
 }
