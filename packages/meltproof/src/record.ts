@@ -9,7 +9,7 @@
  * - `loop`: our event loop could not turn, and what was waited for lay ready;
  * - `dependency`: the service or database that was called;
  * - `network`: the way there and back, or a client that takes its time;
- * - `self`: the work itself, or the queue for it.
+ * - `self`: the work itself, the queue for it, or the wait of a call for a thread that our own work has.
  */
 export type Verdict = 'loop' | 'dependency' | 'network' | 'self'
 

@@ -10,11 +10,12 @@
  * The peer's own `Server-Timing`, clamped to what is possible, tells where in between, and what the network took.
  *
  * What is queued waits for a connection that other calls hold: the dependency's share, but not what this call took there.
- * A stall meanwhile is ours, because the connection could not be handed on.
+ * A stall meanwhile is ours, because the connection could not be handed on. So is the time in which the peer's name could
+ * not be looked up because our own work had all threads of the pool, whether the call waited for that connection or made it.
  */
 import type { Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
-import { type Intervals, lengthMs, within } from './intervals.ts'
+import { type Intervals, lengthMs, NEVER, subtract, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface CallFacts {
@@ -27,6 +28,8 @@ export interface CallFacts {
   readonly failedToConnect: boolean
   /** In order; one that is still on ends at `endedAtMs`. */
   readonly stalls: Intervals
+  /** When lookups of the peer's name waited for a thread of ours. */
+  readonly threadWaits: Intervals
   readonly claimedMs: number | undefined
   /** What this peer usually takes when it takes between `lowMs` and `highMs`. */
   readonly usualMs: ((lowMs: number, highMs: number) => number | undefined) | undefined
@@ -37,6 +40,8 @@ export interface CallTimeline {
   /** What the dependency took: at least, at most, and our best single figure. */
   readonly dependencyMs: { readonly low: number; readonly high: number; readonly best: number }
   readonly connectMs: number
+  /** When it waited for a thread of ours, before it was sent. */
+  readonly threadWaits: Intervals
   readonly shares: Shares
   readonly verdict: Verdict
   readonly startedAtMs: number
@@ -75,16 +80,19 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
   // While a connection is made, too, it may be ready and we may not look.
   const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
+  const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, readyAtMs)
+  const connectWayMs = connectMs - connectStalledMs - inConnectMs
   const shares = {
     loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
-    dependencyMs: queuedMs - queueStalledMs + best + bodyMs,
-    networkMs: wayMs + connectMs - connectStalledMs,
-    selfMs: sentAtMs - readyAtMs,
+    dependencyMs: queuedMs - queueStalledMs - inQueueMs + best + bodyMs,
+    networkMs: wayMs + connectWayMs,
+    selfMs: sentAtMs - readyAtMs + inQueueMs + inConnectMs,
   }
   return {
     wallMs,
     dependencyMs: { low: low + bodyMs, high: high + bodyMs, best: best + bodyMs },
-    connectMs: connectMs - connectStalledMs,
+    connectMs: connectWayMs,
+    threadWaits,
     shares,
     verdict: verdictOf(shares),
     startedAtMs,
@@ -93,28 +101,41 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   }
 }
 
-function unconnected(
-  { stalls, startedAtMs, endedAtMs }: CallFacts,
-  wallMs: number,
-  turnAtMs: number,
-  queueStalledMs: number,
-): CallTimeline {
+function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueStalledMs: number): CallTimeline {
+  const { stalls, startedAtMs, endedAtMs } = facts
   const queuedMs = turnAtMs - startedAtMs
   const tryingMs = wallMs - queuedMs
   const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
-  const networkMs = tryingMs - stalledMs
-  const loopMs = stalledMs + queueStalledMs
-  const shares = { loopMs, dependencyMs: queuedMs - queueStalledMs, networkMs, selfMs: 0 }
+  const sentAtMs = turnAtMs + tryingMs - stalledMs
+  const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, sentAtMs)
+  // Nothing else can have gone on meanwhile.
+  const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
+  const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
+  const shares = {
+    loopMs: stalledMs + queueStalledMs + waitStalledMs,
+    dependencyMs: queuedMs - queueStalledMs - inQueueMs,
+    networkMs,
+    selfMs: inQueueMs + inConnectMs,
+  }
   return {
     wallMs,
     dependencyMs: { low: 0, high: 0, best: 0 },
     connectMs: networkMs,
+    threadWaits,
     shares,
     verdict: verdictOf(shares),
     startedAtMs,
     turnAtMs,
-    sentAtMs: turnAtMs + networkMs,
+    sentAtMs,
   }
+}
+
+/** Its waits for threads until its connection was ready, in its queue and in making the connection. */
+function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, turnAtMs: number, readyAtMs: number) {
+  if (all.length === 0) return { threadWaits: NEVER, inQueueMs: 0, inConnectMs: 0 }
+  const threadWaits = subtract(within(all, startedAtMs, readyAtMs), stalls)
+  const inQueueMs = lengthMs(within(threadWaits, startedAtMs, turnAtMs))
+  return { threadWaits, inQueueMs, inConnectMs: lengthMs(threadWaits) - inQueueMs }
 }
 
 /** When the stall began whose end or aftermath `atMs` lies in; `atMs` itself when there is none. */

@@ -4,7 +4,7 @@
  */
 import type { OpenCall, Scope } from '../scope.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import type { Interval } from './intervals.ts'
+import { type Interval, subtract } from './intervals.ts'
 
 /** Of one request; the time of later ones is the handler's. */
 const MOST_CALLS = 256
@@ -43,13 +43,14 @@ class CallTimes {
   readonly network: Interval[] = []
   readonly pool: Interval[] = []
 
-  add({ startedAtMs, turnAtMs, sentAtMs, dependencyMs, connectMs, shares: { networkMs } }: CallTimeline): void {
+  add(call: CallTimeline): void {
     if (++this.count > MOST_CALLS) return
-    if (turnAtMs > startedAtMs) this.pool.push({ fromMs: startedAtMs, toMs: turnAtMs })
+    const { startedAtMs, turnAtMs, sentAtMs, dependencyMs, connectMs, threadWaits, shares } = call
+    if (turnAtMs > startedAtMs) this.pool.push(...subtract([{ fromMs: startedAtMs, toMs: turnAtMs }], threadWaits))
     const hadItUntilMs = sentAtMs + dependencyMs.best
     this.dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
-    if (networkMs === 0) return
+    if (shares.networkMs === 0) return
     this.network.push({ fromMs: sentAtMs - connectMs, toMs: sentAtMs })
-    this.network.push({ fromMs: hadItUntilMs, toMs: hadItUntilMs + networkMs - connectMs })
+    this.network.push({ fromMs: hadItUntilMs, toMs: hadItUntilMs + shares.networkMs - connectMs })
   }
 }

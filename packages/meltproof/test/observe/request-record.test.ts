@@ -14,6 +14,7 @@ import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { protect } from '../../src/server/protect.ts'
 import { eventually, listen, openDoor, openFullDoor } from '../server/harness.ts'
+import { HeldThreads, THREADS } from '../signals/held-threads.ts'
 
 const seen: RequestMessage[] = []
 const see = (message: RequestMessage): void => {
@@ -241,6 +242,25 @@ test('so has one that leaves while the call waits for a connection', async () =>
   // A stall of a busy machine while it waits is the loop's.
   assert.ok(record.poolMs > 0 && record.poolMs <= record.dependencyMs, JSON.stringify(record))
   assert.ok(record.poolMs + record.stalledMs > 100 && record.ownMs < 50, JSON.stringify(record))
+})
+
+test('a call whose name waits for a thread that our own work has is the work of its request', {
+  ...(process.platform === 'win32' ? { skip: 'no named pipes' } : {}),
+}, async () => {
+  const dependency = await listen(http.createServer((_, response) => response.end()))
+  const { port } = await openDoor(async (_, response) => {
+    const held = new HeldThreads(THREADS)
+    const called = fetch(`http://localhost:${dependency.port}`).then(answer => answer.text())
+    await sleep(300)
+    await held.release()
+    await called
+    response.end()
+  })
+  await fetch(`http://127.0.0.1:${port}/held`).then(answer => answer.text())
+  const { record } = await recordOf('/held')
+  assert.equal(record.calls, 1)
+  // What else there is may be a stall of a busy machine.
+  assert.ok(record.ownMs + record.stalledMs > 250 && record.networkMs < 50, JSON.stringify(record))
 })
 
 test('a slow upload and a slow download are the network', async () => {

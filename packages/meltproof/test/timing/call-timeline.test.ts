@@ -15,6 +15,7 @@ const call = (more: Partial<CallFacts> = {}): CallFacts => ({
   endedAtMs: 1300,
   failedToConnect: false,
   stalls: [],
+  threadWaits: [],
   claimedMs: undefined,
   usualMs: undefined,
   ...more,
@@ -131,6 +132,33 @@ test('a stall while it is queued is ours: no connection could be handed on', () 
   for (const failedToConnect of [true, false]) {
     const { shares } = callTimeline(call({ queuedMs: 250, sentAtMs: undefined, failedToConnect, stalls }))
     assert.deepEqual([shares.loopMs, shares.selfMs], [200, 0])
+  }
+})
+
+test('the time in which the name of the peer waited for a thread of ours is ours, in the queue too', () => {
+  const threadWaits = [{ fromMs: 1010, toMs: 1210 }]
+  const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits }))
+  const { selfMs, networkMs } = connecting.shares
+  assert.deepEqual([connecting.verdict, selfMs, networkMs, connecting.connectMs], ['self', 200, 50, 50])
+  const queued = callTimeline(call({ queuedMs: 250, sentAtMs: undefined, threadWaits }))
+  assert.deepEqual([queued.verdict, queued.shares.selfMs, queued.shares.dependencyMs], ['self', 200, 100])
+  const refused = callTimeline(
+    call({ failedToConnect: true, firstByteAtMs: undefined, sentAtMs: undefined, threadWaits }),
+  )
+  assert.deepEqual([refused.verdict, refused.shares.selfMs, refused.shares.networkMs], ['self', 200, 100])
+})
+
+test('a lookup that waited for a thread for a short time was slow by itself, and is the network', () => {
+  const threadWaits = [{ fromMs: 1000, toMs: 1030 }]
+  assert.equal(callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits })).verdict, 'network')
+})
+
+test('a stall while a lookup waits for a thread is the loop', () => {
+  const seen = { connectMs: 300, sentAtMs: undefined, threadWaits: [{ fromMs: 1000, toMs: 1300 }] }
+  for (const failedToConnect of [false, true]) {
+    const stalls = [{ fromMs: 1100, toMs: 1280 }]
+    const { shares } = callTimeline(call({ ...seen, firstByteAtMs: undefined, failedToConnect, stalls }))
+    assert.deepEqual([shares.loopMs, shares.selfMs, shares.networkMs], [180, 120, 0])
   }
 })
 

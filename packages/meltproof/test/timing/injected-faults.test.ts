@@ -38,6 +38,7 @@ function right(faults: readonly Fault[]): number {
       endedAtMs: firstByteAtMs,
       failedToConnect: false,
       stalls: toMs > fromMs && fromMs < firstByteAtMs ? [{ fromMs, toMs: Math.min(toMs, firstByteAtMs) }] : [],
+      threadWaits: [],
       claimedMs: undefined,
       usualMs: (lowMs, highMs) => usual.of('peer GET', route, lowMs, highMs),
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { callTimeline, stallBefore } from '../../src/timing/call-timeline.ts'
+import { type CallFacts, callTimeline, stallBefore } from '../../src/timing/call-timeline.ts'
 import { type Interval, lengthMs, subtract, union, within } from '../../src/timing/intervals.ts'
 import { RequestTimeline } from '../../src/timing/request-timeline.ts'
 import { RequestTimes } from '../../src/timing/request-times.ts'
@@ -93,7 +93,11 @@ function request(
   return timeline
 }
 
-const slowCall = (startedAtMs: number, endedAtMs: number): ReturnType<typeof callTimeline> =>
+const slowCall = (
+  startedAtMs: number,
+  endedAtMs: number,
+  more: Partial<CallFacts> = {},
+): ReturnType<typeof callTimeline> =>
   callTimeline({
     startedAtMs,
     queuedMs: 0,
@@ -103,8 +107,10 @@ const slowCall = (startedAtMs: number, endedAtMs: number): ReturnType<typeof cal
     endedAtMs,
     failedToConnect: false,
     stalls: [],
+    threadWaits: [],
     claimedMs: undefined,
     usualMs: undefined,
+    ...more,
   })
 
 test('calls at the same time count once', () => {
@@ -138,6 +144,15 @@ test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
   assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])
   const stalled = waited([{ fromMs: 1010, toMs: 1390 }])
   assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
+})
+
+test('a call that waits for a thread of ours is the work of its request, whether it makes a connection or waits for one', () => {
+  const threadWaits = [{ fromMs: 1020, toMs: 1310 }]
+  for (const more of [{ connectMs: 300 }, { queuedMs: 300 }]) {
+    const seen = { ...more, sentAtMs: 1310, threadWaits }
+    const { ownMs, networkMs, poolMs, verdict } = request(times => times.addCall(slowCall(1010, 1320, seen)), 1330)
+    assert.deepEqual([ownMs, networkMs + poolMs, verdict], [310, 10, 'self'])
+  }
 })
 
 test('a slow client is the network, coming and going', () => {

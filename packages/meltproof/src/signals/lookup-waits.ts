@@ -1,0 +1,134 @@
+/**
+ * How long name lookups waited for a thread of this process. `dns.lookup` runs in libuv's thread pool, as fs, zlib and the
+ * slow functions of crypto do. While those occupy all threads a lookup waits, and nothing is wrong with the network. Pure.
+ *
+ * A probe, a job that takes no time, enters the pool just before each lookup. The pool is first in, first out: when the
+ * probe has run, the lookup is next. So a lookup waits until its probe has run, and what it takes from then on is the
+ * resolver's. That is exact for a lookup that is alone. Beside others it may wait on: libuv keeps all lookups behind one
+ * entry of its queue, which goes back to the end whenever one of them has started. Then further probes say how long the
+ * pool stayed busy, and the time that this name takes to look up when alone says how much of that the lookup ran.
+ */
+
+interface Interval {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+interface Wait extends Interval {
+  readonly host: string
+}
+
+/** One lookup that is under way. */
+export class Lookup {
+  readonly host: string
+  readonly fromMs: number
+  /** No other lookup was under way when it began. */
+  readonly alone: boolean
+  /** When its probe had run; NaN before. */
+  probedAtMs: number = Number.NaN
+  /** How long the pool had been busy by then, in the sense of {@link LookupWaits}; ms. */
+  busyBeforeMs = 0
+
+  constructor(host: string, fromMs: number, alone: boolean) {
+    this.host = host
+    this.fromMs = fromMs
+    this.alone = alone
+  }
+}
+
+/** A shorter wait is no wait: both threads and the loop take some time to turn to a job, ms. */
+const FREE_MS = 2
+/** Between further probes of a pool that is free, ms. */
+const PAUSE_MS = 5
+/** Waits that are remembered. */
+const MOST_WAITS = 512
+/** Names of which the time of a lookup is remembered. */
+const MOST_HOSTS = 256
+
+export class LookupWaits {
+  readonly #underWay = new Set<Lookup>()
+  /** How many of those have begun beside others. */
+  #beside = 0
+  readonly #waits: Wait[] = []
+  /** What the last lookup of a name took that was alone, without its wait, ms. */
+  readonly #runMs = new Map<string, number>()
+  /** When the further probe that is in the pool entered it; NaN while there is none. */
+  #probingSinceMs = Number.NaN
+  /** How long further probes have found the pool busy, ever. */
+  #busyMs = 0
+
+  begin(host: string, atMs: number): Lookup {
+    const lookup = new Lookup(host.toLowerCase(), atMs, this.#underWay.size === 0)
+    this.#underWay.add(lookup)
+    if (!lookup.alone) this.#beside++
+    return lookup
+  }
+
+  /** The probe of `lookup` has run. */
+  probed(lookup: Lookup, atMs: number): void {
+    lookup.probedAtMs = atMs
+    lookup.busyBeforeMs = this.#busyUpTo(atMs)
+  }
+
+  /** Whether a further probe is needed; if so, it enters the pool now. */
+  beginProbe(atMs: number): boolean {
+    if (this.#beside === 0 || !Number.isNaN(this.#probingSinceMs)) return false
+    this.#probingSinceMs = atMs
+    return true
+  }
+
+  /** It has run. Says how long to wait before the next one, ms. */
+  endProbe(atMs: number): number {
+    const tookMs = atMs - this.#probingSinceMs
+    this.#busyMs = this.#busyUpTo(atMs)
+    this.#probingSinceMs = Number.NaN
+    return tookMs > FREE_MS ? 0 : PAUSE_MS
+  }
+
+  end(lookup: Lookup, atMs: number): void {
+    if (!this.#underWay.delete(lookup)) return
+    if (!lookup.alone) this.#beside--
+    // It was done before a job that had entered the pool before it: it has not been there.
+    if (Number.isNaN(lookup.probedAtMs)) return
+    if (lookup.alone) this.#learn(lookup.host, atMs - lookup.probedAtMs)
+    const wait = this.#waitOf(lookup, atMs)
+    if (wait.toMs - wait.fromMs > FREE_MS && this.#waits.push(wait) > MOST_WAITS) this.#waits.shift()
+  }
+
+  /** When lookups of `host` waited between these two points in time; those under way wait until now, `toMs`. */
+  between(host: string, fromMs: number, toMs: number): Interval[] {
+    if (this.#waits.length === 0 && this.#underWay.size === 0) return []
+    const name = host.toLowerCase()
+    const pending = Array.from(this.#underWay, lookup => this.#waitOf(lookup, toMs))
+    return [...this.#waits, ...pending]
+      .filter(wait => wait.host === name && wait.toMs > fromMs && wait.fromMs < toMs)
+      .filter(wait => wait.toMs - wait.fromMs > FREE_MS)
+      .map(wait => ({ fromMs: wait.fromMs, toMs: wait.toMs }))
+  }
+
+  #waitOf({ host, fromMs, alone, probedAtMs, busyBeforeMs }: Lookup, atMs: number): Wait {
+    if (Number.isNaN(probedAtMs)) return { host, fromMs, toMs: atMs }
+    const busyMs = alone ? 0 : this.#busyUpTo(atMs) - busyBeforeMs
+    const runMs = Math.max(this.#runMs.get(host) ?? 0, this.#runningMs(atMs))
+    const waitedOnMs = Math.max(0, Math.min(busyMs, atMs - probedAtMs - runMs))
+    return { host, fromMs, toMs: Math.min(probedAtMs + waitedOnMs, atMs) }
+  }
+
+  /** How long the lookup that is alone, or was, has been running: the resolver is no quicker. */
+  #runningMs(atMs: number): number {
+    for (const { alone, probedAtMs } of this.#underWay) if (alone && probedAtMs < atMs) return atMs - probedAtMs
+    return 0
+  }
+
+  /** A probe that has been in the pool for a while says that the pool is busy, whether or not it has run. */
+  #busyUpTo(atMs: number): number {
+    const probingMs = atMs - this.#probingSinceMs
+    return probingMs > FREE_MS ? this.#busyMs + probingMs : this.#busyMs
+  }
+
+  #learn(host: string, runMs: number): void {
+    this.#runMs.delete(host)
+    this.#runMs.set(host, runMs)
+    if (this.#runMs.size > MOST_HOSTS) this.#runMs.delete(this.#runMs.keys().next().value!)
+  }
+}
