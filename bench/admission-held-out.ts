@@ -9,9 +9,9 @@
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
  * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
- * - unseen: sim/unseen.ts, written by somebody who had not read the limiter, before it ran on them. One change (what a halt
+ * - unseen: sim/unseen.ts, by an author who had not read the limiter, before it ran on them. One change (what a halt
  *   does) was made after the first look at its results.
- * - fresh: sim/fresh.ts, written by somebody else who had not read the limiter either, and committed before it ran on them.
+ * - fresh: sim/fresh.ts, by another author who had not read the limiter either, and committed before it ran on them.
  * - thirty: sim/thirty.ts, written like fresh by yet another author, and committed before the limiter ran on them.
  * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace; the second was committed before the limiter ran on it.
  * - mixed, mixed-held-out: sim/mixed.ts and sim/mixed-held-out.ts, mixes on one path, committed before the limiter ran on

@@ -5,7 +5,7 @@
  *
  *   node bench/admission-oracle.ts [--set mixed,mixed-held-out] [--seeds 1]
  *
- * For each scenario: bare; the best oracle whose late answers are at most 3 % of what is offered; the best of all.
+ * For each scenario: bare; the best oracle whose late answers are at most 3 % of the offered requests; the best of all.
  */
 import type { Census } from '../packages/meltproof/sim/census.ts'
 import { shareOfIdeal } from '../packages/meltproof/sim/figures.ts'

@@ -1,10 +1,11 @@
 /** What a limiter is held to in the simulator (bench/lib/yardsticks.ts), and that threads change nothing. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { ALL_SETS, BARE, measure } from '../bench/lib/measured-run.ts'
 import { runSimulations, type Simulation } from '../bench/lib/simulations.ts'
 import { changes, type Measured, type Rule, summaryOf, type Yardstick, yardstickOf } from '../bench/lib/yardsticks.ts'
-import { yardsticksPage } from '../bench/lib/yardsticks-page.ts'
+import { type YardstickResult, yardsticksPage } from '../bench/lib/yardsticks-page.ts'
 
 const FINE: Measured = {
   ...{ good: 1, late: 0, shed: 0, inItsTime: 1 },
@@ -28,13 +29,13 @@ describe('rules', () => {
     assert.deepEqual(broken(false, [{}]), [])
   })
 
-  test('false sheds: the worst seed counts, and only where nobody must be shed', () => {
+  test('false sheds: the worst seed counts, and only where no request may be shed', () => {
     assert.deepEqual(broken(true, [{ shed: 0.0019 }, {}]), [])
     assert.deepEqual(broken(true, [{ shed: 0.0021 }, {}]), ['false sheds'])
     assert.deepEqual(broken(false, [{ shed: 0.5 }]), [])
   })
 
-  test('late: 3 % in the worst seed; where nobody must be shed, 2 points more than bare', () => {
+  test('late: 3 % in the worst seed; where no request may be shed, 2 points more than bare', () => {
     assert.deepEqual(broken(false, [{ late: 0.029 }, {}]), [])
     assert.deepEqual(broken(false, [{ late: 0.031 }, {}]), ['late'])
     assert.deepEqual(broken(false, [{ late: 0.31 }], [{ late: 0.4 }]), ['late'])
@@ -45,7 +46,7 @@ describe('rules', () => {
   test('in service: twice what left in a second may contend, in every seed', () => {
     assert.deepEqual(broken(false, [{ mostContending: 200 }]), [])
     assert.deepEqual(broken(false, [{ mostContending: 201 }, {}]), ['in service'])
-    // Those that progress by themselves are in nobody's way.
+    // Those that progress by themselves are in no other request's way.
     assert.deepEqual(broken(false, [{ mostInService: 5000 }]), [])
     assert.deepEqual(broken(true, [{ mostContending: 500 }], [{ mostContending: 500 }]), [])
     assert.deepEqual(broken(true, [{ mostContending: 501 }], [{ mostContending: 500 }]), ['in service'])
@@ -101,6 +102,11 @@ test('the page names who breaks which rule, and fits', () => {
     yardsticksPage({ ...RESULT, yardsticks: yardsticks.map(each => ({ ...each, set: 'mixed-held-out' })) }),
     /scenario \d+ \| mixed-held-out/,
   )
+})
+
+test('the page in docs is what the results say', () => {
+  const result = JSON.parse(readFileSync('bench/results/admission-yardsticks.json', 'utf8')) as YardstickResult
+  assert.equal(readFileSync('docs/admission-yardsticks.md', 'utf8'), yardsticksPage(result))
 })
 
 test('on threads a run is what it is alone', async () => {

@@ -8,9 +8,9 @@ export interface YardstickResult extends Conditions {
   readonly yardsticks: readonly Yardstick[]
 }
 
-/** Of this set the page says nothing but the summary: nobody is to change a limiter for one of its scenarios. */
+/** Of this set the page says nothing but the summary: a limiter must not be changed for one of its scenarios. */
 const SECRET = 'mixed-held-out'
-/** The page lists so many of the scenarios that break a rule. */
+/** How many of the scenarios the page lists, at most, that break a rule. */
 const LISTED = 60
 
 export function summaryTable(yardsticks: readonly Yardstick[]): string {
@@ -56,7 +56,7 @@ export function scenarioTable(yardsticks: readonly Yardstick[], withLimiter: boo
     ],
     yardsticks.map(({ limiter, set, name, noShed, measured, bare, broken, bareMore }) => [
       ...(withLimiter ? [limiter] : []),
-      noShed ? `${name} (nobody must be shed)` : name,
+      noShed ? `${name} (no request may be shed)` : name,
       set,
       percent(measured.good),
       percent(bare.good),
@@ -82,10 +82,10 @@ Every scenario runs behind the limiter and bare, with the same seeds. Goodput is
 it comes later than the promise of 1 s because of other requests; what is never answered is late too. Four rules hold for
 every scenario; \`bench/lib/yardsticks.ts\` gives the reasons.
 
-- **false sheds**: where nobody must be shed, at most 0.2 % are.
-- **late**: at most 3 % of what is offered is answered late; where nobody must be shed, at most 2 points more than bare.
+- **false sheds**: where no request may be shed, at most 0.2 % are.
+- **late**: at most 3 % of the offered requests is answered late; where no request may be shed, at most 2 points more than bare.
 - **in service**: at most twice as many requests contend (for the core, a connection, a lock) as left in the best second.
-- **below bare**: goodput and requests answered in their own time are at most 2 points below bare, wherever nobody must be
+- **below bare**: goodput and requests answered in their own time are at most 2 points below bare, wherever no request may be
   shed or bare keeps the rule for late answers.
 
 ## Sets

@@ -1,15 +1,15 @@
 /**
  * What a limiter makes of a scenario, beside the same service without one, and which rules it breaks. Pure.
  *
- * - false sheds: where nobody must be shed, at most 0.2 % are.
- * - late: at most 3 % of what is offered is answered late, that is, later than the promise of 1 s because of other
- *   requests (sim/own-time.ts); requests that are never answered count. Where nobody must be shed, a burst that takes two
+ * - false sheds: where no request may be shed, at most 0.2 % are.
+ * - late: at most 3 % of the offered requests is answered late, that is, later than the promise of 1 s because of other
+ *   requests (sim/own-time.ts); requests that are never answered count. Where no request may be shed, a burst that takes two
  *   seconds is late without admission too: there at most 2 points more than bare.
  * - in service: contending at once (waiting for the core, a connection, a lock; sim/census.ts) are at most twice the most
  *   that left within one second. By Little's law N handlers of which D leave per second take N / D seconds on average: with
- *   more than D in service the last to come is later than the promise of 1 s. Twice that leaves room for what nobody can
- *   know yet, such as a burst on a service at rest, which may take two seconds. Requests that progress by themselves
- *   (they wait for something with room, or hold a connection) are in nobody's way and do not count. Where nobody must be
+ *   more than D in service the last to come is later than the promise of 1 s. Twice that leaves room for what cannot be known
+ *   yet, such as a burst on a service at rest, which may take two seconds. Requests that progress by themselves
+ *   (they wait for something with room, or hold a connection) are in no other request's way and do not count. Where no request may be
  *   shed, as many as bare has may contend.
  * - below bare: goodput, and requests answered in their own time, are at most 2 points below bare. Where capacity is
  *   scarce this holds wherever bare keeps the rule for late answers: a service that lets in what it cannot do answers
@@ -19,7 +19,7 @@
 export interface Measured {
   /** Goodput as a share of the ideal; above 1 by chance, or where many are late. */
   readonly good: number
-  /** Of what is offered. */
+  /** Of the offered requests. */
   readonly late: number
   readonly shed: number
   /** Answered in their own time, whatever the status. */
@@ -45,9 +45,9 @@ export interface Yardstick {
   readonly set: string
   readonly name: string
   readonly limiter: string
-  /** Capacity suffices: nobody must be shed. */
+  /** Capacity suffices: no request may be shed. */
   readonly noShed: boolean
-  /** The mean of the seeds for shares; the worst seed for sheds where nobody must be shed, for lateness and for the most. */
+  /** The mean of the seeds for shares; the worst seed for sheds where no request may be shed, for lateness and for the most. */
   readonly measured: Measured
   readonly bare: Measured
   readonly broken: readonly Rule[]

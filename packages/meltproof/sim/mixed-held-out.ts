@@ -1,5 +1,5 @@
 /**
- * Twenty mixes on one path for the final judgement only: nobody may look at what a limiter does on them while it is
+ * Twenty mixes on one path for the final judgement only: do not look at what a limiter does on them while it is
  * changed. Written like `mixed.ts`, by the same author and before the limiter ran on either; what its head says of the
  * ideal holds here too.
  */
@@ -77,7 +77,7 @@ const halfACore = (nowMs: number): number => (nowMs >= 10_000 && nowMs < 25_000 
 const ENOUGH: readonly Scenario[] = [
   // The front page expires 10 s after it was rebuilt. A rebuild holds one of twenty connections for 300 ms, and until the
   // first is done each of 400 requests a second begins another: 120 of them, gone after 1.8 s. Else a hit burns 0.5 ms.
-  // Nobody must be shed; the second half of each stampede is late.
+  // No request may be shed; the second half of each stampede is late.
   enough('a hot key expires every 10 s, 400/s, 120 rebuilds of 300 ms on a pool of 20', {
     workload: {
       ...onePath('/front', {
@@ -91,7 +91,7 @@ const ENOUGH: readonly Scenario[] = [
   }),
   // A gateway before language models that starts with expired keys: its first twenty or so answers are 401. Then 60/s of 5
   // to 30 s; from 15 s on the quota is spent for half of every ten seconds, and two of three are answered 429 after 30 ms.
-  // Nobody must be shed; none is in time by nature.
+  // No request may be shed; none is in time by nature.
   enough('a gateway that begins with 401, 60/s of 5 to 30 s, and two of three 429 now and then', {
     workload: onePath(
       '/v1/messages',
@@ -109,7 +109,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 0,
   }),
   // A feed with 1,000 subscribers who are held until there is news, every 20 s; then all are answered at once (0.3 ms) and
-  // ask again. Beside them 100/s of posts on the same path, 2 ms. Nobody must be shed: a burst of 0.7 s of work.
+  // ask again. Beside them 100/s of posts on the same path, 2 ms. No request may be shed: a burst of 0.7 s of work.
   enough('news every 20 s for 1,000 long polls, beside 100/s of 2 ms', {
     workload: {
       ...onePath(
@@ -123,7 +123,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 100,
   }),
   // After a flash message 3,000 phones ask at once, twice each, on an idle process; every handler waits 1.5 s for a partner
-  // and burns a quarter of a millisecond: half a second of CPU for all. Nobody must be shed; none is in time by nature.
+  // and burns a quarter of a millisecond: half a second of CPU for all. No request may be shed; none is in time by nature.
   enough('3,000 phones at once, twice each, handlers that wait 1.5 s', {
     workload: {
       ...onePath('/offer', { perSecond: 5, steps: () => burns(0.5) }, { perSecond: 0, steps: () => awaits(1500) }),
@@ -133,7 +133,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 5,
   }),
   // A job posts 500 records at once every 8 s, 2 ms of CPU each, on a service that serves 10/s of 1 ms else: 1 s of work.
-  // Nobody must be shed.
+  // No request may be shed.
   enough('500 posts of 2 ms at once every 8 s on a service of 10/s', {
     workload: {
       ...onePath('/records', { perSecond: 10, steps: () => burns(1) }, { perSecond: 0, steps: () => burns(2) }),
@@ -143,7 +143,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: s => (s % 8 === 5 ? 480 : 10),
   }),
   // Templates of very different sizes, rendered in one piece: lognormal around 4 ms with a sigma of 1 (6.6 ms on average),
-  // 60/s, beside 100/s of 1 ms; the garbage stops the process for 250 ms every 3 s. Half of the core. Nobody must be shed.
+  // 60/s, beside 100/s of 1 ms; the garbage stops the process for 250 ms every 3 s. Half of the core. No request may be shed.
   enough('lognormal renders in one piece at half of the core, and stalls of 250 ms', {
     workload: {
       ...onePath(
@@ -156,7 +156,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
   }),
   // Photos from phones: 60/s whose bodies take 0.5 to 8 s, then one of four threads for 30 ms, of which there can be 133/s;
-  // 40/s of previews (2 ms) on the same path. 255 in service are waiting for their clients. Nobody must be shed.
+  // 40/s of previews (2 ms) on the same path. 255 in service are waiting for their clients. No request may be shed.
   enough('60/s of uploads of 0.5 to 8 s before four threads at 0.45x, beside 40/s of 2 ms', {
     workload: {
       ...onePath(
@@ -177,7 +177,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 40 + (60 * (970 - 500)) / 7500,
   }),
-  // An internal tool: 2/s, three of four burn 100 ms, the fourth waits 8 s. Nobody must be shed.
+  // An internal tool: 2/s, three of four burn 100 ms, the fourth waits 8 s. No request may be shed.
   enough('2/s: three of four burn 100 ms, the fourth waits 8 s', {
     workload: onePath(
       '/tool',
@@ -228,7 +228,7 @@ const SCARCE: readonly Scenario[] = [
       ]),
   }),
   // A neighbour takes half of the core from 10 to 25 s. 300/s of 1 ms and 40/s of 12 ms need 0.8 of it: uniform admission
-  // while there is half, and nobody else is shed.
+  // while there is half, and nothing else is shed.
   scarce('half of the core is taken for 15 s, 300/s of 1 ms and 40/s of 12 ms', {
     workload: {
       ...onePath('/page', { perSecond: 300, steps: () => burns(1) }, { perSecond: 40, steps: () => burns(12) }),

@@ -105,7 +105,7 @@ export const scarce = (name: string, rest: Draft & { readonly ideal: (s: number)
   name,
 })
 
-/** There is enough for everybody, at the latest within two seconds: nobody must be shed. The ideal is what is offered. */
+/** There is enough for everybody, at the latest within two seconds: no request may be shed. The ideal is what is offered. */
 export const enough = (name: string, rest: Draft): Scenario => ({
   changesAt: [],
   noShed: true,

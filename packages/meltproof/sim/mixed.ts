@@ -11,7 +11,7 @@
  * (`bench/admission-oracle.ts` searches for better ones).
  *
  * Where there is enough (`enough`) a server without admission answers every request within two seconds, or one second
- * after what the request takes alone: nobody must be shed.
+ * after what the request takes alone: no request may be shed.
  */
 import { stolenSlices } from './core.ts'
 import { FlushedCache } from './flushed-cache.ts'
@@ -43,7 +43,7 @@ const searchIsSlow = (nowMs: number): boolean => nowMs >= 15_000 && nowMs < 35_0
 
 const ENOUGH: readonly Scenario[] = [
   // Apollo Server: 200 queries a second of 1 ms, and four a second whose resolver waits 10 s for another service. The core
-  // is a fifth busy; forty slow queries are in service and wait. Nobody must be shed. Only the cheap ones can be in time.
+  // is a fifth busy; forty slow queries are in service and wait. No request may be shed. Only the cheap ones can be in time.
   enough('GraphQL: 200/s of 1 ms beside 4/s whose resolver waits 10 s', {
     workload: onePath(
       '/graphql',
@@ -54,7 +54,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 200,
   }),
   // Pages behind a cache that hits 95 of 100: 1500/s, a hit burns 0.3 ms, a miss holds one of four connections for 40 ms:
-  // 75 misses a second of the 100 that can be, and half of the core. Nobody must be shed; all is in time.
+  // 75 misses a second of the 100 that can be, and half of the core. No request may be shed; all is in time.
   enough('a cache that hits 95 %, 1500/s, misses at 0.75x of a pool', {
     workload: {
       ...onePath(
@@ -67,7 +67,7 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
   }),
   // A gateway before language models: 40/s that wait 2 to 60 s (lognormal, median 8 s), and from 10 to 40 s another 15/s
-  // with an expired key, which are answered 401 at once. The process idles. Nobody must be shed; none is in time by nature.
+  // with an expired key, which are answered 401 at once. The process idles. No request may be shed; none is in time by nature.
   enough('a model gateway, 40/s of 2 to 60 s, and 15/s of 401 for half a minute', {
     workload: onePath(
       '/v1/chat/completions',
@@ -81,7 +81,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 0,
   }),
   // An updates endpoint: answers at once (3 ms of CPU) when there is news, else it is held for 25 s. 200/s and 30/s: 750
-  // are held in the end, and the core is 0.6 busy. Nobody must be shed.
+  // are held in the end, and the core is 0.6 busy. No request may be shed.
   enough('30/s of long polls of 25 s beside 200/s of 3 ms', {
     workload: onePath(
       '/updates',
@@ -92,8 +92,8 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 200,
   }),
   // socket.io by polling: a deploy of something in front ends 800 connections, and their clients come again within 2 s:
-  // a handshake of 2 ms, then polls of up to 25 s. 1.6 s of work in 2 s; 20/s of short posts beside them. Nobody must be
-  // shed: who is shed comes again at once.
+  // a handshake of 2 ms, then polls of up to 25 s. 1.6 s of work in 2 s; 20/s of short posts beside them. No request may be
+  // shed: a client that is shed comes again at once.
   enough('800 socket.io clients reconnect within 2 s, polls of 25 s', {
     workload: {
       ...onePath(
@@ -108,7 +108,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: s => (s === 10 || s === 11 ? 420 : 20),
   }),
   // A load test, or a cron job of a thousand tenants: 2,000 clients at once on an idle process, three requests each, every
-  // handler waits 2.5 s for something with room. Nobody must be shed; none is in time by nature.
+  // handler waits 2.5 s for something with room. No request may be shed; none is in time by nature.
   enough('2,000 clients at once, three requests each, handlers that wait 2.5 s', {
     workload: {
       ...onePath('/report', { perSecond: 0, steps: () => awaits(2500) }),
@@ -118,7 +118,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 0,
   }),
   // Thumbnails on libuv's four threads, 50 ms each, on a service that rests but for 5/s; three times 150 come at once. All
-  // are done after 1.9 s. Nobody must be shed; half of each burst is in time.
+  // are done after 1.9 s. No request may be shed; half of each burst is in time.
   enough('150 thumbnails at once on four threads of 50 ms, three times', {
     workload: {
       ...onePath('/thumbnail', { perSecond: 5, steps: () => holds('threads', 50) }),
@@ -129,7 +129,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: s => (s === 10 || s === 20 || s === 30 ? 80 : 5),
   }),
   // A service of two requests a second; then a dashboard opens, and its 75 panels ask at once, 20 ms of CPU each: 1.5 s of
-  // work. Nobody must be shed; 48 panels are in time.
+  // work. No request may be shed; 48 panels are in time.
   enough('a dashboard of 75 panels of 20 ms opens on a service of 2/s', {
     workload: {
       ...onePath('/query', { perSecond: 2, steps: () => burns(20) }),
@@ -139,7 +139,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: s => (s % 8 === 0 && s > 0 ? 48 : 2),
   }),
   // A client library with a bug sends 1,000/s of malformed calls for 20 s: 400 after 0.15 ms. Beside them 50/s that wait
-  // 400 ms and 50/s that wait 2 s. The core is a quarter busy. Nobody must be shed.
+  // 400 ms and 50/s that wait 2 s. The core is a quarter busy. No request may be shed.
   enough('1,000/s of 400 for 20 s beside 50/s of 400 ms and 50/s of 2 s', {
     workload: onePath(
       '/rpc',
@@ -151,7 +151,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: () => 50,
   }),
   // The backend refuses connections from 10 to 20 s: each request is answered 503 after 1 ms, and its client tries three
-  // more times. Else it holds one of ten connections for 50 ms, at 0.75x. Nobody must be shed.
+  // more times. Else it holds one of ten connections for 50 ms, at 0.75x. No request may be shed.
   enough('a backend that refuses for 10 s, quick 503 and three retries, at 0.75x', {
     workload: {
       ...onePath(
@@ -166,7 +166,7 @@ const ENOUGH: readonly Scenario[] = [
     ideal: s => (s >= 10 && s < 20 ? 0 : 150),
   }),
   // Three busy neighbours on the same core leave a quarter of it, in slices of 4 ms; 300/s that wait 300 ms and burn a
-  // quarter of a millisecond need a twelfth. Nobody must be shed; all is in time.
+  // quarter of a millisecond need a twelfth. No request may be shed; all is in time.
   enough('300/s that wait 300 ms beside three busy processes on the core', {
     workload: {
       ...onePath(
@@ -278,8 +278,8 @@ const SCARCE: readonly Scenario[] = [
   }),
   // One operation in twenty asks a search service over ten sockets, 30 ms; from 15 to 35 s it takes 3 s, and 3.3 of 10/s
   // come out. The others hold one of twenty connections for 10 ms and do not care. What waits for the search service is
-  // 1.5 % of all requests, so nothing need be shed: the ideal is all the others. Whoever limits for the sake of the few
-  // must shed seventeen of twenty requests.
+  // 1.5 % of all requests, so nothing need be shed: the ideal is all the others. A limit that is held down by the few
+  // sheds seventeen of twenty requests.
   scarce('search, one request in twenty, takes 3 s instead of 30 ms for 20 s', {
     workload: {
       ...onePath(

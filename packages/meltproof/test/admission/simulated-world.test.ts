@@ -12,7 +12,7 @@ import type { Step, Workload } from '../../sim/workload.ts'
 
 const run = (workload: Partial<Workload>, seconds = 10): SimResult =>
   simulate({ rate: () => 0, steps: () => [], ...workload }, { seconds, limiter: undefined, parseCostMs: 0 })
-/** So many requests at once, 1 s after the start. */
+/** This many requests at once, 1 s after the start. */
 const atOnce = (clients: number, steps: () => Step[], rest: Partial<Workload> = {}): SimResult =>
   run({ steps, cohorts: [{ atMs: 1000, clients, requests: 1 }], ...rest })
 

@@ -1,0 +1,183 @@
+/**
+ * Mixes on one path, bursts and clients who mislead, on real servers: each workload bare and protected, in turns. About
+ * twelve minutes a round; the machine should be quiet.
+ *
+ *   node bench/evidence.ts [--only strangled,flooded] [--rounds 3] [--quick] [--json FILE] [--write]
+ *                          [--meltproof packages/meltproof/src/index.ts] [--arms bare,protected]
+ *
+ * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered within
+ * 1 s, or 1 s after what they take alone); late, never answered included; shed (503); failed; the most handlers at work at
+ * once; the slowest answer. Sums of the rounds, maxima for the last two. A bar is neither met nor
+ * missed where bare did not do what it does on a quiet machine, or the load generator was late itself.
+ *
+ * --quick   one round, and shorter ones (about six minutes)
+ * --json    writes every round to FILE; --write: to bench/results/evidence.json
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { conditions } from './lib/conditions.ts'
+import { type Became, load, type LoadResult } from './lib/evidence-load.ts'
+import type { EvidenceAsk, EvidenceFigures, EvidenceServer } from './lib/evidence-server.ts'
+import { EVIDENCE, type EvidenceWorkload, type Outcome } from './lib/evidence-workloads.ts'
+
+const ARMS = ['bare', 'protected'] as const
+type Arm = (typeof ARMS)[number]
+/** A generator that is later than this proves nothing against the server. */
+const CLIENT_LATE_MS = 500
+const SECONDS: readonly [full: number, quick: number] = [15, 6]
+
+const options = scriptOptions(import.meta.filename, {
+  only: { type: 'string' },
+  arms: { type: 'string' },
+  rounds: { type: 'string', default: '3' },
+  quick: { type: 'boolean', default: false },
+  json: { type: 'string' },
+  write: { type: 'boolean', default: false },
+  meltproof: { type: 'string', default: join(import.meta.dirname, '../packages/meltproof/src/index.ts') },
+})
+const { values } = options
+const rounds = values.quick ? 1 : options.whole('rounds')
+const arms = options.chosen('arms', ARMS)
+
+interface Round extends LoadResult, EvidenceFigures {}
+interface Evidence {
+  readonly name: string
+  readonly what: string
+  readonly bar: string
+  /** Null when the machine was too busy to tell, or only one arm ran. */
+  readonly met: boolean | null
+  readonly arms: Partial<Record<Arm, readonly Round[]>>
+}
+
+const evidence: Evidence[] = []
+const rows: string[][] = []
+for (const name of options.chosen('only', Object.keys(EVIDENCE))) {
+  const each = EVIDENCE[name]!
+  const seconds = (each.seconds ?? SECONDS)[values.quick ? 1 : 0]
+  const ran: Record<Arm, Round[]> = { bare: [], protected: [] }
+  for (let round = 0; round < rounds; round++) {
+    const hashRounds = each.threadsPerSecond === undefined ? 0 : await calibrated(each, each.threadsPerSecond)
+    for (const arm of round % 2 === 0 ? arms : [...arms].reverse())
+      ran[arm].push(await run(each, arm, seconds, hashRounds))
+  }
+  const outcome = (arm: Arm): Outcome => together(ran[arm], seconds)
+  const clientLateMs = Math.max(...ARMS.flatMap(arm => ran[arm]).map(round => round.clientLateMs))
+  const judged = arms.length === 2 ? (each.met(outcome('protected'), outcome('bare')) ?? null) : null
+  const met = judged === false && clientLateMs > CLIENT_LATE_MS ? null : judged
+  evidence.push({
+    name,
+    what: each.what,
+    bar: each.bar,
+    met,
+    arms: Object.fromEntries(arms.map(arm => [arm, ran[arm]])),
+  })
+  console.log(`\n${name}: ${each.what}`)
+  const mine = arms.flatMap(arm => rowsOf(name, arm, ran[arm], outcome(arm)))
+  rows.push(...mine)
+  console.log(markdownTable(columns(), mine))
+  console.log(`bar: ${each.bar}: ${met === null ? 'cannot be told' : met ? 'met' : 'NOT MET'}`)
+}
+const missed = evidence.filter(({ met }) => met === false).map(({ name }) => name)
+console.log(`\nnot met: ${missed.length === 0 ? 'none' : missed.join(', ')}`)
+const json = `${JSON.stringify({ ...conditions(), rounds, quick: values.quick, evidence }, rounded, 1)}\n`
+if (values.json !== undefined) writeFileSync(values.json, json)
+if (values.write) writeFileSync(join(import.meta.dirname, 'results/evidence.json'), json)
+process.exit()
+
+async function run(each: EvidenceWorkload, arm: Arm, seconds: number, hashRounds: number): Promise<Round> {
+  const busy = Array.from({ length: each.busyNeighbours ?? 0 }, () =>
+    spawn('taskset', ['-c', serverCore(), process.execPath, '-e', 'for (;;);'], { stdio: 'ignore' }),
+  )
+  const server = await start(each, arm)
+  try {
+    const loaded = await load(server.port, each.over ?? 'http1', each.asked(seconds, hashRounds))
+    return { ...loaded, ...(await ask<EvidenceFigures>(server.child, 'figures')) }
+  } finally {
+    server.child.kill('SIGKILL')
+    for (const neighbour of busy) neighbour.kill('SIGKILL')
+  }
+}
+
+/** How many rounds of PBKDF2 the thread pool does so many of per second. */
+async function calibrated(each: EvidenceWorkload, perSecond: number): Promise<number> {
+  const { child } = await start(each, 'bare')
+  const hashRounds = await ask<number>(child, { perSecond })
+  child.kill('SIGKILL')
+  return hashRounds
+}
+
+async function start(each: EvidenceWorkload, arm: Arm): Promise<{ child: ChildProcess; port: number }> {
+  const given: EvidenceServer = {
+    http2: each.over === 'http2',
+    meltproof: arm === 'bare' ? undefined : resolve(values.meltproof),
+    pool: each.pool ?? 10,
+  }
+  const script = join(import.meta.dirname, 'lib/evidence-server.ts')
+  const node = { execArgv: ['--no-warnings'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] as const }
+  const pinned =
+    each.busyNeighbours === undefined
+      ? node
+      : { ...node, execPath: 'taskset', execArgv: ['-c', serverCore(), process.execPath, ...node.execArgv] }
+  const child = fork(script, [JSON.stringify(given)], { ...pinned, stdio: [...node.stdio] })
+  const [port] = (await once(child, 'message')) as [number]
+  return { child, port }
+}
+
+async function ask<T>(child: ChildProcess, what: EvidenceAsk): Promise<T> {
+  const answer = once(child, 'message')
+  child.send(what)
+  const [value] = (await answer) as [T]
+  return value
+}
+
+/** The last one: the load generator has the others. */
+function serverCore(): string {
+  return String(availableParallelism() - 1)
+}
+
+function together(ran: readonly Round[], seconds: number): Outcome {
+  const names = Object.keys(ran[0]?.became ?? {})
+  const became = Object.fromEntries(names.map(name => [name, sum(ran.map(round => round.became[name]!))]))
+  return { seconds: seconds * ran.length, became, all: sum(Object.values(became)) }
+}
+
+function sum(all: readonly Became[]): Became {
+  const total = (key: keyof Became): number => all.reduce((so, each) => so + each[key], 0)
+  return {
+    ...{ offered: total('offered'), good: total('good'), inItsTime: total('inItsTime'), late: total('late') },
+    ...{ shed: total('shed'), failed: total('failed'), slowestMs: Math.max(0, ...all.map(each => each.slowestMs)) },
+  }
+}
+
+function columns(): string[] {
+  return [
+    ...['workload', 'arm', 'requests', 'offered', 'in time', 'in their own time', 'late', 'shed', 'failed'],
+    ...['slowest', 'most at work', 'server CPU', 'client late'],
+  ]
+}
+
+function rowsOf(name: string, arm: Arm, ran: readonly Round[], { became, all }: Outcome): string[][] {
+  const most = (of: (round: Round) => number): string => Math.max(...ran.map(of)).toFixed(0)
+  const line = (what: string, { offered, good, inItsTime, late, shed, failed, slowestMs }: Became): string[] => [
+    ...[name, arm, what, ...[offered, good, inItsTime, late, shed, failed].map(String), `${slowestMs.toFixed(0)} ms`],
+  ]
+  const parts = Object.entries(became)
+  return [
+    ...(parts.length === 1 ? [] : parts.map(([what, each]) => line(what, each))),
+    [
+      ...line('all', all),
+      most(round => round.most),
+      `${(ran.reduce((so, round) => so + round.cpuMs, 0) / ran.length / 1000).toFixed(1)} s`,
+      `${most(round => round.clientLateMs)} ms`,
+    ],
+  ]
+}
+
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 100) / 100 : value
+}

@@ -1,0 +1,185 @@
+/** What bench/evidence.ts asks of real servers: what was seen where one path has many costs, and what holds without admission. */
+import type { Asked, Became } from './evidence-load.ts'
+
+export interface EvidenceWorkload {
+  readonly what: string
+  readonly over?: 'http1' | 'http2'
+  /** Connections of the server's pool. @default 10 */
+  readonly pool?: number
+  /** The thread pool does so many of "threads" per second: the server says how many rounds these are. */
+  readonly threadsPerSecond?: number
+  /** The server shares one core with so many busy processes. */
+  readonly busyNeighbours?: number
+  readonly asked: (seconds: number, rounds: number) => readonly Asked[]
+  /** @default 15, and 6 in a quick run */
+  readonly seconds?: readonly [full: number, quick: number]
+  /** What the protected server must do, of the sum of all rounds; undefined when the machine was too busy to tell. */
+  readonly bar: string
+  readonly met: (mine: Outcome, bare: Outcome) => boolean | undefined
+}
+
+export interface Outcome {
+  readonly seconds: number
+  readonly became: Readonly<Record<string, Became>>
+  readonly all: Became
+}
+
+const open = (name: string, path: string, work: string, perSecond: number, toMs: number, ownMs: number): Asked => ({
+  ...{ name, path, work, perSecond, toMs, ownMs },
+  fromMs: 0,
+})
+const noneShed = ({ all }: Outcome): boolean => all.shed === 0 && all.failed === 0
+const lateShare = ({ all }: Outcome): number => all.late / all.offered
+const NONE_SHED = 'no request shed'
+const perSecond = ({ became, seconds }: Outcome, name: string): number => became[name]!.good / seconds
+/** The core was there for it. */
+const hitsInTime = (bare: Outcome): boolean => perSecond(bare, 'hits') >= 285
+
+/** A burst on a service at rest; 5/s before it. */
+const burst = (jobs: number, kind: 'threads' | 'pool'): EvidenceWorkload => ({
+  what:
+    kind === 'threads'
+      ? `${jobs} jobs at once on the thread pool at 135/s, at rest`
+      : `${jobs} jobs of 50 ms at once on a pool of 4, at rest`,
+  ...(kind === 'threads' ? { threadsPerSecond: 135 } : { pool: 4 }),
+  asked: (_, rounds) => {
+    const work = kind === 'threads' ? `threads ${rounds}` : 'pool 50'
+    return [
+      { ...open('before', '/thumbnail', work, 5, 2000, 50) },
+      { name: 'burst', path: '/thumbnail', work, ownMs: 50, fromMs: 2500, clients: jobs, requests: 1 },
+    ]
+  },
+  bar: `${NONE_SHED}, where bare answers within 2.2 s`,
+  met: (mine, bare) => (bare.all.slowestMs > 2200 ? undefined : noneShed(mine)),
+})
+
+const atOnce = (clients: number, over: 'http1' | 'http2'): EvidenceWorkload => ({
+  what: `${clients} clients at once over ${over === 'http1' ? 'HTTP/1.1' : 'HTTP/2'}, three requests each, handlers that wait 2.5 s`,
+  over,
+  asked: () => [{ name: 'all', path: '/report', work: 'wait 2500', ownMs: 2500, fromMs: 500, clients, requests: 3 }],
+  bar: NONE_SHED,
+  met: noneShed,
+})
+
+export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
+  strangled: {
+    what: 'ten quick calls of /rpc, then 17 on it that wait 5 s, then 100 of /ping',
+    asked: () => [
+      open('quick', '/rpc', '', 50, 200, 0),
+      { name: 'slow', path: '/rpc', work: 'wait 5000', ownMs: 5000, fromMs: 500, clients: 17, requests: 1 },
+      { ...open('ping', '/ping', '', 25, 5000, 0), fromMs: 1000 },
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  resolver: {
+    what: 'GraphQL: 50/s of {hello}, and 20 users of a resolver that waits 5 s, one path',
+    asked: seconds => [
+      open('hello', '/graphql', '', 50, seconds * 1000, 0),
+      {
+        ...{ name: 'resolver', path: '/graphql', work: 'wait 5000', ownMs: 5000, fromMs: 2000 },
+        ...{ clients: 20, requests: Math.max(1, Math.floor(seconds / 5) - 1) },
+      },
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  reconnect: {
+    what: '100 clients reconnect at once by polling: a handshake, then polls that wait 5 s; 20/s of short posts',
+    asked: seconds => [
+      open('posts', '/socket.io/', '', 20, seconds * 1000, 0),
+      {
+        ...{ name: 'clients', path: '/socket.io/', work: 'wait 5000', firstWork: 'burn 1', ownMs: 5000 },
+        ...{ fromMs: 2000, clients: 100, requests: 3 },
+      },
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  poisoned: {
+    what: '20 answers of 401, then 150/s that wait 2 s, one path',
+    asked: seconds => [
+      open('refused', '/v1', 'refuse 401', 100, 200, 0),
+      { ...open('answers', '/v1', 'wait 2000', 150, seconds * 1000, 2000), fromMs: 500 },
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  dripped: {
+    what: '2/s of 401 beside 40/s that wait 5 s, one path',
+    asked: seconds => [
+      open('refused', '/v1', 'refuse 401', 2, seconds * 1000, 0),
+      open('answers', '/v1', 'wait 5000', 40, seconds * 1000, 5000),
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  flooded: {
+    what: 'a cache on one path: 300/s of hits that burn 2 ms, 300/s of misses over a pool of 10 of 100 ms',
+    seconds: [40, 12],
+    asked: seconds => [
+      open('hits', '/page', 'burn 2', 300, seconds * 1000, 2),
+      open('misses', '/page', 'pool 100', 300, seconds * 1000, 100),
+    ],
+    bar: '190/s in time, at most 3 % late, where bare has 285/s of hits in time',
+    met: (mine, bare) =>
+      (mine.all.good / mine.seconds >= 190 && lateShare(mine) <= 0.03) || (hitsInTime(bare) ? false : undefined),
+  },
+  'flooded-two': {
+    what: 'the same cache on two paths',
+    seconds: [40, 12],
+    asked: seconds => [
+      open('hits', '/hit', 'burn 2', 300, seconds * 1000, 2),
+      open('misses', '/miss', 'pool 100', 300, seconds * 1000, 100),
+    ],
+    bar: '297/s of hits and 95/s of misses in time, at most 3 % late, where bare has 285/s of hits in time',
+    met: (mine, bare) =>
+      (perSecond(mine, 'hits') >= 297 && perSecond(mine, 'misses') >= 95 && lateShare(mine) <= 0.03) ||
+      (hitsInTime(bare) ? false : undefined),
+  },
+  'burst-150': burst(150, 'threads'),
+  'burst-180': burst(180, 'threads'),
+  'burst-240': burst(240, 'threads'),
+  'burst-pool': burst(150, 'pool'),
+  threads: {
+    what: 'the thread pool at 5x of 100/s, and a cheap route of 100/s',
+    threadsPerSecond: 100,
+    asked: (seconds, rounds) => [
+      open('hashes', '/hash', `threads ${rounds}`, 500, seconds * 1000, 20),
+      open('cheap', '/cheap', '', 100, seconds * 1000, 0),
+    ],
+    bar: 'the cheap route at most 2 points below bare, at most 3 % late',
+    met: (mine, bare) =>
+      mine.became['cheap']!.good / mine.became['cheap']!.offered >=
+        bare.became['cheap']!.good / bare.became['cheap']!.offered - 0.02 && lateShare(mine) <= 0.03,
+  },
+  starved: {
+    what: '300/s that wait 300 ms beside three busy processes on the same core',
+    busyNeighbours: 3,
+    asked: seconds => [open('quotes', '/quote', 'wait 300', 300, seconds * 1000, 300)],
+    bar: `${NONE_SHED}, where bare answers 99 % in time`,
+    met: (mine, bare) => (bare.all.good < 0.99 * bare.all.offered ? undefined : noneShed(mine)),
+  },
+  uploads: {
+    what: '20/s of uploads of 3 s, then 50 ms of a pool of 10, beside 100/s of quick ones, one path',
+    asked: seconds => [
+      { ...open('uploads', '/photos', 'pool 50', 20, seconds * 1000, 3050), uploadMs: 3000 },
+      open('quick', '/photos', '', 100, seconds * 1000, 0),
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
+  'uploads-beside': {
+    what: 'a pool of 10 of 50 ms at 3x beside 10/s of uploads of 3 s, one path',
+    asked: seconds => [
+      { ...open('uploads', '/photos', '', 10, seconds * 1000, 3000), uploadMs: 3000 },
+      open('reads', '/photos', 'pool 50', 600, seconds * 1000, 50),
+    ],
+    bar: '180/s of reads in time, at most 3 % late',
+    met: mine => perSecond(mine, 'reads') >= 180 && lateShare(mine) <= 0.03,
+  },
+  'at-once-500': atOnce(500, 'http1'),
+  'at-once-2000': atOnce(2000, 'http1'),
+  'at-once-500-http2': atOnce(500, 'http2'),
+  'at-once-2000-http2': atOnce(2000, 'http2'),
+}
