@@ -1,6 +1,6 @@
 /**
  * How a limiter does on each set of simulated scenarios, beside the same services bare. Virtual time; all sets take about
- * half a minute a seed on two cores.
+ * 20 s a seed on two cores, and twice that when a file of the simulator has changed: bare runs are kept in runs/.
  *
  *   node bench/admission-held-out.ts [--seeds 1,2,3] [--quick] [--each] [--broken] [--limiter Vegas,Gradient2]
  *      [--set tuned,cold,development,held-out,unseen,fresh,mixed,thirty,uneven,uneven-held-out,mixed-held-out]
@@ -33,10 +33,11 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { BareRuns } from './lib/bare-runs.ts'
 import { conditions } from './lib/conditions.ts'
 import { ALL_SETS, BARE, type SetName } from './lib/measured-run.ts'
 import { runSimulations, type Simulation } from './lib/simulations.ts'
-import { changes, type Yardstick, yardstickOf } from './lib/yardsticks.ts'
+import { changes, type Measured, type Yardstick, yardstickOf } from './lib/yardsticks.ts'
 import { scenarioTable, summaryTable, type YardstickResult, yardsticksPage } from './lib/yardsticks-page.ts'
 
 const LONGEST_QUICK_S = 90
@@ -86,18 +87,30 @@ async function judge(): Promise<void> {
       .filter(({ scenario }) => !values.quick || scenario.seconds <= LONGEST_QUICK_S),
   )
   if (chosen.length === 0) options.refuse(`no scenario of these sets has '${values.only}' in its name`)
-  const simulations: Simulation[] = chosen.flatMap(({ set, at }) =>
-    [BARE, ...limiters].flatMap(arm => seeds.map(seed => ({ set, scenario: at, arm, seed }))),
+  const bareRuns = new BareRuns(join(import.meta.dirname, '../runs/bare-runs.json'))
+  const simulations: Simulation[] = chosen.flatMap(({ set, scenario, at }) =>
+    [BARE, ...limiters].flatMap(arm =>
+      seeds
+        .filter(seed => arm !== BARE || bareRuns.get(set, scenario.name, seed) === undefined)
+        .map(seed => ({ set, scenario: at, arm, seed })),
+    ),
   )
-  const results = await runSimulations(simulations, options.whole('threads'))
-  const yardsticks: Yardstick[] = limiters.flatMap((limiter, nth) =>
-    chosen.map(({ set, scenario }, index) => {
-      const from = index * (limiters.length + 1) * seeds.length
-      const runsOf = (arm: number): typeof results =>
-        results.slice(from + arm * seeds.length, from + (arm + 1) * seeds.length)
-      const { name, noShed } = scenario
-      return yardstickOf({ set, name, limiter, noShed, runs: runsOf(nth + 1), bareRuns: runsOf(0) })
-    }),
+  const results = new Map<string, Measured>()
+  for (const [index, measured] of (await runSimulations(simulations, options.whole('threads'))).entries()) {
+    const { set, scenario, arm, seed } = simulations[index]!
+    const { name } = ALL_SETS[set][scenario]!
+    if (arm === BARE) bareRuns.keep(set, name, seed, measured)
+    else results.set(`${set} ${arm} ${seed} ${name}`, measured)
+  }
+  bareRuns.save()
+  const yardsticks: Yardstick[] = limiters.flatMap(limiter =>
+    chosen.map(({ set, scenario: { name, noShed } }) =>
+      yardstickOf({
+        ...{ set, name, limiter, noShed },
+        runs: seeds.map(seed => results.get(`${set} ${limiter} ${seed} ${name}`)!),
+        bareRuns: seeds.map(seed => bareRuns.get(set, name, seed)!),
+      }),
+    ),
   )
   if (values.each) console.log(`${scenarioTable(yardsticks, limiters.length > 1)}\n`)
   else if (values.broken)

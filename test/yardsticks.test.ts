@@ -1,7 +1,10 @@
 /** What a limiter is held to in the simulator (bench/lib/yardsticks.ts), and that threads change nothing. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { BareRuns, simulatorHash } from '../bench/lib/bare-runs.ts'
 import { ALL_SETS, BARE, measure } from '../bench/lib/measured-run.ts'
 import { runSimulations, type Simulation } from '../bench/lib/simulations.ts'
 import { changes, type Measured, type Rule, summaryOf, type Yardstick, yardstickOf } from '../bench/lib/yardsticks.ts'
@@ -107,6 +110,23 @@ test('the page names who breaks which rule, and fits', () => {
 test('the page in docs is what the results say', () => {
   const result = JSON.parse(readFileSync('bench/results/admission-yardsticks.json', 'utf8')) as YardstickResult
   assert.equal(readFileSync('docs/admission-yardsticks.md', 'utf8'), yardsticksPage(result))
+})
+
+test('runs without admission are kept until the simulator changes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bare-runs-'))
+  try {
+    const file = join(folder, 'kept/runs.json')
+    const first = new BareRuns(file, 'one')
+    assert.equal(first.get('mixed', 'a', 1), undefined)
+    first.keep('mixed', 'a', 1, FINE)
+    first.save()
+    assert.deepEqual(new BareRuns(file, 'one').get('mixed', 'a', 1), FINE)
+    assert.equal(new BareRuns(file, 'one').get('mixed', 'a', 2), undefined)
+    assert.equal(new BareRuns(file, 'two').get('mixed', 'a', 1), undefined)
+    assert.equal(simulatorHash(), simulatorHash())
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('on threads a run is what it is alone', async () => {
