@@ -29,7 +29,7 @@ export interface Guard {
   /**
    * Shuts the server down without losing a request. It says that it is not ready, and goes on for a while
    * (`drainDelayMs`) while every HTTP/1 answer says `Connection: close`; then it accepts no more, serves the requests it
-   * has, and closes. All of that within `timeoutMs`, by default 10,000.
+   * has, and closes, once no client may use an idle connection any more (`keepAliveTimeout`). All of that within `timeoutMs`, by default 10,000.
    *
    * Resolves true when all ended in time; false when the rest was shed and connections were cut, upgraded ones
    * (WebSocket) included. Calling it again returns the same promise.

@@ -217,8 +217,41 @@ describe('an idle connection', () => {
     assert.equal(await drained, true)
   })
 
+  for (const secure of [false, true]) {
+    it(`is kept for as long as its client was told, when nobody has asked for a while, ${secure ? 'https' : 'http'}`, async () => {
+      const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
+      server.keepAliveTimeout = LONG_MS
+      const house = await open({ drainDelayMs: 0 }, server)
+      const client = (await house.connect()).get('/first')
+      ;(await house.holding.take()).response.end()
+      assert.equal((await client.answer()).headers['keep-alive'], 'timeout=60')
+      const drained = house.guard.drain(LONG_MS)
+      await eventually('it accepts no more', () => !house.server.listening)
+      // Longer than the second after which nobody is taken to ask.
+      await new Promise(resolve => setTimeout(resolve, 1500))
+      client.get('/second')
+      const second = await Promise.race([house.holding.take('/second'), client.closed.then(() => undefined)])
+      assert.ok(second, 'the connection was closed before')
+      second.response.end()
+      assert.equal((await client.answer()).headers['connection'], 'close')
+      assert.equal(await drained, true)
+    })
+  }
+
+  it('whose client may still use it is closed when time is up, and nothing was cut', async () => {
+    const server = http.createServer()
+    server.keepAliveTimeout = LONG_MS
+    const house = await open({ drainDelayMs: 0 }, server)
+    const client = (await house.connect()).get('/first')
+    ;(await house.holding.take()).response.end()
+    await client.answer()
+    assert.equal(await house.guard.drain(1500), true)
+    await client.closed
+  })
+
   it('is served when it asks while others are closed', async () => {
     const server = http.createServer((_request, response) => void response.end('served'))
+    server.keepAliveTimeout = 1
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const { port } = await listen(server)
     const sockets = await Promise.all(

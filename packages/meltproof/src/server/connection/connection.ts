@@ -169,7 +169,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
 }
 
 /** How long Node keeps a connection open between requests, 0 for ever. Newer Node adds a buffer. */
-function idleTimeoutMs(server: Server): number {
+export function idleTimeoutMs(server: Server): number {
   const { keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server as Server & { keepAliveTimeoutBuffer?: number }
   if (!(keepAliveTimeout > 0) || !Number.isFinite(keepAliveTimeout)) return 0
   const usable = keepAliveTimeoutBuffer >= 0 && Number.isFinite(keepAliveTimeoutBuffer)

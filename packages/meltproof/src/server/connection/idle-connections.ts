@@ -1,14 +1,15 @@
 /**
  * Closes connections that are idle while the server drains: on which no byte has come or gone for some time, and (Node
- * tells) no request has begun. One that is sent in that very moment is lost (RFC 9112 section 9.6). So none is closed while
- * it may still be used, unless nobody asks the server for anything.
+ * tells) no request has begun. A request that is sent in that very moment is lost (RFC 9112 section 9.6). So none is closed
+ * while its client may still use it: for the `keepAliveTimeout` of the server, which Node tells it (`Keep-Alive: timeout=`).
+ * A connection that has never carried a request was told nothing, and is closed as soon as nothing is asked of the server.
  */
 import type { Server } from 'node:http'
-import type { Connection } from './connection.ts'
+import { type Connection, idleTimeoutMs } from './connection.ts'
 import { sparing } from './http-socket.ts'
 
-/** Clients may use it for so long, as Node tells them by default (`Keep-Alive: timeout=5`), ms. */
-const USED_WITHIN_MS = 5000
+/** Browsers open connections beforehand. While requests come, one of them may be about to be used for the first time, ms. */
+const UNUSED_MS = 5000
 /** So many at once: closing takes a while, and what comes meanwhile on the last of them is lost. */
 const AT_ONCE = 8
 /** With very many connections more at once, so that it takes no more steps than these. */
@@ -58,18 +59,18 @@ export class IdleConnections {
   }
 
   closeAll(): void {
-    this.#close(new Set(this.#idleSince(Number.MAX_VALUE)))
+    this.#close(new Set(this.#connections))
   }
 
   #toClose(nowMs: number, activeAtMs: number): Connection[] {
-    const idleMs = nowMs - activeAtMs >= this.#quietMs ? this.#quietMs : USED_WITHIN_MS
-    return this.#idleSince(nowMs - idleMs).filter(connection => !this.#seen.get(connection)!.wasTried)
-  }
-
-  #idleSince(sinceMs: number): Connection[] {
-    const since = (connection: Connection): number =>
-      this.#seen.get(connection)?.idleSinceMs ?? Number.POSITIVE_INFINITY
-    return [...this.#connections].filter(connection => since(connection) <= sinceMs)
+    const unusedMs = nowMs - activeAtMs >= this.#quietMs ? this.#quietMs : UNUSED_MS
+    // Without a limit the client may use it for ever.
+    const usedMs = idleTimeoutMs(this.#server) || Number.POSITIVE_INFINITY
+    return [...this.#connections].filter(connection => {
+      const seen = this.#seen.get(connection)
+      if (seen === undefined || seen.wasTried) return false
+      return nowMs - seen.idleSinceMs >= (connection.socket.bytesRead === 0 ? unusedMs : usedMs)
+    })
   }
 
   #close(idle: ReadonlySet<Connection>): void {

@@ -2,8 +2,9 @@
  * Draining, in steps:
  *
  * 1. Balancers learn of it: the server serves, but is not ready, and every HTTP/1 answer is the last of its connection.
- * 2. The server stops accepting. Connections that are idle are closed, requests that are in service or wait are served.
- * 3. When time is up the rest is shed or cut, upgraded connections as well.
+ * 2. The server stops accepting. Requests that are in service or wait are served, and those that still come on open
+ *    connections. Idle connections are closed when their clients may no longer use them.
+ * 3. When time is up idle connections are closed, and the rest is shed or cut, upgraded connections as well.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'

@@ -7,49 +7,76 @@ import { IdleConnections } from '../../../src/server/connection/idle-connections
 
 const QUIET_MS = 1000
 
-/** Used once, and closed by Node unless it looks busy. */
-function connections(count: number): { readonly all: Connection[]; readonly server: Server; open(): number } {
-  const all = Array.from({ length: count }, () => ({ socket: { bytesRead: 10, bytesWritten: 10, _httpMessage: null } }))
+/** Closed by Node unless they look busy; those that were never used, by us. */
+function connections(count: number, keepAliveTimeout: number, bytesRead = 10) {
+  const all = Array.from({ length: count }, () => {
+    const socket = { bytesRead, bytesWritten: bytesRead, _httpMessage: null, destroy: () => open.delete(connection) }
+    const connection = { socket }
+    return connection
+  })
   const open = new Set(all)
   const closeIdleConnections = (): void => {
-    for (const each of open) if (each.socket._httpMessage === null) open.delete(each)
+    for (const each of open) if (each.socket._httpMessage === null && each.socket.bytesRead > 0) open.delete(each)
   }
   return {
     all: all as unknown as Connection[],
-    server: { closeIdleConnections } as unknown as Server,
+    server: { closeIdleConnections, keepAliveTimeout, keepAliveTimeoutBuffer: 1000 } as unknown as Server,
     open: () => open.size,
   }
 }
 
-it('while others ask, one is kept for as long as its client may use it', () => {
-  const { all, server, open } = connections(3)
+for (const timeoutMs of [500, 5000, 65_000]) {
+  it(`while its client may use it, ${timeoutMs} ms and the second that Node adds, one is kept, whether or not others ask`, () => {
+    for (const quietMs of [50, 3000]) {
+      const { all, server, open } = connections(3, timeoutMs)
+      const idle = new IdleConnections(server, all, 0, QUIET_MS)
+      const use = (connection: Connection): void => {
+        ;(connection.socket as { bytesRead: number }).bytesRead++
+      }
+      const endMs = timeoutMs + 1000
+      for (let nowMs = 0; nowMs < endMs; nowMs += 100) {
+        if (nowMs === 400) use(all[0]!)
+        idle.look(nowMs)
+        const activeAtMs = nowMs - quietMs
+        assert.equal(idle.hasSome(nowMs, activeAtMs), false)
+        assert.equal(idle.closeSome(nowMs, activeAtMs), false)
+        assert.equal(open(), 3)
+      }
+      idle.look(endMs)
+      assert.equal(idle.hasSome(endMs, endMs - quietMs), true)
+      assert.equal(idle.closeSome(endMs, endMs - quietMs), false)
+      assert.equal(open(), 1)
+    }
+  })
+}
+
+it('one whose client was told no limit is kept until all are closed', () => {
+  const { all, server, open } = connections(3, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
-  const use = (connection: Connection): void => {
-    ;(connection.socket as { bytesRead: number }).bytesRead++
-  }
-  for (let nowMs = 0; nowMs < 4900; nowMs += 100) {
-    if (nowMs === 3000) use(all[0]!)
-    idle.look(nowMs)
-    const activeAtMs = nowMs - 50
-    assert.equal(idle.hasSome(nowMs, activeAtMs), false)
-    assert.equal(idle.closeSome(nowMs, activeAtMs), false)
-    assert.equal(open(), 3)
-  }
-  idle.look(5000)
-  assert.equal(idle.hasSome(5000, 4950), true)
-  assert.equal(idle.closeSome(5000, 4950), false)
-  assert.equal(open(), 1)
+  assert.equal(idle.hasSome(3_600_000, 0), false)
+  idle.closeAll()
+  assert.equal(open(), 0)
 })
 
-it('when nobody asks for anything, all are closed, a few at a time', () => {
-  const { all, server, open } = connections(20)
+it('those that were never used are closed when nobody asks for anything, a few at a time', () => {
+  const { all, server, open } = connections(20, 65_000, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
   idle.look(999)
   assert.equal(idle.hasSome(999, 0), false)
+  assert.equal(idle.hasSome(4999, 4950), false, 'while others ask')
   assert.equal(idle.hasSome(1000, 0), true)
   const left: number[] = []
   do left.push(open())
   while (idle.closeSome(1000, 0))
   assert.deepEqual([...left, open()], [20, 12, 4, 0])
   assert.equal(idle.hasSome(2000, 0), false)
+})
+
+it('so are those that have been used, when their clients may use them no more', () => {
+  const { all, server, open } = connections(20, 5000)
+  const idle = new IdleConnections(server, all, 0, QUIET_MS)
+  const left: number[] = []
+  do left.push(open())
+  while (idle.closeSome(6000, 5950))
+  assert.deepEqual([...left, open()], [20, 12, 4, 0])
 })
