@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'MELTPROOF_SHED'
   | 'MELTPROOF_CLIENT_INVALID'
   | 'MELTPROOF_CLIENT_DISCARDED'
+  | 'MELTPROOF_TRANSACTION_BROKEN'
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
@@ -36,7 +37,9 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   MELTPROOF_SHED: 'A limiter did not start the work: there is more than can be done.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
   MELTPROOF_CLIENT_DISCARDED:
-    'A query was sent on a connection whose last query passed its deadline, and the server did not say in time that it is over.',
+    'A query was sent on a database connection that bound() has closed, because it could not be used any more without harm.',
+  MELTPROOF_TRANSACTION_BROKEN:
+    'A statement other than ROLLBACK was sent in a transaction of which another statement was cancelled or refused.',
 }
 
 /** What a server answers when a handler lets such an error through. Others are its own fault: 500. */

@@ -1,31 +1,22 @@
-/** A connection under bound(); pg-client.ts and mysql2-connection.ts have what differs between databases. */
+/**
+ * A connection under bound(), and the one rule for all databases (docs/databases.md): a deadline ends work, never
+ * cleanup. pg-client.ts and mysql2-connection.ts have what differs between drivers.
+ */
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/context.ts'
+import { currentBudget, openBudget } from '../deadline/context.ts'
+import { DeadlineExceededError } from '../deadline/deadline-error.ts'
+import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
 import { Call, type Whereabouts } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
+import { type Warn, warnOnce } from '../warnings.ts'
 import type { BoundPool } from './bound-pool.ts'
 import { type Cancellation, type CancellationOutcome, loneCancellations } from './cancellations.ts'
+import { Graces } from './graces.ts'
+import { GRACE_MS } from './limits.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
-
-export class PendingQuery {
-  readonly budget: Budget | undefined
-  readonly call: Call | undefined
-  over = false
-
-  constructor(budget?: Budget, call?: Call) {
-    this.budget = budget
-    this.call = call
-  }
-
-  end(error: unknown): boolean {
-    if (this.over) return false
-    this.over = true
-    this.budget?.settle()
-    this.call?.end(error)
-    return true
-  }
-}
+import { type Handle, Statement } from './statement.ts'
+import { cleansUp, mayChangeSession, nameOf, rollsBack } from './statement-text.ts'
 
 export interface Database {
   readonly name: string
@@ -33,146 +24,295 @@ export interface Database {
   readonly where: Whereabouts
 }
 
+/** How a pool has lent a connection. */
+export interface Loan {
+  /** To run one query of the pool's own; nobody holds the connection. */
+  readonly single: boolean
+  /** Of whom it was given to, until the first query. */
+  readonly call: Call | undefined
+  readonly giveBack: (error?: unknown) => void
+}
+
 export abstract class BoundConnection<Connection> implements Recoverable {
-  protected recovery: Recovery | undefined
-  /** Why it must not be used any more. */
-  protected discarded: Error | undefined
-  protected pool: BoundPool<Connection> | undefined
-  /** Its user is done with it, and it is not ready for its pool yet. */
-  protected released = false
-  /** Why the last query since it was given out ended before its time. */
-  protected reason: Error | undefined
   readonly #database: Database
   readonly #queryMs: number
-  /** Of whom it was given to, until the first query. */
+  #pool: BoundPool<Connection> | undefined
+  #loan: Loan | undefined
+  /** Waited for the loan, until the first query goes out. */
   #waited: Call | undefined
-  #giveBack: ((error?: unknown) => void) | undefined
+  #released = false
+  /** Those that the server is not done with. */
+  readonly #open = new Set<Statement>()
+  readonly #graces = new Graces()
+  #recovery: Recovery | undefined
+  #late: Statement | undefined
+  /** What a caller got last in the place of an answer. */
+  #reason: Error | undefined
+  /** Why nothing of the transaction may be committed. */
+  #broken: Error | undefined
+  #brokenTimer: FairTimer | undefined
+  /** Why it is closed once it comes back to the pool. */
+  #unfit: Error | undefined
+  #discarded: MeltproofError | undefined
   #stopReplacing: (() => boolean) | undefined
+  readonly #warn: Warn = warnOnce()
 
   constructor(database: Database, queryMs: number) {
     this.#database = database
     this.#queryMs = queryMs
   }
 
-  /** Cancels what it is running; undefined when it runs nothing that can be cancelled. */
+  /** Cancels what it is running; undefined when that can not be cancelled. */
   protected abstract cancellation(): Cancellation | undefined
-  /** One round trip, with a rollback when it is released. */
-  abstract probe(): Promise<unknown>
-  protected abstract mayBeInTransaction(): boolean
-  /** Sends what waits; true when nothing is under way then. */
-  protected abstract sendWaiting(): boolean
-  protected abstract close(error: Error): void
+  abstract probe(needed: boolean): void
+  /** As the server last said. */
+  protected abstract inTransaction(): boolean
+  /** For good. */
+  protected abstract close(): void
 
-  protected beginQuery(): PendingQuery | Error {
-    if (this.discarded !== undefined) return this.discardedError(this.discarded)
+  protected get closed(): boolean {
+    return this.#discarded !== undefined
+  }
+
+  /** Why a statement must not be sent. Asked when it is called, and again when its turn comes. */
+  protected refusal(text: string): Error | undefined {
+    if (this.#discarded !== undefined) return this.#discarded
+    if (this.#broken === undefined || rollsBack(text)) return undefined
+    return new MeltproofError(
+      'MELTPROOF_TRANSACTION_BROKEN',
+      `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction did not run, or was cut ` +
+        'short, because its deadline had passed or its client had left. Nothing of it can be committed: send ROLLBACK.',
+      { cause: this.#broken },
+    )
+  }
+
+  /** An error when there is no time left for it. */
+  protected open(text: string): Statement | Error {
     const { name, kind, where } = this.#database
-    const budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
+    const within = currentBudget()
+    let budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
+    const graced = !(budget instanceof Budget)
     if (!(budget instanceof Budget)) {
-      this.reason = budget
-      return budget
+      const reason = budget
+      this.#tooLate(reason)
+      // Its pool is asked: there is nothing to clean up.
+      if (this.#loan?.single === true) return reason
+      budget = this.#openGrace(text, within, reason)
+      if (!(budget instanceof Budget)) return reason
     }
     const waited = this.#waited
     this.#waited = undefined
     // What was done between the two is nobody else's time.
     waited?.sent()
-    return new PendingQuery(budget, waited ?? Call.database(kind, where, 'query'))
+    return new Statement({ text, within, budget, graced, call: waited ?? Call.database(kind, where, 'query') })
   }
 
-  protected endedEarly(reason: Error): void {
-    this.reason = reason
-    this.pool?.line.ended(reason)
+  #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
+    const what = `${nameOf(text)} after the end of its budget (it may have taken effect)`
+    return this.#graces.open(ended, { phase: 'query', what }, reason)
   }
 
-  protected recover(): void {
-    this.recovery = new Recovery(this)
-    void this.recovery.afterQuery()
+  #tooLate(reason: Error): void {
+    this.#reason = reason
+    this.#pool?.line.ended(reason)
+  }
+
+  /** The driver has it. */
+  protected watch(statement: Statement, handle: Handle): void {
+    statement.handle = handle
+    this.#open.add(statement)
+    statement.budget.onEnd(reason => this.#budgetEnded(statement, reason))
+  }
+
+  #budgetEnded(statement: Statement, reason: Error): void {
+    if (statement.over) return
+    if (statement.graced) this.#overran(statement, reason)
+    else if (cleansUp(statement.text)) this.#letFinish(statement, reason)
+    else {
+      this.#tooLate(reason)
+      this.#spoil(reason)
+      statement.tell(reason)
+      if (statement.handle?.isRunning() !== true) statement.handle?.drop(reason)
+      else {
+        this.#late = statement
+        this.#recovery = new Recovery(this)
+        statement.handle.holdUp()
+        this.#recovery.begin()
+      }
+    }
+  }
+
+  /** A cancelled COMMIT may have taken effect or not, and half a cleanup is none. */
+  #letFinish(statement: Statement, reason: Error): void {
+    const ended = statement.within?.remainingMs() === 0 ? statement.within : undefined
+    const grace = this.#openGrace(statement.text, ended, reason)
+    statement.graced = true
+    if (!(grace instanceof Budget)) {
+      this.#overran(statement, reason)
+      return
+    }
+    statement.budget = grace
+    grace.onEnd(overrun => this.#budgetEnded(statement, overrun))
+  }
+
+  #overran(statement: Statement, reason: Error): void {
+    this.#tooLate(reason)
+    statement.tell(reason)
+    this.#giveUp(`a cleanup (${nameOf(statement.text)}) took longer than the ${GRACE_MS} ms it has`, reason)
+  }
+
+  /** A statement on a connection that somebody holds did not run, or nobody knows what it did. */
+  #spoil(reason: Error): void {
+    if (this.#loan?.single === false) this.#unfit ??= reason
+  }
+
+  /** Its turn has come, and it is not sent: its time was up before. */
+  protected passedOver(text: string, reason: Error): void {
+    this.#spoil(reason)
+    if (this.inTransaction()) this.#break(reason)
+    else if (cleansUp(text)) this.#leftOver('a cleanup came later than its grace', reason)
+  }
+
+  /** The server is done with it. */
+  protected over(statement: Statement, error?: unknown): void {
+    if (statement.over) return
+    statement.over = true
+    statement.failed = Boolean(error)
+    this.#open.delete(statement)
+    statement.budget.settle()
+    statement.call?.end(error)
+    if (this.#broken !== undefined && rollsBack(statement.text)) {
+      if (statement.failed) this.#expectRollback()
+      else this.#mend()
+    }
+    statement.onOver?.()
+    if (this.#released) this.#returnToPool()
+  }
+
+  #break(reason: Error): void {
+    if (this.#broken !== undefined) return
+    this.#broken = reason
+    this.#expectRollback()
+  }
+
+  #mend(): void {
+    this.#broken = undefined
+    this.#brokenTimer?.cancel()
+  }
+
+  /** One of a pool is closed when it comes back; a lone one has no such moment. */
+  #expectRollback(): void {
+    this.#brokenTimer?.cancel()
+    if (this.#pool !== undefined) return
+    this.#brokenTimer = startFairTimer(GRACE_MS, () => {
+      for (const { text } of this.#open) if (rollsBack(text)) return
+      this.#giveUp(`nobody rolled its broken transaction back within ${GRACE_MS} ms`, this.#broken)
+    })
+  }
+
+  /** Something may be left in the session that nobody knows of. */
+  #leftOver(why: string, reason: Error): void {
+    if (this.#pool === undefined) this.#giveUp(why, reason)
+    else this.#unfit ??= reason
+  }
+
+  #giveUp(why: string, reason: Error | undefined): void {
+    const warn = this.#pool?.warn ?? this.#warn
+    warn(`A ${this.#database.name} connection was closed, because ${why}. This is said once.`)
+    this.#discard(why, reason)
   }
 
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined {
     const cancellation = this.cancellation()
-    return cancellation && (this.pool?.cancellations ?? loneCancellations).run(cancellation, over)
+    return cancellation && (this.#pool?.cancellations ?? loneCancellations).run(cancellation, over)
   }
 
+  /** The late statement is over at the server. */
+  protected lateOver(): void {
+    this.#recovery?.queryEnded()
+  }
+
+  protected probeOver(): void {
+    this.#recovery?.answered()
+  }
+
+  /** What waits goes out once this returns. */
   recovered(): void {
-    this.recovery = undefined
+    const { text, failed } = this.#late!
+    const reason = this.#reason!
+    this.#recovery = undefined
     this.#stopReplacing?.()
-    this.goOn()
+    if (this.inTransaction()) this.#break(reason)
+    else if (!failed && mayChangeSession(text))
+      this.#leftOver('its caller was told too early that a query was late', reason)
+    if (this.#released) this.#returnToPool()
   }
 
   lost(): void {
-    const reason = this.reason ?? new Error('a query was not over in time')
+    const discard = (): void => this.#discard('the server did not say in time that a late query is over', this.#reason)
     this.#stopReplacing?.()
-    if (this.pool === undefined) this.#discard(reason)
-    else this.#stopReplacing = this.pool.askToReplace(() => this.#discard(reason))
+    if (this.#pool === undefined) discard()
+    else this.#stopReplacing = this.#pool.askToReplace(discard)
   }
 
-  /** Sends what waits. A connection that is released goes back to its pool once nothing is under way. */
-  protected goOn(): void {
-    if (!this.sendWaiting() || !this.released || this.recovery !== undefined) return
-    if (this.reason === undefined || !this.mayBeInTransaction()) {
-      this.giveBack()
-      return
-    }
-    // The app's own rollback may have been refused for want of time.
-    this.reason = undefined
-    this.recovery = new Recovery(this)
-    void this.recovery.afterRoundTrip()
-  }
-
-  protected discardedError(cause: Error): MeltproofError {
-    return new MeltproofError(
+  #discard(why: string, cause: Error | undefined): void {
+    if (this.#discarded !== undefined) return
+    const error = new MeltproofError(
       'MELTPROOF_CLIENT_DISCARDED',
-      `This ${this.#database.name} connection ran a query whose deadline passed, and the server did not say in time ` +
-        'that the query is over. The connection is discarded, because a late cancel would hit the next query on it. ' +
-        'Release it (a pool makes a new one), or connect anew.',
+      `This ${this.#database.name} connection is closed, because ${why}. Release it (a pool makes a new one), or connect anew.`,
       { cause },
     )
+    this.#discarded = error
+    this.#recovery?.stop()
+    this.#recovery = undefined
+    this.#brokenTimer?.cancel()
+    this.#stopReplacing?.()
+    const open = [...this.#open]
+    this.#open.clear()
+    this.close()
+    for (const statement of open) statement.tell(error)
+    if (this.#released) this.#returnToPool()
   }
 
-  #discard(reason: Error): void {
-    this.discarded = reason
-    this.recovery?.stop()
-    this.recovery = undefined
-    this.close(this.discardedError(reason))
-    if (this.released) this.giveBack(reason)
-  }
-
-  /** The pool gives it out. Returns its release, which is false from the second time on. */
-  checkOut(
-    pool: BoundPool<Connection>,
-    call: Call | undefined,
-    giveBack?: (error?: unknown) => void,
-  ): (error?: unknown) => boolean {
-    this.pool = pool
+  /** A pool lends it. Returns its release, which is false from the second time on. */
+  checkOut(pool: BoundPool<Connection>, loan: Loan): (error?: unknown) => boolean {
+    this.#pool = pool
     pool.where = this.#database.where
-    this.#waited = call
-    this.#giveBack = giveBack
-    this.reason = undefined
-    let out = true
+    this.#loan = loan
+    this.#waited = loan.call
+    this.#reason = undefined
+    this.#unfit = undefined
     return error => {
-      if (!out) return false
-      out = false
+      if (this.#loan !== loan || this.#released) return false
       // It waited, and asked for nothing.
       this.#waited?.endRecord(undefined, this.#waited.sentAtMs)
       this.#waited = undefined
-      this.release(error)
+      this.#release(error)
       return true
     }
   }
 
-  protected release(_error?: unknown): void {
-    if (this.reason === undefined || this.discarded !== undefined) {
-      this.giveBack(this.discarded)
-      return
+  #release(error: unknown): void {
+    this.#released = true
+    const late = error === this.#reason || error instanceof DeadlineExceededError
+    if (error && !late && this.#discarded === undefined) this.#giveBack(error)
+    else {
+      if (error) this.#spoil(error as Error)
+      this.#returnToPool()
     }
-    this.released = true
-    this.goOn()
   }
 
-  protected giveBack(error?: unknown): void {
-    const giveBack = this.#giveBack
-    this.#giveBack = undefined
-    this.released = false
-    giveBack?.(error)
+  /** Once the server is done with what it was sent. */
+  #returnToPool(): void {
+    if (this.#recovery === undefined && this.#open.size === 0) this.#giveBack(this.#discarded ?? this.#unfit)
+  }
+
+  #giveBack(error: unknown): void {
+    const loan = this.#loan
+    this.#loan = undefined
+    this.#released = false
+    this.#recovery?.stop()
+    this.#recovery = undefined
+    loan?.giveBack(error)
   }
 }

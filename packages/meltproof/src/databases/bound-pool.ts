@@ -7,6 +7,7 @@ import { type PoolFigures, namePool } from '../named-pools.ts'
 import { Call, peerOf, type Whereabouts } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
+import { type Warn, warnOnce } from '../warnings.ts'
 import { Turns } from './turns.ts'
 
 /**
@@ -31,6 +32,7 @@ export class BoundPool<Connection> {
   where: Whereabouts
   readonly line: ConnectionLine<Connection>
   readonly cancellations: Cancellations = new Cancellations()
+  readonly warn: Warn = warnOnce()
   readonly #replacements: Turns
   readonly #database: string
   readonly #kind: OutboundRecord['kind']

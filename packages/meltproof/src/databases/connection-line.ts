@@ -59,6 +59,11 @@ export class ConnectionLine<Connection> {
     if (this.#waiters.length > 0 && this.#asked + this.#out < this.#source.limit()) this.#askOne()
   }
 
+  /** The pool has ended, and answers each. */
+  askForAll(): void {
+    while (this.#asked < this.#waiters.length) this.#askOne()
+  }
+
   ended(reason: Error): void {
     this.#newestFirst = this.#waiters.length > 0 && (this.#newestFirst || reason instanceof DeadlineExceededError)
   }

@@ -1,9 +1,12 @@
 /** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
-import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
+import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Call } from '../outbound/call.ts'
-import { checkLimits } from './limits.ts'
+import { Graces } from './graces.ts'
+import { checkLimits, GRACE_MS } from './limits.ts'
+import { isHandshake, listens, waitsOnPurpose } from './redis-commands.ts'
+import { RedisState } from './redis-state.ts'
 
 export interface RedisLimits {
   /**
@@ -23,37 +26,81 @@ export interface RedisLimits {
 export function bound<T extends object>(client: T, limits: RedisLimits = {}): T {
   const { commandMs } = checkLimits(limits, ['commandMs'])
   if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
-  if (!markBound(client)) return client
-  const original = client.sendCommand
+  if (markBound(client)) patch(client, commandMs)
+  return client
+}
+
+function patch(redis: Redis, commandMs: number): void {
+  const original = redis.sendCommand
   const seen = new WeakSet<Command>()
-  const redis: Redis = client
-  redis.sendCommand = (command, stream) => {
+  /** Their callers have an error, so they are not sent any more. */
+  const givenUp = new WeakSet<Command>()
+  /** A pipeline is sent as a whole or not at all: with one command fewer, answers would be taken for one another's. */
+  const refusedPipelines = new WeakMap<object, Error | undefined>()
+  const graces = new Graces()
+  const state = new RedisState(GRACE_MS, () => redis.disconnect?.(true))
+  redis.on?.('close', () => state.gone())
+
+  const open = (name: string, limitMs: number, parent: Budget | undefined): Budget | Error => {
+    const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
+    const budget = openBudget(limitMs, { ...given, parent })
+    // To wait on purpose is no cleanup.
+    return budget instanceof Budget || limitMs === Number.POSITIVE_INFINITY
+      ? budget
+      : graces.open(parent, given, budget)
+  }
+
+  /** Closed before the server can give what nobody takes; what it has given by then is delivered. */
+  const closeFor = (command: Command, reason: Error): void => {
+    const closed = (): void => command.reject(reason)
+    const over = (): void => void redis.removeListener?.('close', closed)
+    redis.once?.('close', closed)
+    command.promise.then(over, over)
+    redis.disconnect?.(true)
+    // An answer would turn the client to the subscription, for which nobody asks any more.
+    if (listens(command.name.toLowerCase())) redis.stream?.destroy()
+  }
+
+  redis.sendCommand = (command, stream, ...rest) => {
+    const send = (): unknown => original.call(redis, command, stream, ...rest)
+    const name = command.name.toLowerCase()
     // A command comes here again when the connection is ready, or back.
-    if (seen.has(command) || isOwn(redis, command)) return original.call(redis, command, stream)
+    if (givenUp.has(command) && stream === undefined) return command.promise
+    if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
-    const limitMs = waitsOnPurpose(command) ? Number.POSITIVE_INFINITY : commandMs
+    const waits = waitsOnPurpose(name, command.args)
     // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
-    if (limitMs === Number.POSITIVE_INFINITY && parent === undefined) return original.call(redis, command, stream)
-    const name = command.name.toUpperCase()
-    const budget = openBudget(limitMs, { phase: 'command', what: `the Redis command ${name}`, parent })
-    if (!(budget instanceof Budget)) {
-      // One of a transaction has to be sent with the others, or their answers would be taken for one another's.
-      const sent = stream === undefined ? command.promise : original.call(redis, command, stream)
-      command.reject(budget)
-      return sent
+    const limitMs = waits ? Number.POSITIVE_INFINITY : commandMs
+    const budget = refusedPipelines.get(stream ?? command) ?? state.refusal(name) ?? open(name, limitMs, parent)
+    if (stream !== undefined && !refusedPipelines.has(stream)) {
+      refusedPipelines.set(stream, budget instanceof Budget ? undefined : budget)
     }
-    budget.onEnd(reason => command.reject(reason))
+    if (!(budget instanceof Budget)) {
+      state.late(name, budget)
+      command.reject(budget)
+      return command.promise
+    }
+    budget.onEnd(reason => {
+      if (waits && redis.status === 'ready' && !('nodes' in redis)) {
+        givenUp.add(command)
+        closeFor(command, reason)
+        return
+      }
+      givenUp.add(command)
+      state.late(name, reason)
+      command.reject(reason)
+    })
     const { host, port, db } = redis.options
-    const call = Call.database('redis', { host, port, database: db }, name)
+    const call = Call.database('redis', { host, port, database: db }, command.name.toUpperCase())
     const over = (error?: unknown): void => {
       budget.settle()
       call?.end(error)
     }
     command.promise.then(() => over(), over)
-    return original.call(redis, command, stream)
+    state.sends(name, parent)
+    return send()
   }
-  return client
 }
 
 // What is used of ioredis, by shape: it is an optional peer, and several copies of it may be installed.
@@ -66,28 +113,17 @@ interface Command {
 }
 
 interface Redis {
-  sendCommand: (command: Command, stream?: unknown) => unknown
+  sendCommand: (command: Command, stream?: object, ...rest: unknown[]) => unknown
   readonly status: string
   readonly options: { readonly enableAutoPipelining?: boolean; host?: unknown; port?: unknown; db?: unknown }
+  readonly stream?: { destroy(): void }
+  disconnect?: (reconnect: boolean) => void
+  on?: (event: 'close', listener: () => void) => unknown
+  once?: (event: 'close', listener: () => void) => unknown
+  removeListener?: (event: 'close', listener: () => void) => unknown
 }
 
 function isRedis(value: object): value is Redis {
   const { sendCommand, status, options } = value as Partial<Redis>
   return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
-}
-
-/** What ioredis sends by itself; failing one would break the connection. */
-const HANDSHAKE = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
-function isOwn(redis: Redis, { name }: Command): boolean {
-  return redis.status === 'connect' && HANDSHAKE.has(name.toLowerCase())
-}
-
-const BLOCKING = new Set(
-  'blpop brpop brpoplpush blmove blmpop bzpopmin bzpopmax bzmpop wait waitaof monitor'.split(' '),
-)
-const MAY_BLOCK = new Set(['xread', 'xreadgroup'])
-function waitsOnPurpose({ name, args }: Command): boolean {
-  const lower = name.toLowerCase()
-  if (BLOCKING.has(lower) || lower.endsWith('subscribe')) return true
-  return MAY_BLOCK.has(lower) && args.some(arg => typeof arg === 'string' && arg.toLowerCase() === 'block')
 }

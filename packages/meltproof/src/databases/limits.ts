@@ -10,6 +10,9 @@ export interface DatabaseLimits {
   readonly acquireMs?: number | false
 }
 
+/** For cleanup after the end of a budget, counted from its first statement, ms. */
+export const GRACE_MS = 1000
+
 /** As the total of an HTTP call, ms. */
 const DEFAULT_MS = 10_000
 

@@ -1,17 +1,26 @@
-/** One connection of mysql2 under bound(): its queries, and how the server is asked whether it is done with one. */
+/**
+ * One connection of mysql2 under bound(). Its commands wait in mysql2's own line, as without us. What has to happen
+ * between two of them is done in the turn of a command of ours or of a late one, which is not over before.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
-import { BoundConnection, type PendingQuery } from './bound-connection.ts'
+import { BoundConnection } from './bound-connection.ts'
 import type { Cancellation } from './cancellations.ts'
 import { killQuery } from './mysql2-kill.ts'
 import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
+import type { Statement } from './statement.ts'
+
+/** SERVER_STATUS_IN_TRANS of the protocol. */
+const IN_TRANSACTION = 1
+
+type OnResult = NonNullable<Command['onResult']>
 
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
-  readonly #add: Connection['addCommand']
-  readonly #inFlight = new Set<(error: Error) => void>()
-  /** What came while the connection recovers: a late cancel would hit it. */
-  #held: Command[] = []
+  #add: Connection['addCommand']
+  /** As the last round trip of ours found it. */
+  #inTransaction = false
+  #startProbe: (() => void) | undefined
 
   constructor(connection: Connection, queryMs: number) {
     super({ name: 'MySQL', kind: 'mysql', where: connection.config }, queryMs)
@@ -21,107 +30,139 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   }
 
   readonly #bounded = (command: Command): Command => {
+    const text = command.sql ?? command.statement?.query
+    // A handshake, a ping: no query.
+    if (typeof text !== 'string') return this.#send(command)
     const { onResult } = command
-    // A handshake, a ping, a stream of rows: no query that somebody waits for.
-    if (typeof command.sql !== 'string' || typeof onResult !== 'function') return this.#send(command)
-    const pending = this.beginQuery()
-    if (pending instanceof Error) return this.#refuse(command, pending)
-    this.#bind(command, pending, AsyncLocalStorage.bind(onResult))
+    const refused = this.refusal(text)
+    if (refused !== undefined && this.closed) {
+      if (typeof onResult === 'function') nextTick(onResult, refused)
+      return command
+    }
+    const { start } = command
+    command.start = (...args) => {
+      const error = this.refusal(text)
+      if (error === undefined) return start!.apply(command, args)
+      if (typeof command.onResult === 'function') nextTick(command.onResult, error)
+      else command.emit?.('error', error)
+      return null
+    }
+    if (refused !== undefined || typeof onResult !== 'function') return this.#send(command)
+    const statement = this.open(text)
+    if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult))
+    else {
+      command.onResult = undefined
+      nextTick(onResult, statement)
+      // Through the line all the same: a pool waits for its end.
+      this.#passOver(command, text, statement)
+    }
     return this.#send(command)
   }
 
-  #bind(command: Command, pending: PendingQuery, tell: NonNullable<Command['onResult']>): void {
-    const end = (error: Error | null): boolean => {
-      this.#inFlight.delete(giveUp)
-      return pending.end(error)
+  #send(command: Command): Command {
+    return this.#add.call(this.#connection, command)
+  }
+
+  #bind(statement: Statement, command: Command, tell: OnResult): void {
+    let running = false
+    const { start } = command
+    command.start = (...args) => {
+      running = true
+      return start!.apply(command, args)
     }
-    const giveUp = (error: Error): void => {
-      if (!end(error)) return
-      command.onResult = () => {}
-      nextTick(tell, error)
-    }
-    this.#inFlight.add(giveUp)
     command.onResult = (error, ...results) => {
-      if (end(error)) tell(error, ...results)
+      if (error) this.over(statement, error)
+      tell(error, ...results)
     }
-    pending.budget?.onEnd(reason => {
-      this.endedEarly(reason)
-      const running = this.#connection._command === command
-      // Still in line: it ends there without having been sent, and nobody else's query is touched.
-      if (!running) command.start = () => null
-      giveUp(reason)
-      if (running) this.#recoverFrom(command)
+    command.once?.('end', () => this.over(statement))
+    this.watch(statement, {
+      isRunning: () => running,
+      tell: error => {
+        command.onResult = late => {
+          if (late) this.over(statement, late)
+        }
+        nextTick(tell, error)
+      },
+      drop: reason => this.#passOver(command, statement.text, reason),
+      holdUp: () => this.#holdUp(statement, command),
     })
   }
 
-  #refuse(command: Command, error: unknown): Command {
-    const { onResult } = command
-    command.onResult = undefined
-    nextTick(onResult!, error)
-    // Through the line all the same, where it ends without having sent anything: a pool waits for its end.
-    command.start = () => null
-    return this.discarded === undefined ? this.#send(command) : command
+  /** In its turn, nothing is sent but the question whether there is a transaction. */
+  #passOver(command: Command, text: string, reason: Error): void {
+    command.execute = this.#roundTrip(() => {
+      this.passedOver(text, reason)
+      command.emit?.('end')
+    })
   }
 
-  #send(command: Command): Command {
-    const connection = this.#connection
-    if (this.recovery !== undefined) this.#held.push(command)
-    // It has been closed meanwhile; mysql2 then puts its own here, which says so.
-    else if (connection.stream?.writable === false && connection.addCommand !== this.#bounded) {
-      connection.addCommand(command)
-    } else this.#add.call(connection, command)
-    return command
-  }
-
-  #recoverFrom(late: Command): void {
-    let over = false
-    const ended = (): void => {
-      if (over) return
-      over = true
-      this.recovery?.queryEnded()
+  #holdUp(statement: Statement, command: Command): void {
+    const { execute } = command
+    let executing = false
+    command.onResult = error => {
+      if (!error) return
+      this.over(statement, error)
+      // No answer: the connection is gone.
+      if (!executing) this.probeOver()
     }
-    // One of them tells of its answer, the other of a connection that is gone.
-    late.once?.('end', ended)
-    late.onResult = ended
-    this.recover()
+    command.execute = (packet, connection) => {
+      executing = true
+      const over = execute!.call(command, packet, connection)
+      executing = false
+      if (!over) return false
+      command.execute = this.#roundTrip(() => this.probeOver())
+      this.#startProbe = () => command.execute!(undefined, connection)
+      this.lateOver()
+      return false
+    }
+  }
+
+  /** What a command executes to learn the state of the connection. A kill that had not struck yet hits the first. */
+  #roundTrip(done: () => void): NonNullable<Command['execute']> {
+    let probe: Command | undefined
+    let failed = false
+    return (packet, connection) => {
+      const over = probe?.execute?.(packet, connection)
+      if (over === false) return false
+      if (probe === undefined || failed) {
+        failed = false
+        probe = connection.constructor.createQuery(
+          'DO 0',
+          (error: Error | null) => {
+            failed = Boolean(error)
+          },
+          undefined,
+          connection.config,
+        )
+        probe.once?.('result', ok => {
+          this.#inTransaction =
+            (Number((ok as { serverStatus?: unknown } | undefined)?.serverStatus) & IN_TRANSACTION) !== 0
+        })
+        probe.execute?.(undefined, connection)
+        return false
+      }
+      done()
+      return true
+    }
   }
 
   protected cancellation(): Cancellation | undefined {
     return killQuery(this.#connection)
   }
 
-  /** Two statements: a kill that had not struck yet hits the first, and the rollback is done all the same. */
-  async probe(): Promise<void> {
-    await this.#roundTrip('DO 0')
-    if (!this.released) return
-    await this.#roundTrip('ROLLBACK')
-    this.reason = undefined
+  probe(): void {
+    this.#startProbe?.()
   }
 
-  #roundTrip(sql: string): Promise<unknown> {
+  protected inTransaction(): boolean {
+    return this.#inTransaction
+  }
+
+  protected close(): void {
     const connection = this.#connection
-    return new Promise(resolve => {
-      const held = connection.addCommand
-      if (held === this.#bounded) connection.addCommand = this.#add
-      connection.query(sql, resolve)
-      if (held === this.#bounded) connection.addCommand = held
-    })
-  }
-
-  protected mayBeInTransaction(): boolean {
-    return true
-  }
-
-  protected sendWaiting(): boolean {
-    if (this.recovery === undefined) for (const command of this.#held.splice(0)) this.#send(command)
-    return true
-  }
-
-  protected close(error: Error): void {
-    this.#connection.destroy()
+    connection.destroy()
     // mysql2 puts its own here, which says less.
-    this.#connection.addCommand = this.#bounded
-    this.#held = []
-    for (const giveUp of this.#inFlight) giveUp(error)
+    this.#add = connection.addCommand
+    connection.addCommand = this.#bounded
   }
 }

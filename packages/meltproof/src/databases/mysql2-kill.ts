@@ -6,10 +6,10 @@ export function killQuery(connection: Connection): Cancellation | undefined {
   const { threadId, config } = connection
   if (typeof threadId !== 'number') return undefined
   // A pool's connection takes itself out of the pool, and back in; what it extends does neither.
-  const own = connection.constructor
+  const own: object & { name: string } = connection.constructor
   const plain = own.name === 'PoolConnection' ? Object.getPrototypeOf(own) : own
   return done => {
-    const killer = new (plain as new (options: object) => Connection)({ config })
+    const killer = new (plain as unknown as new (options: object) => Connection)({ config })
     let sent = false
     const end = (outcome: 'processed' | 'unknown'): void => {
       killer.destroy()

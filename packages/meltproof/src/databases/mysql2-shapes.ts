@@ -2,24 +2,36 @@
 
 export interface Command {
   readonly sql?: unknown
+  /** Of a prepared statement, which has no text of its own. */
+  readonly statement?: { readonly query?: unknown }
   onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined
+  /** Sends it; null when it is over at once. */
   start?: (...args: unknown[]) => unknown
-  once?: (event: 'end', listener: () => void) => unknown
+  /** Called with each packet of the answer, first with none; true when it is over. */
+  execute?: (packet: unknown, connection: Connection) => boolean
+  once?: (event: 'end' | 'result', listener: (result?: unknown) => void) => unknown
+  emit?: (event: 'end' | 'error', error?: Error) => unknown
 }
 
 export interface Connection {
+  readonly constructor: ConnectionClass
   addCommand: (command: Command) => Command
   destroy(): void
   query(sql: string, callback: (error: Error | null) => void): unknown
   on(event: string, listener: (error?: Error & { fatal?: boolean }) => void): unknown
   readonly threadId?: number | null
   readonly config: object
-  readonly stream?: { readonly writable?: boolean }
-  readonly _command?: Command | null
+}
+
+interface ConnectionClass {
+  readonly name: string
+  readonly prototype: object
+  createQuery(sql: string, values: unknown, callback: unknown, config: object): Command
 }
 
 export interface PooledConnection extends Connection {
   release: () => unknown
+  readonly _pool?: unknown
 }
 
 export type GetConnection = (callback: (error: Error | null, connection?: PooledConnection) => void) => void
@@ -27,6 +39,9 @@ export type GetConnection = (callback: (error: Error | null, connection?: Pooled
 export interface Pool {
   getConnection: GetConnection
   releaseConnection: (connection: PooledConnection) => void
+  query: (...args: unknown[]) => unknown
+  execute: (...args: unknown[]) => unknown
+  end: (...args: unknown[]) => unknown
   readonly config: {
     readonly connectionConfig: object
     readonly connectionLimit?: number

@@ -33,11 +33,6 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
   // With these options mysql2's own line does what the app asked for.
   const ownLine = waitForConnections === false || queueLimit > 0
-  // The inherited one: the connection's own belongs to its last user.
-  const giveBack = (connection: PooledConnection): void => {
-    const { release } = Object.getPrototypeOf(connection) as PooledConnection
-    release.call(connection)
-  }
   const ours = new BoundPool<PooledConnection>(pool, acquireMs, {
     database: 'MySQL',
     kind: 'mysql',
@@ -46,16 +41,48 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
     connect: pool.getConnection.bind(pool),
-    giveBack,
+    giveBack: connection => giveBack(connection),
   })
   const out = new Set<PooledConnection>()
+  let givingBack = false
+  const giveBack = (connection: PooledConnection): void => {
+    givingBack = true
+    // The inherited one: the connection's own belongs to its last user.
+    ;(Object.getPrototypeOf(connection) as PooledConnection).release.call(connection)
+    givingBack = false
+  }
   const releaseConnection = pool.releaseConnection.bind(pool)
   // A connection passes here when it comes back, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
+    if (!givingBack && connection._pool && out.has(connection)) {
+      connection.release()
+      return
+    }
     releaseConnection(connection)
     if (out.delete(connection)) ours.line.free()
   }
+  // pool.query() and pool.execute() ask for a connection before they return.
+  let single = false
+  for (const name of ['query', 'execute'] as const) {
+    const original = pool[name]
+    pool[name] = (...args) => {
+      single = true
+      try {
+        return original.apply(pool, args)
+      } finally {
+        single = false
+      }
+    }
+  }
+  const end = pool.end
+  pool.end = (...args) => {
+    const result = end.apply(pool, args)
+    // A closed pool says so to each that waits.
+    ours.line.askForAll()
+    return result
+  }
   pool.getConnection = callback => {
+    const forOne = single
     // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection, call) => {
@@ -64,8 +91,14 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
         return
       }
       out.add(connection)
-      const given = boundConnectionOf(connection, queryMs)
-      connection.release = given.checkOut(ours, call, () => giveBack(connection))
+      const bound = boundConnectionOf(connection, queryMs)
+      const loan = {
+        single: forOne,
+        call,
+        // mysql2 takes no reason: it is closed, and leaves the pool by that.
+        giveBack: (unfit?: unknown) => (unfit ? connection.destroy() : giveBack(connection)),
+      }
+      connection.release = bound?.checkOut(ours, loan) ?? loan.giveBack
       inContext(null, connection)
     })
   }
@@ -73,9 +106,10 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection {
+/** Undefined where another copy of meltproof has bound it. */
+function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection | undefined {
   const known = connections.get(connection)
-  if (known !== undefined) return known
+  if (known !== undefined || !markBound(connection)) return known
   const made = new MysqlConnection(connection, queryMs)
   connections.set(connection, made)
   return made

@@ -1,165 +1,137 @@
-/** One client of pg under bound(): its line of queries, and how the server is asked whether it is done with one. */
+/**
+ * One client of pg under bound(). Its queries wait in pg's own line, as without us. What has to happen between two of
+ * them is an entry of ours in that line: pg has an entry send itself, and waits for its answer.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
-import { DeadlineExceededError } from '../deadline/deadline-error.ts'
-import { BoundConnection, PendingQuery } from './bound-connection.ts'
+import { BoundConnection } from './bound-connection.ts'
 import type { Cancellation } from './cancellations.ts'
 import { pgCancellation } from './pg-cancel.ts'
-import { type Callback, isOwnQuery, type OwnQuery, type PgClient, type Query } from './pg-shapes.ts'
-
-interface Entry {
-  readonly pending: PendingQuery
-  readonly done: Callback
-  readonly submit: () => Promise<unknown>
-}
+import { PgGate, passedOverEntry } from './pg-entries.ts'
+import { type Callback, isOwnQuery, type PgClient, type PgQuery, type Query } from './pg-shapes.ts'
+import type { Statement } from './statement.ts'
 
 export class BoundClient extends BoundConnection<PgClient> {
   readonly #client: PgClient
   readonly #query: Query
-  /** Not sent yet, and not in pg's own queue, from which nothing can be taken out again. */
-  #line: Entry[] = []
-  /** Until the server is done with it, whether or not somebody still waits. */
-  #running: Entry | undefined
+  #transactionStatus: string | undefined
+  #gate: PgGate | undefined
 
   constructor(client: PgClient, queryMs: number) {
     super({ name: 'PostgreSQL', kind: 'pg', where: client.connectionParameters ?? {} }, queryMs)
     this.#client = client
     this.#query = client.query.bind(client)
+    client.query = this.#bounded
+    // Before pg's own listener, which has the next query sent.
+    client.connection?.prependListener('readyForQuery', message => {
+      this.#transactionStatus = message?.status
+    })
   }
 
-  query(config: unknown, values: unknown, callback: unknown): unknown {
+  readonly #bounded: Query = (config, values, callback) => {
     // pg says what is wrong.
     if (config === null || config === undefined) return this.#query(config, values, callback)
-    if (isOwnQuery(config)) return this.#startOwn(config, values, callback)
-    const inConfig = (config as { callback?: unknown }).callback
-    const given = [values, callback, inConfig].find(value => typeof value === 'function') as Callback | undefined
-    const plain = typeof values === 'function' ? undefined : values
-    const bare = typeof inConfig === 'function' ? { ...(config as object), callback: undefined } : config
-    return callbackOrPromise(given, done => this.#start(async () => this.#query(bare, plain), done))
-  }
-
-  #start(submit: Entry['submit'], done: Callback): void {
-    const pending = this.beginQuery()
-    if (pending instanceof Error) {
-      nextTick(done, pending)
-      return
+    const { text: given, callback: inConfig } = config as { text?: unknown; callback?: unknown }
+    const text = String(typeof config === 'string' ? config : (given ?? ''))
+    if (isOwnQuery(config)) {
+      // A cursor or a stream is read at its reader's pace: it has no deadline.
+      this.#askInTurn(config, text)
+      return this.#query(config, values, callback)
     }
-    const entry: Entry = { pending, done, submit }
-    this.#line.push(entry)
-    pending.budget?.onEnd(reason => {
-      this.endedEarly(reason)
-      this.#tell(entry, reason)
-      if (this.#running === entry) this.recover()
-      else this.#line = this.#line.filter(other => other !== entry)
-    })
-    this.sendWaiting()
-  }
-
-  /** No deadline, but a place in the line: a late cancel must not hit it either. */
-  #startOwn(config: OwnQuery, values: unknown, callback: unknown): unknown {
-    const done: Callback = error => {
-      if (error) config.handleError?.(error, this.#client.connection)
+    const done = [values, callback, inConfig].find(value => typeof value === 'function') as Callback | undefined
+    const refused = this.refusal(text)
+    if (refused !== undefined) return this.#fail(refused, done)
+    const statement = this.open(text)
+    if (statement instanceof Error) {
+      this.#query(passedOverEntry(() => this.passedOver(text, statement)))
+      return this.#fail(statement, done)
     }
-    const submit = (): Promise<void> => {
-      const over = endOf(config)
-      this.#query(config, values, callback)
-      return over
-    }
-    if (this.discarded !== undefined) nextTick(done, this.discardedError(this.discarded))
+    const { queue, sent } = linesOf(this.#client)
+    const [waiting, underWay, active] = [queue.length, sent.length, activeOf(this.#client)]
+    const result = this.#query(config, values, callback)
+    const waits = queue.length > waiting
+    const query = waits ? queue.at(-1) : sent.length > underWay ? sent.at(-1) : activeOf(this.#client)
+    if (query === undefined || query === null || query === active) this.over(statement)
     else {
-      this.#line.push({ pending: new PendingQuery(), done, submit })
-      this.sendWaiting()
+      if (waits) this.#askInTurn(query, text)
+      this.#bind(statement, query, done !== undefined)
     }
-    return config
+    return result
   }
 
-  /** One at a time, also in pg's pipeline mode: a cancel hits whichever is running. */
-  protected sendWaiting(): boolean {
-    if (this.#running !== undefined) return false
-    if (this.#line.length === 0 || this.recovery !== undefined || this.discarded !== undefined) return true
-    const entry = this.#line.shift()!
-    this.#running = entry
-    const { call } = entry.pending
-    if (call?.sentAtMs === undefined) call?.connected(false, true)
-    entry.submit().then(
-      result => this.#ended(entry, undefined, result),
-      error => this.#ended(entry, error),
-    )
-    return false
+  #askInTurn(query: PgQuery, text: string): void {
+    const { submit } = query
+    query.submit = connection => this.refusal(text) ?? submit.call(query, connection)
   }
 
-  #ended(entry: Entry, error: Error | undefined, result?: unknown): void {
-    this.#running = undefined
-    this.#tell(entry, error, result)
-    if (this.discarded !== undefined) return
-    this.recovery?.queryEnded()
-    this.goOn()
+  #fail(error: Error, done: Callback | undefined): unknown {
+    if (done === undefined) return (this.#client._Promise ?? Promise).reject(error)
+    nextTick(done, error)
+    return undefined
   }
 
-  /** In a tick of its own, so that what a callback throws is the app's exception and not a rejection of ours. */
-  #tell({ pending, done }: Entry, error: Error | undefined, result?: unknown): void {
-    if (pending.end(error)) nextTick(done, error, result)
+  #bind(statement: Statement, query: PgQuery, withCallback: boolean): void {
+    const answer = withCallback ? AsyncLocalStorage.bind(query.callback!) : query.callback!
+    query.callback = answer
+    for (const end of ['handleReadyForQuery', 'handleError'] as const) {
+      const original = query[end]
+      query[end] = (...args) => {
+        this.over(statement, end === 'handleError' ? args[0] : undefined)
+        return original?.apply(query, args)
+      }
+    }
+    this.watch(statement, {
+      isRunning: () => activeOf(this.#client) === query && this.#client.pipeline !== true,
+      tell: error => {
+        query.callback = () => {}
+        nextTick(answer, error)
+      },
+      drop: reason => this.#drop(statement, query, reason),
+      holdUp: () => {
+        this.#gate = new PgGate({ lateOver: () => this.lateOver(), probeOver: () => this.probeOver() })
+        linesOf(this.#client).queue.unshift(this.#gate)
+      },
+    })
+  }
+
+  #drop(statement: Statement, query: PgQuery, reason: Error): void {
+    const passOver = (): void => this.passedOver(statement.text, reason)
+    const { queue } = linesOf(this.#client)
+    const place = queue.indexOf(query)
+    if (place >= 0) {
+      queue[place] = passedOverEntry(() => {
+        passOver()
+        this.over(statement)
+      })
+    } else {
+      // In pipeline mode a cancel would hit whichever runs by then. The answer comes, and is dropped.
+      statement.onOver = passOver
+    }
   }
 
   protected cancellation(): Cancellation | undefined {
-    return this.#running === undefined ? undefined : pgCancellation(this.#client)
+    return pgCancellation(this.#client)
   }
 
-  async probe(): Promise<unknown> {
-    return this.#query(this.released && this.mayBeInTransaction() ? 'ROLLBACK' : '')
+  probe(needed: boolean): void {
+    this.#gate?.probe(needed)
   }
 
-  protected mayBeInTransaction(): boolean {
-    return this.#client.getTransactionStatus?.() !== 'I'
+  protected inTransaction(): boolean {
+    const status = this.#client.getTransactionStatus?.() ?? this.#transactionStatus
+    return status === 'T' || status === 'E'
   }
 
-  protected close(error: Error): void {
-    if (this.#running !== undefined) this.#tell(this.#running, error)
-    for (const entry of this.#line) this.#tell(entry, error)
-    this.#line = []
-    // One of a pool is ended by its release; ended here, the pool would not know.
-    if (this.pool === undefined) Promise.resolve(this.#client.end()).catch(() => {})
-  }
-
-  protected override release(error?: unknown): void {
-    // pg's pool and many apps release with the query's error: a passed deadline is no fault of the connection.
-    const fault = error && error !== this.reason && !(error instanceof DeadlineExceededError)
-    if (fault && this.discarded === undefined) {
-      this.giveBack(error)
-      return
-    }
-    // The pool listens again once it has it.
-    this.#client.on('error', ignore)
-    super.release()
-  }
-
-  protected override giveBack(error?: unknown): void {
-    super.giveBack(error)
-    this.pool?.line.free()
-    this.#client.removeListener('error', ignore)
+  protected close(): void {
+    Promise.resolve(this.#client.end()).catch(() => {})
   }
 }
 
-/** As all of pg: with a callback it calls back, in the caller's context; without one it gives a promise. */
-export function callbackOrPromise(callback: Callback | undefined, start: (done: Callback) => void): unknown {
-  if (callback !== undefined) return start(AsyncLocalStorage.bind(callback))
-  return new Promise((resolve, reject) => {
-    start((error, result) => (error ? reject(error) : resolve(result)))
-  })
+function activeOf(client: PgClient): PgQuery | null | undefined {
+  return '_activeQuery' in client ? client._activeQuery : client.activeQuery
 }
 
-const ignore = (): void => {}
-
-/** When pg is done with a query of its own kind; at once where we cannot see that. */
-function endOf(query: OwnQuery): Promise<void> {
-  return new Promise(resolve => {
-    for (const name of ['handleReadyForQuery', 'handleError'] as const) {
-      const original = query[name]
-      if (typeof original !== 'function') return resolve()
-      query[name] = (...args) => {
-        resolve()
-        return original.apply(query, args)
-      }
-    }
-  })
+/** What waits in pg, and what it has sent ahead in pipeline mode. Their names differ between its versions. */
+function linesOf(client: PgClient): { readonly queue: PgQuery[]; readonly sent: readonly PgQuery[] } {
+  return { queue: client._queryQueue ?? client.queryQueue ?? [], sent: client._sentQueryQueue ?? [] }
 }

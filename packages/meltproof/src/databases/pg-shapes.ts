@@ -10,7 +10,20 @@ export interface PgConnection {
   connect(port: number | string, host?: string): void
   requestSsl(): void
   cancel(processID: number, secretKey: number): void
+  query(text: string): void
   on(event: 'connect' | 'sslconnect' | 'error' | 'end', listener: () => void): unknown
+  once(event: 'readyForQuery' | 'end', listener: () => void): unknown
+  emit(event: 'error', error: Error): unknown
+  prependListener(event: 'readyForQuery', listener: (message?: { readonly status?: string }) => void): unknown
+}
+
+/** An entry in the line of a client. Those of an app's own making (cursors, streams) have `submit` alone for certain. */
+export interface PgQuery {
+  /** Sends it. An error that it returns is its end. */
+  submit: (connection: PgConnection) => unknown
+  callback?: Callback
+  handleReadyForQuery?: (...args: unknown[]) => unknown
+  handleError?: (...args: unknown[]) => unknown
 }
 
 export interface PgClient {
@@ -20,6 +33,7 @@ export interface PgClient {
   readonly sslNegotiation?: string
   readonly processID?: number | null
   readonly secretKey?: number | null
+  readonly pipeline?: boolean
   query: Query
   connect: (callback?: Callback) => unknown
   end: (callback?: () => void) => unknown
@@ -29,10 +43,18 @@ export interface PgClient {
   readonly connectionParameters?: Whereabouts
   readonly connection?: PgConnection
   getTransactionStatus?: () => string | null
+  readonly _Promise?: PromiseConstructor
+  readonly _activeQuery?: PgQuery | null
+  readonly activeQuery?: PgQuery | null
+  readonly _queryQueue?: PgQuery[]
+  readonly queryQueue?: PgQuery[]
+  readonly _sentQueryQueue?: PgQuery[]
 }
 
 export interface PgPool {
   connect: (callback?: Callback) => unknown
+  query: (...args: unknown[]) => unknown
+  readonly Promise?: PromiseConstructor
   readonly options: Whereabouts & {
     connectionTimeoutMillis?: number
     readonly max?: number
@@ -40,13 +62,6 @@ export interface PgPool {
   }
   readonly totalCount: number
   readonly waitingCount: number
-}
-
-/** A query that takes its answer apart by itself: a cursor, a stream of rows, a COPY. */
-export interface OwnQuery {
-  readonly submit: unknown
-  handleReadyForQuery?: (...args: unknown[]) => unknown
-  handleError?: (...args: unknown[]) => unknown
 }
 
 export function isPool(value: object): value is PgPool {
@@ -64,6 +79,7 @@ export function isClient(value: object): value is PgClient {
   )
 }
 
-export function isOwnQuery(config: unknown): config is OwnQuery {
+/** A query that takes its answer apart by itself: a cursor, a stream of rows, a COPY. */
+export function isOwnQuery(config: unknown): config is PgQuery {
   return typeof (config as { submit?: unknown } | null | undefined)?.submit === 'function'
 }

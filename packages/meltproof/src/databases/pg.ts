@@ -1,12 +1,13 @@
 /** meltproof/pg: bound() for clients and pools of pg (node-postgres 8, not pg-native). */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import type { Whereabouts } from '../outbound/call.ts'
+import type { Call, Whereabouts } from '../outbound/call.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
-import { BoundClient, callbackOrPromise } from './pg-client.ts'
+import { BoundClient } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
 
 export type { DatabaseLimits } from './limits.ts'
@@ -23,8 +24,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
   if (isPool(client)) patchPool(client, queryMs, acquireMs)
   else if (isClient(client)) {
-    boundClientOf(client, queryMs)
-    patchConnect(client, acquireMs)
+    if (!clients.has(client) && boundClientOf(client, queryMs) !== undefined) patchConnect(client, acquireMs)
   } else throw unknownClient('pg', 'a Pool or Client of the package pg (version 8, not pg-native)', client)
   return client
 }
@@ -47,22 +47,63 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
     connect: pool.connect.bind(pool) as PoolSource<PgClient>['connect'],
     giveBack: client => client.release?.(),
   })
-  const acquire = (done: Callback): void => {
+  const acquire = (single: boolean, done: Callback): void => {
     ours.acquire((error, client, call) => {
       if (error || client === undefined) {
         done(error, undefined, () => {})
         return
       }
-      const release = boundClientOf(client, queryMs).checkOut(ours, call, client.release)
-      client.release = fault => {
-        if (!release(fault)) throw new Error('Release called on client which has already been released to the pool.')
-      }
+      lend(ours, boundClientOf(client, queryMs), client, single, call)
       done(undefined, client, client.release)
     })
   }
+  // pool.query() asks for a connection before it returns.
+  let single = false
+  const query = pool.query
+  pool.query = (...args) => {
+    single = true
+    try {
+      return query.apply(pool, args)
+    } finally {
+      single = false
+    }
+  }
   // The pool calls back in the context of the caller that released a connection.
-  pool.connect = callback => callbackOrPromise(callback, acquire)
+  pool.connect = callback => {
+    const forOne = single
+    if (callback !== undefined) return acquire(forOne, AsyncLocalStorage.bind(callback))
+    return new (pool.Promise ?? Promise)((resolve, reject) => {
+      acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))
+    })
+  }
 }
+
+function lend(
+  pool: BoundPool<PgClient>,
+  bound: BoundClient | undefined,
+  client: PgClient,
+  single: boolean,
+  call: Call | undefined,
+): void {
+  const original = client.release
+  const giveBack = (error?: unknown): void => {
+    original?.(error)
+    pool.line.free()
+    client.removeListener('error', ignore)
+  }
+  const release = bound?.checkOut(pool, { single, call, giveBack })
+  let out = true
+  client.release = error => {
+    if (!out) throw new Error('Release called on client which has already been released to the pool.')
+    out = false
+    // The pool listens again once it has it.
+    client.on('error', ignore)
+    if (release === undefined) giveBack(error)
+    else release(error)
+  }
+}
+
+const ignore = (): void => {}
 
 function whereOf({ connectionString, host, port, database }: PgPool['options']): Whereabouts {
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null
@@ -73,37 +114,36 @@ function whereOf({ connectionString, host, port, database }: PgPool['options']):
 
 /** For a client in no pool: when it cannot connect in time, its socket is closed. */
 function patchConnect(client: PgClient, acquireMs: number): void {
-  if (!markBound(client)) return
   const original = client.connect.bind(client)
-  const connect = (done: Callback): void => {
+  let asked = false
+  client.connect = callback => {
+    const { connection } = client
+    // pg connects once, and says so the second time.
+    if (asked || connection === undefined) return original(callback)
+    asked = true
     const budget = openBudget(acquireMs, { phase: 'connect', what: 'a PostgreSQL connection' })
     if (!(budget instanceof Budget)) {
-      nextTick(done, budget)
-      return
+      if (callback === undefined) return (client._Promise ?? Promise).reject(budget)
+      nextTick(callback, budget)
+      return undefined
     }
-    let over = false
+    for (const over of ['readyForQuery', 'end'] as const) connection.once(over, () => budget.settle())
     budget.onEnd(reason => {
-      over = true
-      client.connection?.stream?.destroy()
-      done(reason)
+      // pg hands it to whoever connects.
+      connection.emit('error', reason)
+      connection.stream?.destroy()
     })
-    original(error => {
-      if (over) return
-      over = true
-      budget.settle()
-      done(error, client)
-    })
+    return original(callback)
   }
-  client.connect = callback => callbackOrPromise(callback, connect)
 }
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-function boundClientOf(client: PgClient, queryMs: number): BoundClient {
+/** Undefined where another copy of meltproof has bound it. */
+function boundClientOf(client: PgClient, queryMs: number): BoundClient | undefined {
   const known = clients.get(client)
-  if (known !== undefined) return known
+  if (known !== undefined || !markBound(client)) return known
   const made = new BoundClient(client, queryMs)
   clients.set(client, made)
-  client.query = (config, values, callback) => made.query(config, values, callback)
   return made
 }

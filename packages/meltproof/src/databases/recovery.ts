@@ -1,6 +1,6 @@
 /**
  * Brings a connection back into use after a query whose deadline has passed. A cancel is tied to a connection, not to a
- * query: one that arrives late hits whatever runs next. So the connection stays occupied until
+ * query: one that arrives late hits whatever runs next. So nothing else is sent until
  * 1. the server has taken the cancel, or it was never sent, and
  * 2. the server has said that the query is over, cancelled or not, and
  * 3. an empty round trip has come back: a cancel that was taken but had not struck yet hits that.
@@ -15,49 +15,50 @@ const PATIENCE_MS = 2000
 export interface Recoverable {
   /** As Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
-  /** One round trip. Settles when the server has answered or the connection is gone. */
-  probe(): Promise<unknown>
+  /** Begins the round trip, whose end is {@link Recovery.answered}. `needed` is false when no cancel was sent. */
+  probe(needed: boolean): void
   recovered(): void
-  /** The answer is overdue. It may still recover until {@link Recovery.stop}. */
+  /** The answer is overdue. Unless the cancel may still arrive, it recovers when the answer comes after all. */
   lost(): void
 }
 
 export class Recovery {
   readonly #connection: Recoverable
-  readonly #queryOver = Promise.withResolvers<void>()
-  readonly #cancelled = Promise.withResolvers<CancellationOutcome>()
   #takeBack: (() => boolean) | undefined
-  #timer: FairTimer | undefined
+  #outcome: CancellationOutcome | undefined
+  #queryOver = false
+  #probed = false
   #stopped = false
+  #timer: FairTimer | undefined
 
   constructor(connection: Recoverable) {
     this.#connection = connection
   }
 
-  /** A query is still running. */
-  async afterQuery(): Promise<void> {
-    this.#takeBack = this.#connection.cancel(this.#cancelled.resolve)
-    const outcome = this.#takeBack === undefined ? 'unsent' : await this.#cancelled.promise
-    if (outcome === 'unknown' && !this.#stopped) {
-      this.stop()
-      this.#connection.lost()
-    }
-    await this.#inTime(this.#queryOver.promise)
-    if (outcome === 'processed') await this.afterRoundTrip()
-    else this.#recovered()
-  }
-
-  /** A round trip is all that is missing. */
-  async afterRoundTrip(): Promise<void> {
-    if (this.#stopped) return
-    await this.#inTime(this.#connection.probe()).catch(() => {})
-    this.#recovered()
+  begin(): void {
+    this.#takeBack = this.#connection.cancel(outcome => {
+      if (this.#stopped) return
+      this.#outcome = outcome
+      if (outcome === 'unknown') this.#lost()
+      else this.#next()
+    })
+    if (this.#takeBack !== undefined) return
+    this.#outcome = 'unsent'
+    this.#next()
   }
 
   /** The server has said that the query is over. */
   queryEnded(): void {
-    if (this.#takeBack?.() === true) this.#cancelled.resolve('unsent')
-    this.#queryOver.resolve()
+    if (this.#takeBack?.() === true) this.#outcome = 'unsent'
+    this.#queryOver = true
+    this.#next()
+  }
+
+  /** The round trip has come back. */
+  answered(): void {
+    if (this.#stopped) return
+    this.stop()
+    this.#connection.recovered()
   }
 
   stop(): void {
@@ -66,20 +67,17 @@ export class Recovery {
     this.#takeBack?.()
   }
 
-  #recovered(): void {
-    if (this.#stopped) return
+  #lost(): void {
     this.stop()
-    this.#connection.recovered()
+    this.#connection.lost()
   }
 
-  async #inTime(answer: Promise<unknown>): Promise<void> {
-    if (this.#stopped) return
-    const timer = startFairTimer(PATIENCE_MS, () => this.#connection.lost())
-    this.#timer = timer
-    try {
-      await answer
-    } finally {
-      timer.cancel()
-    }
+  #next(): void {
+    if (this.#stopped || this.#outcome === undefined || this.#probed) return
+    this.#timer?.cancel()
+    this.#timer = startFairTimer(PATIENCE_MS, () => this.#connection.lost())
+    if (!this.#queryOver) return
+    this.#probed = true
+    this.#connection.probe(this.#outcome === 'processed')
   }
 }

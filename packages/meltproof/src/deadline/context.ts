@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Budget, type BudgetOptions } from './budget.ts'
 import { DeadlineExceededError } from './deadline-error.ts'
 
-const storage = new AsyncLocalStorage<Budget>()
+const storage = new AsyncLocalStorage<Budget | undefined>()
 
 export function currentBudget(): Budget | undefined {
   return storage.getStore()
@@ -11,6 +11,17 @@ export function currentBudget(): Budget | undefined {
 
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {
   return storage.run(budget, fn)
+}
+
+/**
+ * Calls `fn` outside of every budget, and returns what it returns: no deadline ends what it starts, and nothing that it
+ * calls is refused for want of time. For a cleanup that must run whatever happened to the work before it. Limits that a
+ * call has of its own, such as the `queryMs` of a bound database, still count.
+ *
+ * @example finally { await unbounded(() => unlock(key)) }
+ */
+export function unbounded<R>(fn: () => R): R {
+  return storage.run(undefined, fn)
 }
 
 const LEAST_MS = 1

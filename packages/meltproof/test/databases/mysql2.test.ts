@@ -124,7 +124,7 @@ test('the end of a budget before its time kills the query', { skip }, () =>
 test('a transaction goes on with the same connection: what comes next waits for the killed query', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
     bound(pool)
-    await pool.query('create temporary table kept (n int) engine=innodb')
+    await pool.query('create or replace table kept (n int) engine=innodb')
     const connection = await pool.getConnection()
     await connection.beginTransaction()
     await connection.query('insert into kept values (1)')
@@ -139,7 +139,7 @@ test('a transaction goes on with the same connection: what comes next waits for 
 test('an app with no time left to roll back leaves no transaction behind', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
     bound(pool)
-    await pool.query('create temporary table kept (n int) engine=innodb')
+    await pool.query('create or replace table kept (n int) engine=innodb')
     const transaction = within(150, async () => {
       const connection = await pool.getConnection()
       try {

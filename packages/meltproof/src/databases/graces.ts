@@ -1,0 +1,16 @@
+/** The grace of each budget that has ended: for a while, what is held may still be put back in order. */
+import { Budget, type BudgetOptions } from '../deadline/budget.ts'
+import { openBudget } from '../deadline/context.ts'
+import { GRACE_MS } from './limits.ts'
+
+export class Graces {
+  readonly #byBudget = new WeakMap<Budget, Budget>()
+
+  /** What is left of the grace of `ended`, which begins the first time; `refusal` once it is over. */
+  open(ended: Budget | undefined, options: BudgetOptions, refusal: Error): Budget | Error {
+    const grace = (ended && this.#byBudget.get(ended)) ?? new Budget(GRACE_MS)
+    if (ended !== undefined) this.#byBudget.set(ended, grace)
+    const budget = openBudget(Number.POSITIVE_INFINITY, { ...options, parent: grace })
+    return budget instanceof Budget ? budget : refusal
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What a connection of Redis is in the midst of: MULTI and WATCH stay with it after their answer. When the budget that
+ * began one ends, the app has the grace to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
+ */
+import type { Budget, EndListener } from '../deadline/budget.ts'
+import { startFairTimer } from '../deadline/fair-timer.ts'
+import { MeltproofError } from '../errors.ts'
+import { warnOnce } from '../warnings.ts'
+import { beginsState, endsState } from './redis-commands.ts'
+
+interface Begun {
+  readonly budget: Budget | undefined
+  readonly ended: EndListener
+}
+
+export class RedisState {
+  readonly #graceMs: number
+  readonly #close: () => void
+  readonly #begun = new Map<string, Begun>()
+  readonly #warn = warnOnce()
+  /** Why the MULTI must not be executed. */
+  #broken: Error | undefined
+
+  /** @param close closes the connection; ioredis then makes another */
+  constructor(graceMs: number, close: () => void) {
+    this.#graceMs = graceMs
+    this.#close = close
+  }
+
+  /** Why a command must not be sent. */
+  refusal(name: string): Error | undefined {
+    if (name !== 'exec' || this.#broken === undefined) return undefined
+    return new MeltproofError(
+      'MELTPROOF_TRANSACTION_BROKEN',
+      'EXEC was refused: another command of this MULTI was not sent, or nobody knows what came of it, because its deadline ' +
+        'had passed or its client had left. The connection is closed, which discards the MULTI.',
+      { cause: this.#broken },
+    )
+  }
+
+  sends(name: string, budget: Budget | undefined): void {
+    for (const [begun, { ended, budget: owner }] of this.#begun) {
+      if (!endsState(begun, name)) continue
+      this.#begun.delete(begun)
+      owner?.offEnd(ended)
+    }
+    if (!this.#begun.has('multi')) this.#broken = undefined
+    if (!beginsState(name) || this.#begun.has(name)) return
+    const begun: Begun = { budget, ended: () => this.#expectEnd(name, begun) }
+    this.#begun.set(name, begun)
+    budget?.onEnd(begun.ended)
+  }
+
+  #expectEnd(name: string, begun: Begun): void {
+    startFairTimer(this.#graceMs, () => {
+      if (this.#begun.get(name) !== begun) return
+      this.#warn(
+        `A Redis connection was closed, because its ${name.toUpperCase()} was not ended within ${this.#graceMs} ms after ` +
+          'the end of the budget that began it: other commands would have run into it. This is said once.',
+      )
+      this.#close()
+    })
+  }
+
+  /** A caller has an error of ours in the place of its answer. */
+  late(name: string, reason: Error): void {
+    if (this.#begun.has('multi') && !endsState('multi', name)) this.#broken ??= reason
+    // Its caller thinks that it did not begin, or will not ask for its end again.
+    if (this.#begun.has(name) || (name === 'exec' && this.#broken !== undefined)) this.#close()
+  }
+
+  /** The connection is gone, and its state with it. */
+  gone(): void {
+    for (const { budget, ended } of this.#begun.values()) budget?.offEnd(ended)
+    this.#begun.clear()
+    this.#broken = undefined
+  }
+}

@@ -1,0 +1,250 @@
+/** A deadline ends work, never cleanup (docs/databases.md): meltproof/ioredis against a real Redis, beside bare ioredis. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { bound } from '../../src/databases/ioredis.ts'
+import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import { skipWithout } from '../installed.ts'
+import { rejection } from '../rejection.ts'
+import { type Running, startRedis } from './real-servers.ts'
+
+const skip = skipWithout('redis-server', 'redis-server')
+/** More than twice the deadlines of these tests: stalls of a busy machine are given back. */
+const LONGER_MS = 400
+const DEADLINE_MS = 150
+
+let server: Running
+/** Looks on, unbounded. */
+let watcher: Redis
+
+before(async () => {
+  if (skip !== false) return
+  server = await startRedis()
+  watcher = new Redis({ port: server.port, host: '127.0.0.1' })
+})
+after(async () => {
+  watcher?.disconnect()
+  await server?.stop()
+})
+
+const warnings: string[] = []
+process.on('warning', warning => {
+  if (warning.name === 'MeltproofWarning') warnings.push(warning.message)
+})
+
+type Wrap = <T extends object>(client: T) => T
+const ARMS: [string, Wrap][] = [
+  ['bare', client => client],
+  ['bound', client => bound(client)],
+]
+
+async function withRedis(wrap: Wrap, run: (redis: Redis) => Promise<void>): Promise<void> {
+  const redis = wrap(new Redis({ port: server.port, host: '127.0.0.1' }))
+  redis.on('error', () => {})
+  try {
+    await redis.ping()
+    await run(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** Runs it in a budget, and settles as it does once it is over, although its budget ends before. */
+async function late<T>(run: () => Promise<T>): Promise<T> {
+  let over: Promise<T> | undefined
+  await within(DEADLINE_MS, () => {
+    over = run()
+    return over
+  }).catch(() => {})
+  return over!
+}
+
+const clientsThatWait = async (): Promise<number> =>
+  Number(/blocked_clients:(\d+)/.exec(await watcher.info('clients'))?.[1])
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 400; i++) {
+    if (await check()) return
+    await sleep(25)
+  }
+  assert.fail(`not within 10 s: ${what}`)
+}
+
+for (const [arm, wrap] of ARMS) {
+  test(`${arm}: DEL of a lock in a finally still runs after the deadline`, { skip }, () =>
+    withRedis(wrap, async redis => {
+      await late(async () => {
+        await redis.set('lock', 'mine', 'NX')
+        try {
+          await sleep(LONGER_MS)
+        } finally {
+          if ((await redis.get('lock')) === 'mine') await redis.del('lock')
+        }
+      })
+      assert.equal(await watcher.exists('lock'), 0)
+    }),
+  )
+
+  test(`${arm}: EXEC and DISCARD of an interactive MULTI still run after the deadline`, { skip }, () =>
+    withRedis(wrap, async redis => {
+      const exec = await late(async () => {
+        await redis.multi({ pipeline: false })
+        await redis.set('kept', '1')
+        await sleep(LONGER_MS)
+        return redis.exec()
+      })
+      assert.deepEqual(exec, [[null, 'OK']])
+      await late(async () => {
+        await redis.multi({ pipeline: false })
+        await redis.set('dropped', '1')
+        await sleep(LONGER_MS)
+        return redis.discard()
+      })
+      assert.equal(await redis.get('kept'), '1')
+      assert.equal(await redis.get('dropped'), null)
+    }),
+  )
+}
+
+for (const begin of ['multi', 'watch'] as const) {
+  test(
+    `a ${begin.toUpperCase()} that nobody ends: the connection is closed after the grace, with one warning`,
+    { skip },
+    () =>
+      withRedis(bound, async redis => {
+        warnings.length = 0
+        const closed = once(redis, 'close')
+        await late(async () => {
+          await (begin === 'multi' ? redis.multi({ pipeline: false }) : redis.watch('k'))
+          await sleep(LONGER_MS)
+        })
+        await closed
+        await redis.set('k', 'v')
+        assert.equal(await redis.get('k'), 'v', 'not QUEUED')
+        assert.equal(warnings.length, 1)
+        assert.match(
+          warnings[0]!,
+          /A Redis connection was closed, because its (MULTI|WATCH) was not ended within 1000 ms/,
+        )
+      }),
+  )
+}
+
+test('an interactive MULTI of which a command was late is not executed by halves', { skip }, () =>
+  withRedis(bound, async redis => {
+    await redis.multi({ pipeline: false })
+    await redis.set('half', '1')
+    server.child!.kill('SIGSTOP')
+    const set = await rejection(within(DEADLINE_MS, () => redis.set('other half', '1')))
+    const exec = rejection(redis.exec())
+    server.child!.kill('SIGCONT')
+    assert.ok(set instanceof DeadlineExceededError)
+    const refused = await exec
+    assert.ok(isMeltproofError(refused) && refused.code === 'MELTPROOF_TRANSACTION_BROKEN', String(refused))
+    assert.equal(await redis.get('half'), null)
+  }),
+)
+
+test('BLPOP past its deadline takes no job: it is kept for the next', { skip }, () =>
+  withRedis(bound, async redis => {
+    for (let i = 0; i < 5; i++) {
+      const settled = Promise.withResolvers<unknown>()
+      const pop = within(DEADLINE_MS, async () => {
+        const job = redis.blpop('jobs', 0)
+        job.then(settled.resolve, settled.resolve)
+        return job
+      })
+      assert.ok((await rejection(pop)) instanceof DeadlineExceededError)
+      assert.ok((await settled.promise) instanceof DeadlineExceededError)
+      assert.equal(await clientsThatWait(), 0)
+      await watcher.rpush('jobs', `job ${i}`)
+      assert.deepEqual(await redis.lrange('jobs', 0, -1), [`job ${i}`])
+      assert.deepEqual(await redis.blpop('jobs', 1), ['jobs', `job ${i}`])
+    }
+  }),
+)
+
+test('a job that Redis had given when the deadline passed is delivered', { skip }, () =>
+  withRedis(bound, async redis => {
+    const controller = new AbortController()
+    let pop: Promise<unknown> | undefined
+    const left = within(
+      60_000,
+      () => {
+        pop = redis.blpop('jobs', 0)
+        return pop
+      },
+      { signal: controller.signal },
+    )
+    await until('it waits', async () => (await clientsThatWait()) === 1)
+    // The answer lies in the socket, unread, when the client leaves.
+    const { stream } = redis as unknown as { stream: { pause(): void; resume(): void } }
+    stream.pause()
+    await watcher.rpush('jobs', 'given')
+    controller.abort(new Error('the client has left'))
+    await rejection(left)
+    stream.resume()
+    assert.deepEqual(await pop, ['jobs', 'given'])
+    assert.equal(await watcher.llen('jobs'), 0)
+  }),
+)
+
+test('what else was sent on the connection of a late BLPOP is done, once', { skip }, () =>
+  withRedis(bound, async redis => {
+    await watcher.del('n')
+    const pop = rejection(within(DEADLINE_MS, () => redis.blpop('empty', 0)))
+    const others = Promise.all(Array.from({ length: 5 }, () => redis.incr('n')))
+    assert.ok((await pop) instanceof DeadlineExceededError)
+    assert.deepEqual(await others, [1, 2, 3, 4, 5])
+  }),
+)
+
+test('SUBSCRIBE that was not answered in time does not turn the connection to it later', { skip }, () =>
+  withRedis(bound, async redis => {
+    server.child!.kill('SIGSTOP')
+    const subscribing = rejection(within(DEADLINE_MS, () => redis.subscribe('news')))
+    await subscribing
+    server.child!.kill('SIGCONT')
+    assert.equal(await redis.echo('free'), 'free')
+    assert.deepEqual(await watcher.pubsub('NUMSUB', 'news'), ['news', 0])
+  }),
+)
+
+test('a command that was given up while there was no connection is not sent later', { skip }, () =>
+  withRedis(bound, async redis => {
+    await watcher.del('given up')
+    redis.disconnect(true)
+    await once(redis, 'close')
+    const set = rejection(within(5, () => redis.set('given up', '1')))
+    assert.ok((await set) instanceof DeadlineExceededError)
+    await redis.ping()
+    assert.equal(await redis.get('given up'), null)
+  }),
+)
+
+test('a pipeline whose time was up before it was sent is not sent at all', { skip }, () =>
+  withRedis(bound, async redis => {
+    await watcher.del('piped')
+    const outcome = Promise.withResolvers<unknown>()
+    const over = within(1, async () => {
+      await sleep(50)
+      await redis.ping() // The grace begins.
+      await sleep(2500)
+      outcome.resolve(
+        await redis
+          .multi()
+          .set('piped', '1')
+          .exec()
+          .catch((error: unknown) => error),
+      )
+      await redis.pipeline().set('piped', '2').exec()
+    })
+    await rejection(over)
+    assert.ok(isMeltproofError(await outcome.promise), String(await outcome.promise))
+    assert.equal(await redis.echo('mine'), 'mine')
+    assert.equal(await watcher.exists('piped'), 0)
+  }),
+)
