@@ -4,18 +4,19 @@
  *   node bench/peer-suites.ts pg|mysql2|ioredis CHECKOUT [--only TEXT] [--show] [--at-once 2]
  *
  * CHECKOUT is a copy of brianc/node-postgres, sidorares/node-mysql2 or redis/ioredis with its dependencies installed.
- * Build meltproof first. --only takes test files whose path contains TEXT; --show prints the output of the files that
- * fail bound alone. A file that fails bound is run again, because some fail now and then without meltproof too.
+ * Build meltproof first. pg and mysql2 are compared by test file, ioredis (which runs in one process) by test. --only takes
+ * test files whose path contains TEXT; --show prints the output of the files that fail bound alone. What fails bound is
+ * run twice more, because some tests fail now and then without meltproof too.
  *
- * Bar: each test file that passes bare passes bound.
+ * Bar: whatever passes bare passes bound.
  */
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import mysql from 'mysql2/promise'
 import { Redis } from 'ioredis'
+import mysql from 'mysql2/promise'
 import { type Running, startMariadb, startPostgres } from '../packages/meltproof/test/databases/real-servers.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 
@@ -23,21 +24,21 @@ interface Suite {
   readonly files: readonly string[]
   /** Below the checkout: where its files are run. */
   readonly folder?: string
-  readonly command: readonly string[]
+  /** Mocha runs all files in one process, in the place of Node one file each. */
+  readonly mocha?: boolean
   readonly environment?: NodeJS.ProcessEnv
-  /** Test files run side by side; 1 where they share tables or ports. */
-  readonly atOnce?: number
+  /** Test files share tables or ports. */
+  readonly oneByOne?: boolean
   start(): Promise<Running>
   /** Variables that lead a test to the server. */
   reach(port: number): NodeJS.ProcessEnv
 }
 
-const SUITES: Record<string, Suite> = {
+const SUITES: Readonly<Record<string, Suite>> = {
   pg: {
     folder: 'packages/pg',
     files: ['test/unit/**/*-tests.js', 'test/integration/**/*-tests.js'],
-    command: ['FILE'],
-    atOnce: 1,
+    oneByOne: true,
     start: () => startPostgres(),
     reach: port => ({
       PGHOST: '127.0.0.1',
@@ -49,8 +50,8 @@ const SUITES: Record<string, Suite> = {
     }),
   },
   mysql2: {
-    files: ['test/**/*.test.mts', 'test/**/*.test.ts'],
-    command: ['FILE'],
+    // test/tsc-build is for the TypeScript compiler, not to be run.
+    files: ['test/{unit,integration,global}/**/*.test.mts'],
     async start() {
       const server = await startMariadb()
       const connection = await mysql.createConnection({ host: '127.0.0.1', port: server.port, user: 'root' })
@@ -61,22 +62,15 @@ const SUITES: Record<string, Suite> = {
     reach: port => ({ MYSQL_HOST: '127.0.0.1', MYSQL_PORT: String(port), MYSQL_USER: 'root', MYSQL_DATABASE: 'test' }),
   },
   ioredis: {
-    files: ['test/unit/**/*.ts', 'test/functional/**/*.ts'],
-    command: [
-      '--no-experimental-strip-types',
-      'node_modules/mocha/bin/mocha.js',
-      '--exit',
-      'test/helpers/*.ts',
-      'FILE',
-    ],
+    files: ['test/helpers/*.ts', 'test/unit/**/*.ts', 'test/functional/**/*.ts'],
+    mocha: true,
     environment: { TS_NODE_TRANSPILE_ONLY: 'true', NODE_ENV: 'test' },
-    // Its mock servers have fixed ports, and so has the server that it expects.
-    atOnce: 1,
     start: startRedis,
     reach: () => ({}),
   },
 }
 
+/** On the port that the tests of ioredis expect. */
 async function startRedis(): Promise<Running> {
   const port = 6379
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', tmpdir()])
@@ -88,6 +82,7 @@ async function startRedis(): Promise<Running> {
 }
 
 const FILE_TIMEOUT_MS = 90_000
+const SUITE_TIMEOUT_MS = 900_000
 const ATTEMPTS_BOUND = 3
 
 const options = scriptOptions(
@@ -99,47 +94,62 @@ const [driver = '', checkout = ''] = options.operands
 const suite = SUITES[driver] ?? options.refuse(`expected ${Object.keys(SUITES).join(', ')}, got '${driver}'`)
 const folder = resolve(checkout, suite.folder ?? '.')
 const files = globSync([...suite.files], { cwd: folder })
-  .filter(file => file.includes(options.values.only))
+  .filter(file => file.includes(options.values.only) || file.includes('/helpers/'))
   .sort()
 if (files.length === 0) options.refuse(`no test file of ${driver} below ${folder}`)
 
-interface Ran {
-  readonly passed: boolean
-  readonly output: string
-}
-
 const server = await suite.start()
+const failingBare: string[] = []
+const failingBound: string[] = []
+let passing = 0
 try {
-  const failing: string[] = []
-  let passing = 0
-  const waiting = [...files]
-  await Promise.all(
-    Array.from({ length: suite.atOnce ?? options.whole('at-once') }, async () => {
-      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-        if (!(await run(file, false)).passed) {
-          console.log(`fails bare: ${file}`)
-          continue
-        }
-        passing++
-        let bound: Ran = { passed: false, output: '' }
-        for (let i = 0; i < ATTEMPTS_BOUND && !bound.passed; i++) bound = await run(file, true)
-        if (bound.passed) continue
-        failing.push(file)
-        console.log(`FAILS BOUND: ${file}`)
-        if (options.values.show) console.log(bound.output)
-      }
-    }),
-  )
-  console.log(`${driver}: ${files.length} files, ${passing} pass bare, ${passing - failing.length} of those pass bound`)
-  process.exitCode = failing.length === 0 ? 0 : 1
+  const waiting = suite.mocha === true ? [files] : files.map(file => [file])
+  const lanes = suite.mocha === true || suite.oneByOne === true ? 1 : options.whole('at-once')
+  await Promise.all(Array.from({ length: lanes }, () => compareAll(waiting)))
 } finally {
   await server.stop()
 }
+for (const name of failingBare) console.log(`fails bare: ${name}`)
+for (const name of failingBound) console.log(`FAILS BOUND: ${name}`)
+const what = suite.mocha === true ? 'tests' : 'files'
+console.log(
+  `${driver}: ${passing + failingBare.length} ${what}, ${passing} pass bare, ${passing - failingBound.length} of those pass bound`,
+)
+process.exitCode = failingBound.length === 0 ? 0 : 1
 
-async function run(file: string, bound: boolean): Promise<Ran> {
+async function compareAll(waiting: string[][]): Promise<void> {
+  for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+    const bare = await run(group, false)
+    failingBare.push(...bare.failed)
+    passing += bare.passed.length
+    let left = bare.passed
+    let output = ''
+    for (let i = 0; i < ATTEMPTS_BOUND && left.length > 0; i++) {
+      const bound = await run(group, true)
+      const passed = new Set(bound.passed)
+      left = left.filter(name => !passed.has(name))
+      output = bound.output
+    }
+    failingBound.push(...left)
+    if (left.length > 0 && options.values.show) console.log(output)
+  }
+}
+
+interface Ran {
+  /** Names of tests or files. */
+  readonly passed: readonly string[]
+  readonly failed: readonly string[]
+  readonly output: string
+}
+
+async function run(group: readonly string[], bound: boolean): Promise<Ran> {
   const hook = pathToFileURL(join(import.meta.dirname, 'lib/bind-every-client.mjs')).href
-  const args = suite.command.map(each => each.replace('FILE', file))
-  const child = spawn(process.execPath, ['--import', hook, ...args], {
+  const reports = mkdtempSync(join(tmpdir(), 'meltproof-peer-'))
+  const report = join(reports, 'report.json')
+  const mocha = ['node_modules/mocha/bin/mocha.js', '--exit', '--reporter', 'json', '--reporter-option']
+  const command =
+    suite.mocha === true ? ['--no-experimental-strip-types', ...mocha, `output=${report}`, ...group] : [...group]
+  const child = spawn(process.execPath, ['--import', hook, ...command], {
     cwd: folder,
     env: {
       ...process.env,
@@ -156,8 +166,15 @@ async function run(file: string, bound: boolean): Promise<Ran> {
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
-  const timer = setTimeout(() => child.kill('SIGKILL'), FILE_TIMEOUT_MS)
+  const timer = setTimeout(() => child.kill('SIGKILL'), suite.mocha === true ? SUITE_TIMEOUT_MS : FILE_TIMEOUT_MS)
   const code = await new Promise(ended => child.once('close', ended))
   clearTimeout(timer)
-  return { passed: code === 0, output }
+  try {
+    if (suite.mocha !== true) return { passed: code === 0 ? group : [], failed: code === 0 ? [] : group, output }
+    const { passes, failures } = JSON.parse(readFileSync(report, 'utf8')) as Record<string, { fullTitle: string }[]>
+    const titles = (tests: { fullTitle: string }[] = []): string[] => [...new Set(tests.map(test => test.fullTitle))]
+    return { passed: titles(passes), failed: titles(failures), output }
+  } finally {
+    rmSync(reports, { recursive: true, force: true })
+  }
 }

@@ -16,7 +16,7 @@ import { Graces } from './graces.ts'
 import { GRACE_MS } from './limits.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
 import { type Handle, Statement } from './statement.ts'
-import { cleansUp, mayChangeSession, nameOf, rollsBack } from './statement-text.ts'
+import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack } from './statement-text.ts'
 
 export interface Database {
   readonly name: string
@@ -127,7 +127,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #budgetEnded(statement: Statement, reason: Error): void {
     if (statement.over) return
     if (statement.graced) this.#overran(statement, reason)
-    else if (cleansUp(statement.text)) this.#letFinish(statement, reason)
+    else if (mustFinish(statement.text)) this.#letFinish(statement, reason)
     else {
       this.#tooLate(reason)
       this.#spoil(reason)
@@ -158,6 +158,12 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #overran(statement: Statement, reason: Error): void {
     this.#tooLate(reason)
     statement.tell(reason)
+    if (this.#recovery !== undefined) {
+      // It has not been sent: the server is not done with the query before it. To close now would leave that running.
+      this.#spoil(reason)
+      statement.handle?.drop(reason)
+      return
+    }
     this.#giveUp(`a cleanup (${nameOf(statement.text)}) took longer than the ${GRACE_MS} ms it has`, reason)
   }
 
@@ -182,8 +188,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     statement.budget.settle()
     statement.call?.end(error)
     if (this.#broken !== undefined && rollsBack(statement.text)) {
-      if (statement.failed) this.#expectRollback()
-      else this.#mend()
+      if (!statement.failed) this.#mend()
+      else if (this.#pool === undefined) this.#expectRollback()
     }
     statement.onOver?.()
     if (this.#released) this.#returnToPool()
@@ -192,7 +198,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #break(reason: Error): void {
     if (this.#broken !== undefined) return
     this.#broken = reason
-    this.#expectRollback()
+    if (this.#pool === undefined) this.#expectRollback()
+    else this.#unfit ??= reason
   }
 
   #mend(): void {
@@ -203,7 +210,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** One of a pool is closed when it comes back; a lone one has no such moment. */
   #expectRollback(): void {
     this.#brokenTimer?.cancel()
-    if (this.#pool !== undefined) return
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {
       for (const { text } of this.#open) if (rollsBack(text)) return
       this.#giveUp(`nobody rolled its broken transaction back within ${GRACE_MS} ms`, this.#broken)

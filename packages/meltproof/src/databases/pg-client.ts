@@ -99,10 +99,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     const { queue } = linesOf(this.#client)
     const place = queue.indexOf(query)
     if (place >= 0) {
-      queue[place] = passedOverEntry(() => {
-        passOver()
-        this.over(statement)
-      })
+      queue[place] = passedOverEntry(passOver, () => this.over(statement))
     } else {
       // In pipeline mode a cancel would hit whichever runs by then. The answer comes, and is dropped.
       statement.onOver = passOver

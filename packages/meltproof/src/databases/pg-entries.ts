@@ -17,10 +17,11 @@ const HANDLERS = {
   handleError: ignore,
 }
 
-/** In the place of a query that is not sent: calls `onTurn` when that would have been. */
-export function passedOverEntry(onTurn: () => void): PgQuery {
+/** In the place of a query that is not sent. `onEnd`: its turn has been, or the connection is gone. */
+export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore): PgQuery {
   return {
     ...HANDLERS,
+    handleError: onEnd,
     submit: () => {
       onTurn()
       return OVER

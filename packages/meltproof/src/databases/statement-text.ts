@@ -6,6 +6,7 @@ const BEFORE = /^(?:\s+|--[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*/
 const READ_CHARACTERS = 2000
 
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i
+const BEGINS = /^(?:begin|start\s+transaction|savepoint)\b/i
 const CLEANS_UP =
   /^(?:commit|end|rollback|abort|prepare\s+transaction|xa\s+(?:commit|end|prepare|rollback)|release|reset|set|unlock|unlisten|discard|deallocate|close)\b/i
 const UNLOCKS = /\b(?:pg_advisory_unlock\w*|release_lock|release_all_locks|set_config)\s*\(/i
@@ -22,9 +23,14 @@ export function rollsBack(text: string): boolean {
 }
 
 /**
- * COMMIT, ROLLBACK and whatever puts the session back in order. It takes no time in a database that is well, and harm is
- * done when it is cut short: so it is never cancelled.
+ * It takes no time in a database that is well, and harm is done when it is cut short: so it is never cancelled. Cleanup,
+ * and BEGIN: who is told that it failed sends no ROLLBACK.
  */
+export function mustFinish(text: string): boolean {
+  return BEGINS.test(essence(text)) || cleansUp(text)
+}
+
+/** COMMIT, ROLLBACK and whatever puts the session back in order. */
 export function cleansUp(text: string): boolean {
   const statement = essence(text)
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)

@@ -402,6 +402,54 @@ test('a database that dies in the middle of a cleanup: the cleanup fails, and th
   await behind.end()
 })
 
+test('a BEGIN that is late is not cut short: who is told that it failed sends no ROLLBACK', () =>
+  withClient(bound, async client => {
+    const over = Promise.withResolvers<unknown>()
+    const late = within(DEADLINE_MS, async () => {
+      const before = client.query('select pg_sleep(0.4)').catch(() => {})
+      await client.query('BEGIN').then(() => over.resolve('begun'), over.resolve)
+      await before
+    })
+    await rejection(late)
+    assert.equal(await over.promise, 'begun')
+    await client.query('ROLLBACK')
+    await client.query('INSERT INTO written VALUES (1)')
+    assert.deepEqual(await written(), [1])
+  }))
+
+test('a single query of a pool that leaves a transaction open when it is cancelled: the connection is closed', () =>
+  withPool(bound, async pool => {
+    const pid = await pidOf(pool)
+    await rejection(within(DEADLINE_MS, () => pool.query('BEGIN; INSERT INTO written VALUES (1); select pg_sleep(30)')))
+    await pool.query('INSERT INTO written VALUES (2)')
+    assert.notEqual(await pidOf(pool), pid)
+    assert.deepEqual(await written(), [2])
+  }))
+
+test('a ROLLBACK that waits for a late query longer than its grace: the query is not left running', async () => {
+  const proxy = await cancelProxy(server.port)
+  const pool = bound(new pg.Pool({ ...config(proxy.port), max: 1 }))
+  proxy.treatment = 'swallow'
+  const over = Promise.withResolvers<unknown>()
+  const late = within(DEADLINE_MS, async () => {
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    const slow = await rejection(client.query('select pg_sleep(1.9)'))
+    over.resolve([slow, await rejection(client.query('ROLLBACK'))])
+    client.release()
+  })
+  await rejection(late)
+  for (const error of (await over.promise) as unknown[]) assert.ok(error instanceof DeadlineExceededError)
+  assert.equal(proxy.connections, 1)
+  await pool.query('INSERT INTO written VALUES (1)')
+  assert.equal(proxy.connections, 2)
+  const { rows } = await watcher.query("select 1 from pg_stat_activity where query like '%pg_sleep(1.9)%' and state = 'active' and pid <> pg_backend_pid()")
+  assert.equal(rows.length, 0)
+  assert.deepEqual(await written(), [1])
+  await pool.end()
+  await proxy.stop()
+})
+
 test('release(err) destroys the connection, whatever the error', () =>
   withPool(bound, async pool => {
     for (const error of [new Error('of the app'), true, await rejection(within(0, () => 1))]) {
