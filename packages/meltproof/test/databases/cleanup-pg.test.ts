@@ -443,7 +443,9 @@ test('a ROLLBACK that waits for a late query longer than its grace: the query is
   assert.equal(proxy.connections, 1)
   await pool.query('INSERT INTO written VALUES (1)')
   assert.equal(proxy.connections, 2)
-  const { rows } = await watcher.query("select 1 from pg_stat_activity where query like '%pg_sleep(1.9)%' and state = 'active' and pid <> pg_backend_pid()")
+  const { rows } = await watcher.query(
+    "select 1 from pg_stat_activity where query like '%pg_sleep(1.9)%' and state = 'active' and pid <> pg_backend_pid()",
+  )
   assert.equal(rows.length, 0)
   assert.deepEqual(await written(), [1])
   await pool.end()
