@@ -23,7 +23,7 @@ export interface ChainOptions {
 export class Chain {
   /** What it sends from here on is a retry. */
   retried: boolean
-  readonly #options: ChainOptions
+  #options: ChainOptions
   #spent = false
   #criticality: string | undefined
   #asked = false
@@ -52,6 +52,13 @@ export class Chain {
 
   end(): void {
     this.#over = true
+    this.release()
+  }
+
+  /** Refers to nothing of its request from now on: async contexts keep a chain for as long as what began in it. */
+  release(): void {
+    if (!this.#over) void this.criticality
+    this.#options = {}
   }
 
   get criticality(): string | undefined {

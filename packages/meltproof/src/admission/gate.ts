@@ -192,7 +192,7 @@ export class Gate<E extends Entry> {
   }
 
   /** A permit is free though its request was not answered, so its time says nothing about the limit. */
-  drop(nowMs: number, serviceMs: number, entry: E): void {
+  drop(nowMs: number, serviceMs: number, entry: Pick<E, 'kindNoted'>): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, undefined, serviceMs)
   }
@@ -208,7 +208,7 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, entry, serviceMs)
   }
 
-  #dropped(nowMs: number, serviceMs: number, { kindNoted }: E): void {
+  #dropped(nowMs: number, serviceMs: number, { kindNoted }: Pick<E, 'kindNoted'>): void {
     this.#change(nowMs, -1)
     this.#limiter.dropped(nowMs, serviceMs, kindNoted)
   }

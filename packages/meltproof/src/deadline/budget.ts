@@ -27,7 +27,10 @@ export class Budget {
   readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
-  readonly #options: BudgetOptions
+  readonly #phase: DeadlineFacts['phase']
+  readonly #what: string | undefined
+  /** Not kept longer than needed: async contexts keep a budget, for as long as a connection that was opened in it. */
+  #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
   #watching = false
   #settled = false
@@ -38,8 +41,10 @@ export class Budget {
   #parentEnded: EndListener | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
-    const { parent, hard = false } = options
-    this.#options = options
+    const { parent, hard = false, phase = 'work', what, onExpired } = options
+    this.#phase = phase
+    this.#what = what
+    this.#onExpired = onExpired
     this.startMs = now()
     this.#parent = parent
     const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : parent.remainingMs()
@@ -147,6 +152,7 @@ export class Budget {
   #unwatch(): void {
     this.#timer?.cancel()
     this.#timer = undefined
+    this.#onExpired = undefined
     if (this.#parentEnded !== undefined) this.#parent?.offEnd(this.#parentEnded)
     this.#parentEnded = undefined
   }
@@ -158,15 +164,15 @@ export class Budget {
 
   #expire(): void {
     const reason = this.#exceeded()
-    if (this.#options.onExpired?.(reason) === false) this.#lifted = true
+    if (this.#onExpired?.(reason) === false) this.#lifted = true
     else this.cancel(reason)
   }
 
   #exceeded(options?: ErrorOptions): DeadlineExceededError {
     const nowMs = now()
-    const { phase = 'work', what } = this.#options
     const ownStallMs = stalledBetween(this.startMs, nowMs)
-    const facts = { phase, limitMs: this.limitMs, waitedMs: nowMs - this.startMs, ownStallMs, what }
+    const waitedMs = nowMs - this.startMs
+    const facts = { phase: this.#phase, limitMs: this.limitMs, waitedMs, ownStallMs, what: this.#what }
     return new DeadlineExceededError(facts, options)
   }
 }

@@ -26,6 +26,8 @@ export interface ParserParts {
   readonly decide: (exchange: Exchange, nowMs: number) => Decision
   readonly handOn: (connection: Connection<Exchange>, exchange: Exchange) => number
   readonly onClosed: (exchange: Exchange) => void
+  /** Its connection speaks another protocol from now on. */
+  readonly onTaken: (exchange: Exchange) => void
 }
 
 export class AtParser implements HeadHandler<Exchange> {
@@ -65,10 +67,14 @@ export class AtParser implements HeadHandler<Exchange> {
     }
   }
 
-  /** Node closes a connection on which nothing moves, though a handler may be at work. */
-  onTimeout(socket: HttpSocket | undefined): void {
-    const connection = typeof socket === 'object' ? this.#at(socket) : undefined
-    if (connection !== undefined) connection.timedOut = true
+  /** Apps emit these events themselves, with any arguments. One that is destroyed already was closed by the app. */
+  onCut(socket: HttpSocket | null | undefined): void {
+    const connection = typeof socket === 'object' && socket !== null ? this.#at(socket) : undefined
+    if (connection?.socket.destroyed === false) connection.cut = true
+  }
+
+  onCutAll(): void {
+    for (const connection of this.connections) connection.cut = true
   }
 
   onUpgrade(socket: Duplex | undefined): void {
@@ -106,6 +112,8 @@ export class AtParser implements HeadHandler<Exchange> {
       return 0
     }
     if (request.upgrade) return this.#onUpgradeHead(connection, request, keepAlive)
+    // Node closes the connection of a client that speaks HTTP/2.
+    if (request.method === 'PRI') connection.cut = true
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasLine) {
       // Pipelined behind one that waits: HTTP/1.1 answers in order.
@@ -121,7 +129,7 @@ export class AtParser implements HeadHandler<Exchange> {
 
   /** Node decides on an upgrade, at once; one that nobody listens for comes back as a plain request through `emit`. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
-    const { gate, server, waiting } = this.#parts
+    const { gate, onTaken, server, waiting } = this.#parts
     // It would overtake requests that wait, and their answers would get out of order.
     if (connection.hasLine) waiting.shedLine(connection)
     if (connection.closing) {
@@ -130,8 +138,11 @@ export class AtParser implements HeadHandler<Exchange> {
     }
     connection.stopIdleTimeout(server)
     const answer = connection.handOn(request, keepAlive)
-    // Still true when somebody listens, whatever this Node answers its parser.
-    if (request.upgrade) gate.failOpen.guard(() => gate.permits.dropAllOf(connection))
+    // Still true when Node takes the connection from its parser: for a listener, or to close it.
+    if (request.upgrade) {
+      connection.cut = true
+      gate.failOpen.guard(() => gate.permits.of(connection).forEach(onTaken))
+    }
     return answer
   }
 

@@ -9,6 +9,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import { GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
 import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
@@ -30,7 +31,7 @@ import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { isRawStream } from './request/raw-streams.ts'
-import { StreamRequest } from './request/stream-request.ts'
+import { StreamRequest, watchCut } from './request/stream-request.ts'
 import type { OwnAnswers } from './response/own-answers.ts'
 import { StreamResponse } from './response/stream-response.ts'
 import { Shedding } from './shed/shedding.ts'
@@ -121,6 +122,7 @@ export class RequestInterceptor {
       decide,
       handOn: (connection, exchange) => this.#handOn(connection, exchange, false),
       onClosed: exchange => handler.closed(exchange),
+      onTaken: exchange => handler.connectionTaken(exchange),
     })
     const handler = new Handler({
       source,
@@ -152,7 +154,8 @@ export class RequestInterceptor {
       onRequest: (event, args) => this.#onRequestEvent(event, args),
       onStream: args => this.#onStreamEvent(server, args),
       onConnection: socket => parser.onConnection(socket),
-      onTimeout: socket => parser.onTimeout(socket),
+      onCut: socket => parser.onCut(socket),
+      onCutAll: () => parser.onCutAll(),
       onUpgrade: socket => parser.onUpgrade(socket),
       busy: lines.connections,
     })
@@ -234,6 +237,7 @@ export class RequestInterceptor {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
     markOf(response)[ASKED] = exchange
+    if ('stream' in request && !(request instanceof StreamRequest)) watchCut(request.stream as ServerHttp2Stream)
     let letGo: (() => void) | undefined
     const run = (): boolean => {
       letGo?.()

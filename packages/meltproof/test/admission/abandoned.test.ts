@@ -70,7 +70,7 @@ describe('work that was abandoned is presumed over', () => {
     ] as const) {
       const { abandoned, start, answer, stays } = service()
       const [hung, next] = [start(), start()]
-      abandoned.add(hung, 0, () => atWork)
+      abandoned.add(hung, 0, { isAtWork: () => atWork })
       abandoned.add(next, 0)
       answer.call({ start, stays }, 1000)
       assert.deepEqual(abandoned.takePresumedOver(10, 1), [hung])

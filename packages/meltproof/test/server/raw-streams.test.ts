@@ -254,7 +254,7 @@ describe('a raw stream', () => {
     client.write('some of it')
     const first = await house.started.take('/first')
     let abandoned = -1
-    first.on('close', () => (abandoned = house.door.stats().abandoned)).resume()
+    first.on('close', () => (abandoned = house.door.stats().abandoned)).on('data', () => {})
     house.session.destroy()
     await eventually('it is closed', () => abandoned >= 0)
     assert.deepEqual([house.door.stats().inflight, abandoned], [0, 0])

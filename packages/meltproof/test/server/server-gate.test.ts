@@ -148,11 +148,11 @@ describe('whether a handler has ended whose response is closed', () => {
     ['it has ended the response', { response: { writableEnded: true } }, { socket }, false, true],
     ['it threw', { response: {}, threw: true }, { socket }, false, true],
     ['it destroyed the response', { response: { errored: new Error('x') } }, { socket }, false, true],
-    ['its turn never came', { response: { errored: new Error('x') } }, { socket, timedOut: true }, true, false],
+    ['its turn never came', { response: { errored: new Error('x') } }, { socket, cut: true }, true, false],
     ['it destroyed the socket', { response: {} }, { socket }, false, true],
     ['the client sent its end', { response: {} }, { socket: { ...socket, readableEnded: true } }, false, false],
     ['the client reset it', { response: {} }, { socket: { errored: { syscall: 'read' } } }, false, false],
-    ['Node timed out', { response: {} }, { socket, timedOut: true }, false, false],
+    ['Node timed out', { response: {} }, { socket, cut: true }, false, false],
   ] as const) {
     it(`${ended ? 'yes' : 'no'}: ${what}`, () => {
       const whole = { request: { httpVersionMajor: 1 }, threw: false, ...exchange }

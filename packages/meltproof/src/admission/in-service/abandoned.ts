@@ -22,21 +22,28 @@ const LEAST_DOUBT_MS = 10
 /** The shortest doubt for a request that was far slower than its kind when abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
-interface Work {
+/** What is known of a handler whose client has gone. */
+export interface Outlook {
+  /** Whether it is known to work: it is doubted for that long. */
+  readonly isAtWork?: (() => boolean) | undefined
+  /** What was seen of it only served its client, so its permit is free as soon as one may be doubted. */
+  readonly servedClient?: boolean
+}
+
+interface Work extends Outlook {
   readonly sinceMs: number
   readonly straggles: boolean
-  readonly isAtWork: () => boolean
 }
 
 export class Abandoned<S extends Serving> {
-  readonly #times: ServiceTimes<S>
+  readonly #times: Pick<ServiceTimes<Serving>, 'straggles' | 'outlasts'>
   readonly #working = new Map<S, Work>()
   readonly #doubted = new Map<S, Work>()
   readonly #doubtMs = new Float64Array(KINDS_IN_SERVICE).fill(FIRST_DOUBT_MS)
   #probeMs = FIRST_PROBE_MS
   #probeAt = 0
 
-  constructor(times: ServiceTimes<S>) {
+  constructor(times: Pick<ServiceTimes<Serving>, 'straggles' | 'outlasts'>) {
     this.#times = times
   }
 
@@ -44,24 +51,39 @@ export class Abandoned<S extends Serving> {
     return this.#working.size
   }
 
-  /** `isAtWork`: whether its handler is known to work; it is doubted for that long. */
-  add(request: S, nowMs: number, isAtWork: () => boolean = () => false): void {
+  add(request: S, nowMs: number, outlook?: Outlook): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    const straggles = this.#times.straggles(request, nowMs, TIMES)
-    this.#working.set(request, { sinceMs: nowMs, straggles, isAtWork })
+    this.#working.set(request, this.#work(request, nowMs, outlook))
   }
 
-  ended(request: S, nowMs: number): void {
+  /** One that has no permit: it is doubted from now on. */
+  addLent(request: S, nowMs: number, outlook?: Outlook): void {
+    this.#doubted.set(request, this.#work(request, nowMs, outlook))
+  }
+
+  #work(request: S, nowMs: number, outlook?: Outlook): Work {
+    return { ...outlook, sinceMs: nowMs, straggles: this.#times.straggles(request, nowMs, TIMES) }
+  }
+
+  /** Returns whether it still had its permit. */
+  ended(request: S, nowMs: number): boolean {
     if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
-      return
+      return true
     }
     this.#doubted.delete(request)
     const { kindNoted: kind, startedAt } = request
     this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
+    return false
+  }
+
+  /** It ended at some time, without a sign. Returns whether it still had its permit. */
+  collected(request: S): boolean {
+    if (this.#doubted.delete(request)) this.#trust(request.kindNoted)
+    return this.#working.delete(request)
   }
 
   /** Takes out the requests that are presumed over and must give their permits back. `permits`: how many there are. */
@@ -69,8 +91,9 @@ export class Abandoned<S extends Serving> {
     this.#believe(nowMs)
     const over: S[] = []
     for (const [request, work] of this.#working) {
-      const mayGo = this.#doubted.size < permits && this.#times.outlasts(request, nowMs, TIMES)
-      if (mayGo || nowMs - work.sinceMs >= LONGEST_MS) over.push(this.#presumeOver(request, work))
+      const isOver = work.servedClient === true || this.#times.outlasts(request, nowMs, TIMES)
+      if ((isOver && this.#doubted.size < permits) || nowMs - work.sinceMs >= LONGEST_MS)
+        over.push(this.#presumeOver(request, work))
     }
     if (over.length > 0) this.#probeAt = nowMs + this.#probeMs
     else if (this.#working.size > 0 && nowMs >= this.#probeAt && this.#doubted.size < permits) {
@@ -94,9 +117,13 @@ export class Abandoned<S extends Serving> {
       const kind = request.kindNoted
       const forMs = nowMs - sinceMs
       const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
-      if (forMs < LONGEST_MS && (forMs < doubtMs || isAtWork())) continue
+      if (forMs < LONGEST_MS && (forMs < doubtMs || isAtWork?.())) continue
       this.#doubted.delete(request)
-      this.#doubtMs[kind] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[kind]! / 2)
+      this.#trust(kind)
     }
+  }
+
+  #trust(kind: number): void {
+    this.#doubtMs[kind] = Math.max(LEAST_DOUBT_MS, this.#doubtMs[kind]! / 2)
   }
 }

@@ -5,7 +5,8 @@
  *     none -> held -> lent -> ended    a straggler goes on, or a stream waits for its client; its place counts as free
  *                   <- lent            the stream is at work again
  *
- * An exchange is its own permit, so that a request allocates one object and not two.
+ * An exchange is its own permit, so that a request allocates one object and not two. When its client leaves and the
+ * handler works on, the permit passes to an {@link Orphan}.
  */
 import type { Serving } from './service-times.ts'
 
@@ -16,8 +17,9 @@ export class Permit implements Serving {
   kindNoted = 0
   answeredThen = 0
   besideThen = 0
-  /** Nobody waits for the answer any more, and the handler was not seen to end. */
+  /** No client waits for the answer any more, and the handler was not seen to end. */
   abandoned = false
+  orphan: Orphan | undefined
   #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
 
   get holdsPermit(): boolean {
@@ -26,7 +28,7 @@ export class Permit implements Serving {
 
   /** Its handler is at work and its end is still to be told. */
   get inService(): boolean {
-    return this.#state === 'held' || this.#state === 'lent'
+    return this.#state === 'held' || this.#state === 'lent' || this.orphan?.ended === false
   }
 
   holdPermit(nowMs: number): void {
@@ -44,5 +46,26 @@ export class Permit implements Serving {
     if (state === 'none' || state === 'ended') return undefined
     this.#state = 'ended'
     return state
+  }
+}
+
+/**
+ * The permit of work whose result no client waits for. It refers to nothing of the request: what the handler no longer
+ * reaches can be collected.
+ */
+export class Orphan implements Serving {
+  startedAt: number
+  servingSince: number
+  kindNoted: number
+  answeredThen: number
+  besideThen: number
+  ended = false
+
+  constructor({ startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving) {
+    this.startedAt = startedAt
+    this.servingSince = servingSince
+    this.kindNoted = kindNoted
+    this.answeredThen = answeredThen
+    this.besideThen = besideThen
   }
 }

@@ -4,9 +4,9 @@
  */
 import { type Linked, LinkedList } from '../../linked-list.ts'
 import type { Entry, Gate } from '../gate.ts'
-import { Abandoned } from './abandoned.ts'
-import type { Permit } from './permit.ts'
-import { ServiceTimes } from './service-times.ts'
+import { Abandoned, type Outlook } from './abandoned.ts'
+import { Orphan, type Permit } from './permit.ts'
+import { type Serving, ServiceTimes } from './service-times.ts'
 import { Stragglers, type StragglerTuning } from './stragglers.ts'
 
 /** What can have a permit. */
@@ -27,7 +27,7 @@ export class Permits<E extends Admitted<E>> {
   protected readonly stragglers: Stragglers<E>
   protected readonly gate: Gate<E>
   readonly #hooks: PermitHooks<E>
-  readonly #abandoned: Abandoned<E> = new Abandoned(this.times)
+  readonly #orphans: Abandoned<Orphan> = new Abandoned(this.times)
   #presumeAgainAt = 0
 
   constructor(gate: Gate<E>, tuning: StragglerTuning, hooks: PermitHooks<E>) {
@@ -37,7 +37,7 @@ export class Permits<E extends Admitted<E>> {
   }
 
   get abandoned(): number {
-    return this.#abandoned.count
+    return this.#orphans.count
   }
 
   /** How many go on without a permit. */
@@ -51,9 +51,9 @@ export class Permits<E extends Admitted<E>> {
   }
 
   give(entry: E, nowMs: number): void {
-    if (this.#abandoned.count > 0) this.#endPresumed(nowMs)
+    if (this.#orphans.count > 0) this.#endPresumed(nowMs)
     this.hold(entry, nowMs)
-    if (entry.abandoned) this.#abandoned.add(entry, nowMs)
+    if (entry.abandoned) this.giveUp(entry, nowMs)
   }
 
   protected hold(entry: E, nowMs: number): void {
@@ -65,7 +65,6 @@ export class Permits<E extends Admitted<E>> {
   record(entry: E, nowMs: number): void {
     const was = this.#end(entry)
     if (was === undefined) return
-    if (entry.abandoned) this.#abandoned.ended(entry, nowMs)
     if (was === 'held') this.release(entry, nowMs)
     this.#hooks.onRecorded?.(entry, nowMs)
   }
@@ -77,14 +76,26 @@ export class Permits<E extends Admitted<E>> {
 
   /** It is over without an answer that teaches anything. Does nothing when its permit has ended. */
   drop(entry: E, nowMs: number): void {
-    if (entry.abandoned) this.#abandoned.ended(entry, nowMs)
-    this.#drop(entry, nowMs)
+    if (entry.orphan !== undefined) this.#endOrphan(entry.orphan, nowMs)
+    else if (this.#end(entry) === 'held') this.#free(entry, nowMs)
   }
 
-  #drop(entry: E, nowMs: number): void {
-    if (this.#end(entry) !== 'held') return
-    this.times.gone(entry)
-    this.gate.drop(nowMs, nowMs - entry.startedAt, entry)
+  #endOrphan(orphan: Orphan, nowMs: number): void {
+    if (orphan.ended) return
+    orphan.ended = true
+    if (this.#orphans.ended(orphan, nowMs)) this.#free(orphan, nowMs)
+  }
+
+  /** Nothing refers to its work any more, so it has ended. */
+  collected(orphan: Orphan, nowMs: number): void {
+    if (orphan.ended) return
+    orphan.ended = true
+    if (this.#orphans.collected(orphan)) this.#free(orphan, nowMs)
+  }
+
+  #free(work: Serving, nowMs: number): void {
+    this.times.gone(work)
+    this.gate.drop(nowMs, nowMs - work.startedAt, work)
   }
 
   #end(entry: E): 'held' | 'lent' | undefined {
@@ -99,11 +110,19 @@ export class Permits<E extends Admitted<E>> {
     return this.stragglers.ended(entry)
   }
 
-  /** Nobody waits for its result any more: it keeps its permit. `isAtWork`: whether it is known to work. */
-  giveUp(entry: E, nowMs: number, isAtWork?: () => boolean): void {
+  /** No client waits for its result any more: its permit passes to an orphan, which is returned. */
+  giveUp(entry: E, nowMs: number, outlook?: Outlook): Orphan | undefined {
     entry.abandoned = true
-    if (entry.inService) this.#abandoned.add(entry, nowMs, isAtWork)
-    if (entry.holdsPermit) this.gate.gaveUp(entry)
+    const was = this.#end(entry)
+    if (was === undefined) return undefined
+    const orphan = new Orphan(entry)
+    entry.orphan = orphan
+    if (was === 'lent') this.#orphans.addLent(orphan, nowMs, outlook)
+    else {
+      this.#orphans.add(orphan, nowMs, outlook)
+      this.gate.gaveUp(entry)
+    }
+    return orphan
   }
 
   giveUpBefore(atMs: number, nowMs: number, which: (entry: E) => boolean): void {
@@ -130,7 +149,7 @@ export class Permits<E extends Admitted<E>> {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    for (const entry of this.#abandoned.takePresumedOver(nowMs, this.gate.limit)) this.#drop(entry, nowMs)
+    for (const orphan of this.#orphans.takePresumedOver(nowMs, this.gate.limit)) this.#free(orphan, nowMs)
   }
 
   #releaseStragglers(nowMs: number): void {

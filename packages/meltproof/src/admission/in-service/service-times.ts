@@ -54,21 +54,21 @@ export class ServiceTimes<S extends Serving> {
     this.#meanMs[kind] = mean + (tookMs - mean) * MEAN_WEIGHT
   }
 
-  gone({ kindNoted }: S): void {
+  gone({ kindNoted }: Serving): void {
     this.#inService[kindNoted]!--
   }
 
   /** Whether `times` its neighbours were answered: by Little's law it then took `times` the current service time. */
-  overtaken({ kindNoted: kind, answeredThen, besideThen }: S, times: number): boolean {
+  overtaken({ kindNoted: kind, answeredThen, besideThen }: Serving, times: number): boolean {
     const beside = Math.max(besideThen, this.#inService[kind]!)
     return this.#answered[kind]! - answeredThen >= times * beside
   }
 
-  outlasts(request: S, nowMs: number, times: number): boolean {
+  outlasts(request: Serving, nowMs: number, times: number): boolean {
     return this.#answered[request.kindNoted]! > request.answeredThen && this.straggles(request, nowMs, times)
   }
 
-  straggles({ kindNoted: kind, servingSince }: S, nowMs: number, times: number): boolean {
+  straggles({ kindNoted: kind, servingSince }: Serving, nowMs: number, times: number): boolean {
     const mean = this.#meanMs[kind]!
     return mean > 0 && nowMs - servingSince >= times * mean
   }

@@ -19,6 +19,8 @@ const WAIT_MS = 50
 const LONG_MS = 10_000
 /** Time between two looks counts up to this, ms: what exceeds it is a stall of ours, or nobody waited. */
 const LOOK_MOST_MS = 20
+/** Looks come at least this often while requests wait for a permit, ms; a longer gap is a stall. */
+const BELIEVE_MOST_MS = 50
 
 /**
  * - `feed`: it sends events as they come, so it gives its permit back from its head on.
@@ -88,15 +90,18 @@ export class Stream {
 
 export class Streams {
   readonly #habits = new Array<Exclude<Habit, 'finite'>>(KINDS_IN_SERVICE).fill('unknown')
-  /** Streams of unknown kinds that fell silent, and when. */
+  /** Streams of unknown kinds that fell silent, and when, by {@link #watchedMs}. */
   readonly #doubted = new Map<Stream, number>()
+  /** How long streams were watched, ms: in a stall of ours a stream may end unseen. */
+  #watchedMs = 0
+  #believedAt = 0
 
   /** `look`: asked at each look. */
   begun(kind: number, announced: Announced, look: () => Look, nowMs: number): Stream {
-    return new Stream(kind, this.#habitOf(kind, announced), look, nowMs)
+    return new Stream(kind, this.habitOf(kind, announced), look, nowMs)
   }
 
-  #habitOf(kind: number, announced: Announced): Habit {
+  habitOf(kind: number, announced: Announced): Habit {
     const learned = this.#habits[kind]!
     if (announced === 'finite') return 'finite'
     if (announced === 'neither' || learned === 'feed' || learned === 'pausing') return learned
@@ -105,14 +110,14 @@ export class Streams {
 
   /** Whether it gives its permit back after a look: to take it `again`, or for good. `permits`: how many there are. */
   givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
-    const { habit, heldMs, kind, lookedAt, silentMs, waitsMs } = stream
+    const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
     const silent = silentMs >= (habit === 'unknown' ? FIRST_SILENCE_MS : CERTAIN_MS)
     const long = heldMs >= LONG_MS
     const pauses = silent && (habit === 'pausing' || (habit === 'unknown' && this.#doubted.size < permits))
     if (habit !== 'feed' && !long && !pauses) return undefined
     stream.paused = true
-    if (habit === 'unknown' && !long) this.#doubted.set(stream, lookedAt)
+    if (habit === 'unknown' && !long) this.#doubted.set(stream, this.#watchedMs)
     else if (habit === 'unknown') this.#habits[kind] = 'feed'
     else if (habit === 'steady' && silent) this.#habits[kind] = 'pausing'
     return habit === 'pausing' && !long ? 'again' : 'for good'
@@ -120,8 +125,10 @@ export class Streams {
 
   /** Believes that those which are still open are feeds. */
   believe(nowMs: number): void {
+    this.#watchedMs += Math.min(nowMs - this.#believedAt, BELIEVE_MOST_MS)
+    this.#believedAt = nowMs
     for (const [stream, sinceMs] of this.#doubted) {
-      if (nowMs - sinceMs < DOUBT_MS) break
+      if (this.#watchedMs - sinceMs < DOUBT_MS) break
       this.#doubted.delete(stream)
       if (this.#habits[stream.kind] === 'unknown') this.#habits[stream.kind] = 'feed'
     }

@@ -40,7 +40,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  timedOut = false
+  /** Node closes it, or its client made Node do so: no doing of the handlers that work for it. */
+  cut = false
   /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
   overlapping: Set<R> | undefined
   /** Neighbours among the open connections. */

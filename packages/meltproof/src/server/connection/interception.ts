@@ -11,7 +11,10 @@ export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
   readonly onStream: (args: unknown[]) => boolean
   readonly onConnection: (socket: HttpSocket | undefined) => void
-  readonly onTimeout: (socket: HttpSocket | undefined) => void
+  /** Node is about to close it: it timed out, or what came on it is no HTTP. */
+  readonly onCut: (socket: HttpSocket | undefined) => void
+  /** The app is about to close all connections. */
+  readonly onCutAll: () => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
   /** Connections that look idle to Node, though a request of theirs waits. */
   readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>
@@ -31,7 +34,13 @@ export class Interception {
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#replace('emit', (event: string, ...args: unknown[]) => this.#intercept(intercepted, event, args))
     // close() destroys idle connections. HTTP/2 has none of this kind.
-    const closeIdle = server.closeIdleConnections as Server['closeIdleConnections'] | undefined
+    const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
+    if (closeAll !== undefined) {
+      this.#replace('closeAllConnections', () => {
+        intercepted.onCutAll()
+        closeAll.call(server)
+      })
+    }
     if (closeIdle === undefined) return
     this.#replace('closeIdleConnections', () => {
       outliveClose(intercepted.busy)
@@ -48,7 +57,7 @@ export class Interception {
   }
 
   #intercept(intercepted: Intercepted, event: string, args: unknown[]): boolean {
-    const { onRequest, onStream, onConnection, onTimeout, onUpgrade } = intercepted
+    const { onRequest, onStream, onConnection, onCut, onUpgrade } = intercepted
     switch (event) {
       case 'request':
       case 'checkContinue':
@@ -63,7 +72,10 @@ export class Interception {
         return emitted
       }
       case 'timeout':
-        onTimeout(args[0] as HttpSocket | undefined)
+        onCut(args[0] as HttpSocket | undefined)
+        break
+      case 'clientError':
+        onCut(args[1] as HttpSocket | undefined)
         break
       case 'upgrade':
       case 'connect':
@@ -72,7 +84,7 @@ export class Interception {
     return this.emit(event, ...args)
   }
 
-  #replace(name: 'emit' | 'closeIdleConnections', ours: (...args: never[]) => unknown): void {
+  #replace(name: 'emit' | 'closeAllConnections' | 'closeIdleConnections', ours: (...args: never[]) => unknown): void {
     const server = this.#server
     const before = Object.getOwnPropertyDescriptor(server, name)
     Object.defineProperty(server, name, { value: ours, configurable: true, enumerable: true, writable: true })

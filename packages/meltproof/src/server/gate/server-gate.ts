@@ -55,7 +55,10 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
           kinds.answered(exchange, nowMs, gate.standing)
           if ((exchange.response?.statusCode ?? 0) >= 500) this.load.failed()
         }
-        return new RequestPermits(gate, tuning, { onRecorded, onUploadPaused, onGone, loopBusyMs })
+        return new RequestPermits(gate, tuning, {
+          ...{ onRecorded, onUploadPaused, onGone, loopBusyMs },
+          guarded: act => failOpen.guard(act),
+        })
       },
     })
     this.#parts = parts

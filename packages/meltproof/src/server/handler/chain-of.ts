@@ -23,8 +23,11 @@ export function chainOf(request: IncomingMessage, response: ServerResponse, poli
     },
     onSpent: () => refuseRetry(response),
   })
-  // Not when its client has left: the handler may go on with it.
-  response.on('finish', () => chain.end())
+  response.on('close', () => {
+    if (response.writableFinished) chain.end()
+    // Its client has left: the handler may go on with it.
+    else chain.release()
+  })
   return chain
 }
 

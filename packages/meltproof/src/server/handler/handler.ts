@@ -15,7 +15,7 @@ import { mute } from '../response/muted-response.ts'
 import { observed, publishRecord, type Source } from '../response/observed.ts'
 import type { OwnAnswers } from '../response/own-answers.ts'
 import { chainOf } from './chain-of.ts'
-import { handlerHasEnded, onlyServedItsClient } from './outcome.ts'
+import { handlerHasEnded } from './outcome.ts'
 import { openBudget, type RequestDeadline } from './request-deadline.ts'
 
 export interface HandlerParts {
@@ -100,8 +100,12 @@ export class Handler {
     if (waiting.gone(exchange) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)
-    } else if (onlyServedItsClient(exchange)) this.#ended(exchange, false, nowMs)
-    else this.#abandon(exchange, times)
+    } else this.#abandon(exchange, times)
+  }
+
+  connectionTaken(exchange: Exchange): void {
+    if (exchange.response?.writableEnded !== true) this.#abandon(exchange, exchange.times)
+    else this.#ended(exchange, true, now())
   }
 
   #answerLate(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {

@@ -1,13 +1,14 @@
-/** What the closing of a response says about its handler: whether that has ended, or works on for nobody. */
+/** What the closing of a response says about its handler: whether that has ended, or works on for no client. */
 import type { ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { Connection } from '../connection/connection.ts'
-import { waitsForBody } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { isCutByApp } from '../request/stream-request.ts'
 import { StreamResponse } from '../response/stream-response.ts'
 
 /**
- * The handler has ended the response, thrown, or closed the connection. A client that leaves sends the end of its stream
- * or an error; and a timeout of Node's is not the handler's doing.
+ * The handler has ended the response, thrown, or closed the connection. Only what the app alone does counts: a client can
+ * have Node close a response at any moment, with garbage, with too slow a body, or by leaving.
  * @param pipelined the response was in line behind another
  */
 export function handlerHasEnded(
@@ -18,25 +19,23 @@ export function handlerHasEnded(
   if (response === undefined || response.writableEnded || threw) return true
   // Node destroys a response whose turn had not come when the connection closes; the app alone destroys others.
   if (!pipelined && response.errored != null) return true
-  if (request.httpVersionMajor >= 2) return streamHasEnded(response) && !itsTimeIsUp(response)
-  if (connection === undefined) return false
-  const { socket, timedOut } = connection
-  // An error of the connection itself names the system call; one that the app destroyed it with does not.
-  const lost = (socket.errored as NodeJS.ErrnoException | null)?.syscall !== undefined
-  return !timedOut && !socket.readableEnded && !lost
+  if (request.httpVersionMajor >= 2) return streamHasEnded(response as Http2Response)
+  // The app has taken the connection from Node (`detachSocket`).
+  if (!pipelined && response.socket === null) return true
+  return connection !== undefined && isClosedByApp(connection, request)
 }
 
-/** HTTP/2 handlers may answer on the stream, past the response. A client that cancels gives a code. */
-function streamHasEnded(response: ServerResponse & { stream?: { readonly rstCode?: number } }): boolean {
-  return response.headersSent && response.stream?.rstCode === 0
+/** Its client has sent no end, and its error, if there is one, is what the app destroyed the request with. */
+function isClosedByApp({ cut, socket }: Connection<Exchange>, request: Exchange['request']): boolean {
+  if (cut || socket.readableEnded) return false
+  return socket.errored == null || socket.errored === request.errored
 }
 
-/** What its handler still does ends with the client: it streams to it, or reads a body that will not come. */
-export function onlyServedItsClient({ request, response }: Exchange): boolean {
-  if (response?.headersSent === true) return !itsTimeIsUp(response)
-  return waitsForBody(request)
+/** The app has destroyed the stream, or has given the answer on it, past the response. */
+function streamHasEnded(response: Http2Response): boolean {
+  const { stream } = response
+  if (isCutByApp(stream)) return true
+  return !(response instanceof StreamResponse) && stream.writableEnded && !stream.aborted
 }
 
-function itsTimeIsUp(response: object): boolean {
-  return response instanceof StreamResponse && response.timedOut
-}
+type Http2Response = ServerResponse & { readonly stream: ServerHttp2Stream }

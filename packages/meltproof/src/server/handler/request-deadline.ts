@@ -8,6 +8,7 @@ import { Budget } from '../../deadline/budget.ts'
 import { type DeadlineHeader, readDeadline } from '../../deadline/headers.ts'
 import { type FairTimer, startFairTimer } from '../../deadline/fair-timer.ts'
 import { MeltproofError } from '../../errors.ts'
+import { onBodyEnd } from '../request/body-readers.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { FromPeer } from '../request/peers.ts'
 
@@ -45,7 +46,7 @@ export function openBudget(
   }
   /** An upload may last longer than the deadline. Once it is complete, its handler has that time again. */
   const againAfterUpload = (ms: number, act: () => void): void => {
-    if (!response.headersSent && isUploading(request)) request.once('end', () => after(ms, act))
+    if (!response.headersSent && isUploading(request)) onBodyEnd(request, () => after(ms, act))
   }
   const nowMs = now()
   const workMs = workBy - arrivedAt

@@ -28,6 +28,12 @@ export class OpenStreams {
     return this.#streams.begun(kindNoted, announced(response!), look, nowMs)
   }
 
+  /** It sends events as they come, and needs no permit for that. */
+  isFeed({ kindNoted, response, stream }: Exchange): boolean {
+    if (stream !== undefined) return stream.habit === 'feed'
+    return response?.headersSent === true && this.#streams.habitOf(kindNoted, announced(response)) === 'feed'
+  }
+
   rest(exchange: Exchange): void {
     exchange.stream!.rests()
     this.resting.add(exchange)

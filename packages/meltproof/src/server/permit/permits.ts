@@ -4,6 +4,8 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Gate } from '../../admission/gate.ts'
+import type { Outlook } from '../../admission/in-service/abandoned.ts'
+import type { Orphan } from '../../admission/in-service/permit.ts'
 import { Permits } from '../../admission/in-service/permits.ts'
 import type { StragglerTuning } from '../../admission/in-service/stragglers.ts'
 import { requestsAreObserved } from '../../channels.ts'
@@ -13,6 +15,7 @@ import type { Scope } from '../../scope.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { OpenStreams } from './open-streams.ts'
+import { ReachableRequests } from './reachable-requests.ts'
 import { hasEnded, streams, waitsForBody } from './streaming-responses.ts'
 
 /** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
@@ -25,12 +28,15 @@ export interface RequestPermitHooks {
   readonly onRecorded: (exchange: Exchange, nowMs: number) => void
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
+  /** Runs what must not fail into the app. */
+  readonly guarded: (act: () => void) => void
   readonly loopBusyMs: (() => number) | undefined
 }
 
 export class RequestPermits extends Permits<Exchange> {
   readonly #hooks: RequestPermitHooks
   readonly #streams = new OpenStreams()
+  readonly #reachable = new ReachableRequests(orphan => this.#hooks.guarded(() => this.collected(orphan, now())))
   #lookAgainAt = 0
 
   constructor(gate: Gate<Exchange>, tuning: StragglerTuning, hooks: RequestPermitHooks) {
@@ -39,14 +45,26 @@ export class RequestPermits extends Permits<Exchange> {
   }
 
   /**
-   * Nobody waits for its answer any more: it keeps its permit. `onEnd` is called when its handler is seen to end. While
-   * requests are observed, a call that its handler makes shows that it is at work.
+   * No client waits for its answer any more: its permit lasts until its handler is seen to end, when `onEnd` is called, or
+   * until nothing refers to the request. While requests are observed, a call that its handler makes shows that it works.
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
-    const calls = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
-    this.giveUp(exchange, nowMs, calls)
-    if (exchange.response !== undefined) watchEnd(exchange.response, onEnd)
-    if (onHandlerEnd(exchange.request, onEnd)) onEnd()
+    const { request, response } = exchange
+    this.#streams.gone(exchange)
+    if (this.#streams.isFeed(exchange)) {
+      this.drop(exchange, nowMs)
+      return
+    }
+    const isAtWork = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
+    this.giveUp(exchange, nowMs, { isAtWork, servedClient: servedClient(exchange) })
+    if (response !== undefined) watchEnd(response, onEnd)
+    if (onHandlerEnd(request, onEnd)) onEnd()
+  }
+
+  override giveUp(exchange: Exchange, nowMs: number, outlook?: Outlook): Orphan | undefined {
+    const orphan = super.giveUp(exchange, nowMs, outlook)
+    if (orphan !== undefined) this.#reachable.watch(exchange, orphan)
+    return orphan
   }
 
   override record(exchange: Exchange, nowMs: number): void {
@@ -59,12 +77,10 @@ export class RequestPermits extends Permits<Exchange> {
     super.drop(exchange, nowMs)
   }
 
-  dropAllOf(connection: Connection<Exchange>): void {
-    const nowMs = now()
-    for (const list of [this.inService, this.#streams.resting]) {
-      for (const exchange of list.find(each => each.connection === connection)) this.drop(exchange, nowMs)
-    }
-    for (const exchange of this.stragglers.going) if (exchange.connection === connection) this.drop(exchange, nowMs)
+  /** Those that came over a connection, with a permit or without. */
+  of(connection: Connection<Exchange>): Exchange[] {
+    const all = [this.inService, this.#streams.resting, this.stragglers.going]
+    return all.flatMap(each => [...each].filter(exchange => exchange.connection === connection))
   }
 
   /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
@@ -142,6 +158,11 @@ function endedUnseen(exchange: Exchange): boolean {
   if (response.writableFinished || connection.socket.destroyed) return true
   // One that is pipelined behind another has no connection yet.
   return response.socket === null && connection.overlapping?.has(exchange) !== true
+}
+
+/** It streams into the response, or reads a body that will not come: that ends with its client, and often without a word. */
+function servedClient({ request, response }: Exchange): boolean {
+  return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }
 
 /** Calls `ended` when the handler ends or destroys a response that nobody waits for any more. */

@@ -6,6 +6,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Announced, Look } from '../../admission/in-service/streams.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { hasReader } from '../request/body-readers.ts'
 import { sizeOf } from '../response/body-bytes.ts'
 
 interface Response extends ServerResponse {
@@ -85,9 +86,12 @@ export class Looks {
   }
 }
 
-/** A body that nobody reads, or that the handler reads slowly, is not the client's doing. */
+/**
+ * Its handler waits until more of the body comes. One that only lets the body flow, with nobody to take it, waits for
+ * something else; and a body that is not read, or read slowly, is not the client's doing.
+ */
 export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
   // HTTP/2 says complete only when all was read.
-  return request._readableState?.ended !== true
+  return request._readableState?.ended !== true && hasReader(request)
 }

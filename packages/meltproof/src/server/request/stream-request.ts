@@ -23,7 +23,7 @@ export class StreamRequest {
     const [stream] = event
     this.event = event
     this.socket = socketOf(stream.session as SessionWithFacts)
-    stream.on('aborted', noteCut)
+    watchCut(stream)
   }
 
   /** Typed as what the rest of the server knows. */
@@ -80,6 +80,8 @@ throughToStream(StreamRequest.prototype, [
   'once',
   'off',
   'removeListener',
+  'listeners',
+  'listenerCount',
   'push',
   'destroy',
   'destroyed',
@@ -90,22 +92,35 @@ throughToStream(StreamRequest.prototype, [
 
 const ignore = (): void => {}
 const CUT: unique symbol = Symbol('meltproof.cut')
-const DISCONNECTED: unique symbol = Symbol('meltproof.disconnected')
+const CUT_BY: unique symbol = Symbol('meltproof.cutBy')
 type MaybeCut = ServerHttp2Stream & {
   [CUT]?: boolean
-  [DISCONNECTED]?: boolean
+  [CUT_BY]?: 'client' | 'connection' | 'app'
   readonly _readableState?: { readonly ended?: boolean }
 }
 
-/** Its client has left, or the connection has. After this Node lets what has come so far look complete. */
+/** So that it is known later who ended the stream before its answer was complete. */
+export function watchCut(stream: ServerHttp2Stream): void {
+  stream.on('aborted', noteCut)
+}
+
+/**
+ * The stream ends, and its answer is not complete. After this Node lets what has come so far look complete. Node closes a
+ * stream that its client has reset before it destroys it; the app's `destroy()` comes first.
+ */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)
-  this[DISCONNECTED] = connectionHasGone(this)
+  if (connectionHasGone(this)) this[CUT_BY] = 'connection'
+  else this[CUT_BY] = this.destroyed ? 'app' : 'client'
+}
+
+export function isCutByApp(stream: MaybeCut): boolean {
+  return stream[CUT_BY] === 'app'
 }
 
 /** The connection had gone before the app ended the stream. */
 export function isDisconnected(stream: MaybeCut): boolean {
-  return stream[DISCONNECTED] === true
+  return stream[CUT_BY] === 'connection'
 }
 
 function connectionHasGone({ session }: ServerHttp2Stream): boolean {

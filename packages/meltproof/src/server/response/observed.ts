@@ -9,6 +9,7 @@ import { beginRequest, endRequest } from '../../timing/tracker.ts'
 import type { RequestTimes } from '../../timing/request-times.ts'
 import { serverTimingHeader } from '../../timing/server-timing.ts'
 import { addToHead, beforeHead } from './before-head.ts'
+import { onBodyEnd } from '../request/body-readers.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../request/exchange.ts'
 
@@ -29,7 +30,7 @@ export function observed(
   if (requests.hasSubscribers) beginCount(exchange, request, response)
   // Nearly all requests without a body are of these methods.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
-    request.on('end', () => {
+    onBodyEnd(request, () => {
       // After the answer Node ends what nobody has read; that says nothing about the client.
       if (!response.writableEnded) times.receivedAtMs = now()
     })

@@ -73,6 +73,7 @@ throughToStream(StreamResponse.prototype, [
   'once',
   'off',
   'removeListener',
+  'listenerCount',
   'write',
   'end',
   'destroyed',

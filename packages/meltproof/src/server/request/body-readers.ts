@@ -1,0 +1,15 @@
+/** Who waits for the body of a request: listeners of the app's, not our own. */
+import type { IncomingMessage } from 'node:http'
+
+const OURS = new WeakSet<object>()
+
+/** Calls `listener` when all of the body was read; it does not count as a reader. */
+export function onBodyEnd(request: IncomingMessage, listener: () => void): void {
+  OURS.add(listener)
+  request.once('end', listener)
+}
+
+export function hasReader(request: IncomingMessage): boolean {
+  if (request.listenerCount('data') > 0 || request.listenerCount('readable') > 0) return true
+  return request.listeners('end').some(listener => !OURS.has(listener))
+}

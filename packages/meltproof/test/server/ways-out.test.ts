@@ -1,0 +1,123 @@
+/** Whatever a client does to end the permit of a handler that works on: no more work than twice the limit, and none leaks. */
+import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
+import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { protect } from '../../src/index.ts'
+import { eventually } from './harness.ts'
+import {
+  HTTP1_WAYS,
+  HTTP2_WAYS,
+  type Http1Way,
+  type Http2Way,
+  PROTOCOLS,
+  type Protocol,
+  serverFor,
+  visit,
+} from './ways-out.ts'
+
+const LIMIT = 16
+const CLIENTS = 48
+/** A client who waits for a permit leaves after this long, ms. */
+const PATIENCE_MS = 15
+
+interface Case {
+  readonly protocol: Protocol
+  readonly name: string
+  readonly way: Http1Way | Http2Way
+}
+
+const CASES: readonly Case[] = PROTOCOLS.flatMap(protocol => {
+  const ways: readonly (Http1Way | Http2Way)[] =
+    protocol.startsWith('http2') || protocol === 'raw streams' ? HTTP2_WAYS : HTTP1_WAYS
+  const fit = ways.filter(way => !('secure' in way) || protocol === 'https')
+  return fit.map(way => ({ protocol, name: `${protocol}: ${way.name}`, way }))
+})
+
+/** Handlers wait until the test lets them go on. */
+class Dependency {
+  came = 0
+  working = 0
+  most = 0
+  readonly #let = Promise.withResolvers<void>()
+
+  readonly work = async (): Promise<void> => {
+    this.came++
+    this.most = Math.max(this.most, ++this.working)
+    await this.#let.promise
+    this.working--
+  }
+
+  recover(): void {
+    this.#let.resolve()
+  }
+}
+
+async function serve({ protocol, way }: Case, isProtected = true) {
+  const dependency = new Dependency()
+  const server = serverFor(protocol, way, dependency.work) as Server
+  const guard = isProtected ? protect(server, { limit: LIMIT, lanes: 1 }) : undefined
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const close = (): void => {
+    dependency.recover()
+    server.close()
+    server.closeAllConnections?.()
+    guard?.close()
+  }
+  return { dependency, server, guard, port, close }
+}
+
+describe('no more than twice the limit work', { concurrency: 4 }, () => {
+  for (const each of CASES) {
+    it(each.name, async t => {
+      const { dependency, server, guard, port, close } = await serve(each)
+      t.after(close)
+      const clients = []
+      for (let i = 0; i < CLIENTS; i++) {
+        const { came } = dependency
+        const client = await visit(each.protocol, each.way, port)
+        clients.push(client)
+        for (const untilMs = Date.now() + PATIENCE_MS; dependency.came === came && Date.now() < untilMs; )
+          await sleep(1)
+        client.go(server)
+        await sleep(1)
+        if (each.way.answered !== true && dependency.came === came) client.leave()
+      }
+      await sleep(100)
+      const { most } = dependency
+      const { inflight } = guard!.stats()
+      for (const client of clients) client.leave()
+      dependency.recover()
+      assert.ok(most >= LIMIT && most <= 2 * LIMIT, `${most} at work, ${inflight} in service`)
+      await eventually('all handlers have ended', () => dependency.working === 0)
+      await eventually('no permit is held', () => {
+        const { abandoned, inflight, queued } = guard!.stats()
+        return inflight === 0 && queued === 0 && abandoned === 0
+      })
+    })
+  }
+})
+
+describe('what a client sees is what it sees bare', { concurrency: 4 }, () => {
+  for (const each of CASES) {
+    it(each.name, async t => {
+      const seen: string[] = []
+      for (const isProtected of [false, true]) {
+        const { dependency, server, port, close } = await serve(each, isProtected)
+        t.after(close)
+        const client = await visit(each.protocol, each.way, port)
+        await eventually('its handler works', () => dependency.working > 0)
+        if (each.way.work?.headFirst) await eventually('it has the head', () => client.received().includes('200 '))
+        client.go(server)
+        if (each.way.answered !== true) await client.closed
+        dependency.recover()
+        await eventually('all handlers have ended', () => dependency.working === 0)
+        if (each.way.answered) await eventually('it is answered', () => client.received().includes('done'))
+        seen.push(client.received().replace(/^date: .*$/gim, 'date'))
+        client.leave()
+      }
+      assert.equal(seen[1], seen[0])
+    })
+  }
+})
