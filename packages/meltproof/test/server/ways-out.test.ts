@@ -13,6 +13,7 @@ import {
   PROTOCOLS,
   type Protocol,
   serverFor,
+  type Visit,
   visit,
 } from './ways-out.ts'
 
@@ -99,6 +100,20 @@ describe('no more than twice the limit work', { concurrency: 4 }, () => {
   }
 })
 
+/** A client whose handler works: on a slow machine Node's time may be up before. */
+async function begun({ protocol, way }: Case, port: number, dependency: Dependency): Promise<Visit> {
+  for (;;) {
+    const client = await visit(protocol, way, port)
+    let closed = false
+    void client.closed.then(() => {
+      closed = true
+    })
+    await eventually('its handler works', () => dependency.working > 0 || closed)
+    if (dependency.working > 0) return client
+    client.leave()
+  }
+}
+
 describe('what a client sees is what it sees bare', { concurrency: 4 }, () => {
   for (const each of CASES) {
     it(each.name, async t => {
@@ -106,8 +121,7 @@ describe('what a client sees is what it sees bare', { concurrency: 4 }, () => {
       for (const isProtected of [false, true]) {
         const { dependency, server, port, close } = await serve(each, isProtected)
         t.after(close)
-        const client = await visit(each.protocol, each.way, port)
-        await eventually('its handler works', () => dependency.working > 0)
+        const client = await begun(each, port, dependency)
         if (each.way.work?.headFirst) await eventually('it has the head', () => client.received().includes('200 '))
         client.go(server)
         if (each.way.answered !== true) await client.closed

@@ -51,6 +51,10 @@ export class Abandoned<S extends Serving> {
     return this.#working.size
   }
 
+  get doubted(): number {
+    return this.#doubted.size
+  }
+
   add(request: S, nowMs: number, outlook?: Outlook): void {
     if (this.#working.size === 0) {
       this.#probeMs = FIRST_PROBE_MS

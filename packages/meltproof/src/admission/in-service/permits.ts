@@ -110,19 +110,34 @@ export class Permits<E extends Admitted<E>> {
     return this.stragglers.ended(entry)
   }
 
-  /** No client waits for its result any more: its permit passes to an orphan, which is returned. */
-  giveUp(entry: E, nowMs: number, outlook?: Outlook): Orphan | undefined {
+  /** No client waits for its result any more: its permit passes to an orphan. */
+  giveUp(entry: E, nowMs: number, outlook?: Outlook): void {
     entry.abandoned = true
     const was = this.#end(entry)
-    if (was === undefined) return undefined
+    if (was === 'lent') this.giveUpLent(entry, nowMs, outlook)
+    if (was !== 'held') return
+    this.#orphans.add(this.#orphanOf(entry), nowMs, outlook)
+    this.gate.gaveUp(entry)
+  }
+
+  /** The same for one that works without a permit. */
+  protected giveUpLent(entry: E, nowMs: number, outlook?: Outlook): void {
+    entry.abandoned = true
+    this.#orphans.addLent(this.#orphanOf(entry), nowMs, outlook)
+  }
+
+  #orphanOf(entry: E): Orphan {
     const orphan = new Orphan(entry)
     entry.orphan = orphan
-    if (was === 'lent') this.#orphans.addLent(orphan, nowMs, outlook)
-    else {
-      this.#orphans.add(orphan, nowMs, outlook)
-      this.gate.gaveUp(entry)
-    }
+    this.orphaned(entry, orphan)
     return orphan
+  }
+
+  protected orphaned(_entry: E, _orphan: Orphan): void {}
+
+  /** How many may work without a permit because they are presumed to have ended, beside those that do. */
+  protected get mayDoubt(): number {
+    return this.gate.limit - this.#orphans.doubted
   }
 
   giveUpBefore(atMs: number, nowMs: number, which: (entry: E) => boolean): void {
@@ -141,6 +156,11 @@ export class Permits<E extends Admitted<E>> {
     this.#endPresumed(nowMs)
   }
 
+  /** Work without a permit that may have ended, beside the orphans. */
+  protected get doubtedElsewhere(): number {
+    return 0
+  }
+
   /** Whether it may go on without a permit if it straggles. */
   protected mayStraggle(entry: E, _nowMs: number): boolean {
     return !entry.abandoned
@@ -149,7 +169,8 @@ export class Permits<E extends Admitted<E>> {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    for (const orphan of this.#orphans.takePresumedOver(nowMs, this.gate.limit)) this.#free(orphan, nowMs)
+    const permits = this.gate.limit - this.doubtedElsewhere
+    for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
   }
 
   #releaseStragglers(nowMs: number): void {

@@ -134,9 +134,13 @@ export class Streams {
     }
   }
 
-  /** Its client has gone. */
-  gone(stream: Stream): void {
-    this.#doubted.delete(stream)
+  get doubted(): number {
+    return this.#doubted.size
+  }
+
+  /** Its client has gone. Returns whether it may be at work without a permit. */
+  gone(stream: Stream): boolean {
+    return this.#doubted.delete(stream)
   }
 
   /** Its handler has ended it. */

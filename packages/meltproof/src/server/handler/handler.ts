@@ -119,7 +119,7 @@ export class Handler {
   #abandon(exchange: Exchange, scope: Scope | undefined): void {
     const { failOpen, permits } = this.#parts.gate
     const working = exchange.uploadEnd ?? exchange
-    if (working.abandoned || (working.shadow === undefined && !working.inService)) return
+    if (working.abandoned) return
     const ended = (): void => this.#ended(working, false, now())
     failOpen.guard(() => permits.abandon(working, now(), scope, ended))
   }

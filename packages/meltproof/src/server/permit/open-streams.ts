@@ -64,7 +64,12 @@ export class OpenStreams {
     if (stream !== undefined && isFinished(response!)) this.#streams.ended(stream)
   }
 
-  gone({ stream }: Exchange): void {
-    if (stream !== undefined) this.#streams.gone(stream)
+  get doubted(): number {
+    return this.#streams.doubted
+  }
+
+  /** Returns whether it may be at work without a permit. */
+  gone({ stream }: Exchange): boolean {
+    return stream !== undefined && this.#streams.gone(stream)
   }
 }

@@ -4,7 +4,6 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Gate } from '../../admission/gate.ts'
-import type { Outlook } from '../../admission/in-service/abandoned.ts'
 import type { Orphan } from '../../admission/in-service/permit.ts'
 import { Permits } from '../../admission/in-service/permits.ts'
 import type { StragglerTuning } from '../../admission/in-service/stragglers.ts'
@@ -50,21 +49,25 @@ export class RequestPermits extends Permits<Exchange> {
    */
   abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { request, response } = exchange
-    this.#streams.gone(exchange)
-    if (this.#streams.isFeed(exchange)) {
+    const isDoubted = this.#streams.gone(exchange)
+    if (!isDoubted && exchange.shadow === undefined && !exchange.inService) return
+    if (!isDoubted && this.#streams.isFeed(exchange)) {
       this.drop(exchange, nowMs)
       return
     }
     const isAtWork = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
-    this.giveUp(exchange, nowMs, { isAtWork, servedClient: servedClient(exchange) })
+    if (isDoubted) this.giveUpLent(exchange, nowMs, { isAtWork })
+    else this.giveUp(exchange, nowMs, { isAtWork, servedClient: servedClient(exchange) })
     if (response !== undefined) watchEnd(response, onEnd)
     if (onHandlerEnd(request, onEnd)) onEnd()
   }
 
-  override giveUp(exchange: Exchange, nowMs: number, outlook?: Outlook): Orphan | undefined {
-    const orphan = super.giveUp(exchange, nowMs, outlook)
-    if (orphan !== undefined) this.#reachable.watch(exchange, orphan)
-    return orphan
+  protected override orphaned(exchange: Exchange, orphan: Orphan): void {
+    this.#reachable.watch(exchange, orphan)
+  }
+
+  protected override get doubtedElsewhere(): number {
+    return this.#streams.doubted
   }
 
   override record(exchange: Exchange, nowMs: number): void {
@@ -110,7 +113,7 @@ export class RequestPermits extends Permits<Exchange> {
 
   #lookAtStream(exchange: Exchange, nowMs: number): void {
     const streams = this.#streams
-    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.gate.limit)
+    const gives = hasEnded(exchange.response!) ? 'for good' : streams.givesBack(exchange, nowMs, this.mayDoubt)
     if (gives === 'for good') this.record(exchange, nowMs)
     else if (gives === 'again') {
       this.goOn(exchange, nowMs)
