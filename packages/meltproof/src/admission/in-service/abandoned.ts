@@ -19,7 +19,7 @@ const LONGEST_MS = 300_000
 /** Doubt for an unknown kind, and the shortest doubt, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** The shortest doubt for a request that was far slower than its kind when abandoned, ms. */
+/** The shortest doubt for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 /** What is known of a handler whose client has gone. */
@@ -60,16 +60,13 @@ export class Abandoned<S extends Serving> {
       this.#probeMs = FIRST_PROBE_MS
       this.#probeAt = nowMs + FIRST_PROBE_MS
     }
-    this.#working.set(request, this.#work(request, nowMs, outlook))
+    const straggles = this.#times.straggles(request, nowMs, TIMES)
+    this.#working.set(request, { ...outlook, sinceMs: nowMs, straggles })
   }
 
-  /** One that has no permit: it is doubted from now on. */
+  /** One that worked without a permit when its client left: it is doubted from now on. */
   addLent(request: S, nowMs: number, outlook?: Outlook): void {
-    this.#doubted.set(request, this.#work(request, nowMs, outlook))
-  }
-
-  #work(request: S, nowMs: number, outlook?: Outlook): Work {
-    return { ...outlook, sinceMs: nowMs, straggles: this.#times.straggles(request, nowMs, TIMES) }
+    this.#doubted.set(request, { ...outlook, sinceMs: nowMs, straggles: true })
   }
 
   /** Returns whether it still had its permit. */
