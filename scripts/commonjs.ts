@@ -20,7 +20,8 @@ for (const name of ['meltproof', 'lab']) {
   write(join(cjs, 'package.json'), '{ "type": "commonjs" }\n')
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   for (const entry of Object.values(exports)) {
-    if (typeof entry === 'string') continue
+    // scripts/bundle.ts makes it.
+    if (typeof entry === 'string' || entry.require.endsWith('/register.js')) continue
     const from = join(folder, entry.require)
     write(from, loaderOf(relative(dirname(from), join(folder, entry.default))))
   }

@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
 import { accessLog } from '../../packages/meltproof/dist/logging/access-log.js'
 import { metrics } from '../../packages/meltproof/dist/observe/prometheus.js'
-import { hold } from '../../packages/meltproof/dist/signals/loop-stalls.js'
+import { hold } from '../../packages/meltproof/src/signals/loop-stalls.ts'
 
 export interface Turn {
   readonly on: boolean

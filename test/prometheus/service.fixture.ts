@@ -5,11 +5,13 @@
  * The test sends the fault: none, dependency, loop, network or log.
  */
 import { fork } from 'node:child_process'
+import { channel } from 'node:diagnostics_channel'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
-import { logLosses } from '../../packages/meltproof/dist/channels.js'
 import { metrics } from '../../packages/meltproof/dist/observe/prometheus.js'
+
+const logLosses = channel('meltproof:log-loss')
 
 const listening = async (server: net.Server): Promise<number> => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -9,6 +9,7 @@
  */
 import type { Cluster } from 'node:cluster'
 import type { Server } from 'node:net'
+import { isHttp2Server, isHttpsServer, isLoaded } from './loaded.ts'
 import { OFF, ON } from './on-or-off.ts'
 
 type Servers = typeof import('./register-servers.ts')
@@ -40,7 +41,7 @@ function load(): Servers | undefined {
   if (loaded === undefined) {
     try {
       const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
-      loaded = require('./register-servers.js') as Servers
+      loaded = require('./register-servers.ts') as Servers
     } catch (error) {
       loaded = false
       process.emitWarning(`meltproof/register could not be loaded; servers run unprotected. ${String(error)}`, {
@@ -91,12 +92,8 @@ function wrapListen(prototype: Server, act: (server: Server, args: readonly unkn
 }
 
 function isHttpServer(server: Server): boolean {
-  // HTTP/2 servers have no public class.
-  if (typeof (server as { updateSettings?: unknown }).updateSettings === 'function') return true
-  return (
-    (isLoaded('_http_server') && server instanceof process.getBuiltinModule('node:http').Server) ||
-    (isLoaded('https') && server instanceof process.getBuiltinModule('node:https').Server)
-  )
+  const isPlain = isLoaded('_http_server') && server instanceof process.getBuiltinModule('node:http').Server
+  return isPlain || isHttpsServer(server) || isHttp2Server(server)
 }
 
 /** The primary of a cluster has no server, and its workers would end with it. */
@@ -109,10 +106,4 @@ function onWorkerListening(act: () => void): void {
     cluster.once('listening', act)
   }
   forks.subscribe('child_process', onFork)
-}
-
-/** Whether the process has loaded a module of Node's. Other runtimes do not say: there it may as well be loaded. */
-function isLoaded(name: string): boolean {
-  const { moduleLoadList } = process as { moduleLoadList?: readonly string[] }
-  return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }

@@ -1,5 +1,4 @@
 /** Folders in which processes of one user on one machine meet. */
-import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,5 +20,7 @@ export function ownFolder(name: string): string {
 }
 
 export function shortHash(text: string): string {
+  // Not imported: it takes more to load than all that is needed of it here.
+  const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }

@@ -2,10 +2,10 @@
  * What one process of a cluster has said, its workers do not say again. A link of a name can be made by one of them alone; it
  * stands while that one lives. Where they can not meet, each says it.
  */
-import cluster from 'node:cluster'
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { whenLeaving } from './leave.ts'
+import { isWorker } from './loaded.ts'
 import { clusterName } from './name.ts'
 import { ownFolder, shortHash } from './own-folder.ts'
 
@@ -16,7 +16,7 @@ export function isFirstToSay(text: string): boolean {
   try {
     const folder = ownFolder('said')
     forgetThoseGone(folder)
-    return isFirst(join(folder, shortHash(`${clusterName()} ${text}`))) || !cluster.isWorker
+    return isFirst(join(folder, shortHash(`${clusterName()} ${text}`))) || !isWorker()
   } catch {
     return true
   }

@@ -3,8 +3,8 @@
  * an event goes to is found once for each combination of labels, of which there is a bounded number.
  */
 import type { IncomingMessage, Server } from 'node:http'
-import { Server as TlsServer } from 'node:tls'
 import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
+import { isTlsServer } from '../loaded.ts'
 import { METHODS, methodIndex } from '../methods.ts'
 import {
   LEFT,
@@ -131,7 +131,7 @@ export function measure(
 
 /** Of what this process serves; a proxy in front may have taken the encryption off. */
 export function schemeOf(server: Server): string {
-  return server instanceof TlsServer ? 'https' : 'http'
+  return isTlsServer(server) ? 'https' : 'http'
 }
 
 function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames): Labels {

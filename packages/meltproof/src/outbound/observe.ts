@@ -1,8 +1,11 @@
 /** Has every HTTP call recorded that this process makes, whether or not it is bounded. */
+import { registerCallObserver } from '../observed-calls.ts'
 import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
 
-export function observeHttpCalls(): () => void {
+registerCallObserver(observeHttpCalls)
+
+function observeHttpCalls(): () => void {
   const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {
     for (const stop of parts) stop()

@@ -1,7 +1,7 @@
 /** protect(): puts the parts of meltproof together on a server. The one line of the README. */
 import { Server as HttpServer } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
-import { Server as HttpsServer } from 'node:https'
+import type { Server as HttpsServer } from 'node:https'
 import net from 'node:net'
 import { GATE_TUNING } from '../admission/gate.ts'
 import { LIMITER_TUNING } from '../admission/limiter/tuning.ts'
@@ -9,6 +9,7 @@ import { CRITICALITY_FIELD } from '../chain.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { guardOf, setGuard } from '../guard-of.ts'
+import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'
@@ -183,12 +184,8 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
 
 /** What protect() takes. */
 export function isServer(value: unknown): value is ProtectedServer {
-  return value instanceof HttpServer || value instanceof HttpsServer || isHttp2Server(value)
-}
-
-/** HTTP/2 servers are known by a method only they have: their classes are not exported. */
-function isHttp2Server(value: unknown): boolean {
-  return value instanceof net.Server && typeof (value as Partial<Http2Server>).updateSettings === 'function'
+  if (!(value instanceof net.Server)) return false
+  return value instanceof HttpServer || isHttpsServer(value) || isHttp2Server(value)
 }
 
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {

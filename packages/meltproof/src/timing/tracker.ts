@@ -1,7 +1,8 @@
 /** Takes the requests and calls of this process apart, with their records and the stall ledger, while somebody asks. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
-import { observeHttpCalls } from '../outbound/observe.ts'
+import { loadCallObserver } from '../load-call-observer.ts'
+import { observeCalls } from '../observed-calls.ts'
 import type { OutboundRecord } from '../record.ts'
 import { lookupWaits, watchLookups } from '../signals/name-lookups.ts'
 import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
@@ -85,7 +86,8 @@ function listen(): void {
   if (unlisten !== undefined) return
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
-  const stopObserving = observeHttpCalls()
+  loadCallObserver()
+  const stopObserving = observeCalls()
   const unwatchLookups = watchLookups()
   unlisten = () => {
     stopObserving()

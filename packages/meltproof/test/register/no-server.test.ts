@@ -103,9 +103,7 @@ describe('register', () => {
     const folder = mkdtempSync(join(tmpdir(), 'alone-'))
     t.after(() => rmSync(folder, { recursive: true }))
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-    for (const file of ['register.js', 'on-or-off.js']) {
-      copyFileSync(new URL(file, REGISTER), join(folder, file))
-    }
+    copyFileSync(new URL(REGISTER), join(folder, 'register.js'))
     const node = ['--import', pathToFileURL(join(folder, 'register.js')).href]
     const child = start('two-servers.mjs', { node })
     for (let server = 0; server < 2; server++) assert.equal(await get(await child.port()), 'served')

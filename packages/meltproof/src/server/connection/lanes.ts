@@ -6,8 +6,8 @@
  * Node calls `server._listen2()` after it has normalised the arguments (lib/net.js), so every form of listen() stays
  * Node's own. Extra sockets hand connections to the main one's `onconnection`. A failure leaves fewer lanes.
  */
-import cluster from 'node:cluster'
 import type net from 'node:net'
+import { isWorker } from '../../cluster/loaded.ts'
 import { LaneBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,
@@ -118,7 +118,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
 
 /** Gives the function that releases the port, where this listen() may have lanes; otherwise why not, if it is worth a word. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
-  if (server._handle && cluster.isWorker) {
+  if (server._handle && isWorker()) {
     return 'cluster workers share the listening socket of the primary, which does nothing but accept'
   }
   if (server._handle) return 'listening on a handle made elsewhere'

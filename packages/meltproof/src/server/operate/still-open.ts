@@ -1,7 +1,7 @@
 /** What a server has emitted and not closed: a drain has to end it. */
 import type { ServerHttp2Session } from 'node:http2'
 import type net from 'node:net'
-import { Server as TlsServer } from 'node:tls'
+import { isTlsServer } from '../../loaded.ts'
 import { OpenSession } from './open-sessions.ts'
 
 export interface StillOpen<T> {
@@ -11,7 +11,7 @@ export interface StillOpen<T> {
 
 /** The sockets below TLS: a handshake that never ends is no connection yet, and holds the server open. */
 export function socketsBelowTls(server: net.Server): StillOpen<net.Socket> {
-  return watch(server instanceof TlsServer ? server : undefined, 'connection', (socket: net.Socket) => socket)
+  return watch(isTlsServer(server) ? server : undefined, 'connection', (socket: net.Socket) => socket)
 }
 
 export function http2Sessions(server: net.Server): StillOpen<OpenSession> {

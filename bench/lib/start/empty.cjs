@@ -1,0 +1,1 @@
+/** A process that does nothing; also what `--import` and `--require` of nothing take. */

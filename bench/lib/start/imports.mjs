@@ -1,0 +1,2 @@
+/** Imports the module that MODULE names. */
+await import(process.env.MODULE)

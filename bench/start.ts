@@ -1,0 +1,179 @@
+/**
+ * What meltproof costs a process at its start: CPU and memory of whole processes, from the first instruction to their end,
+ * beside the same process without it. Medians of rounds in which every arm has its turn.
+ *
+ *   --rounds N        (9)
+ *   --meltproof DIR   another build of packages/meltproof, to compare with
+ *   --print           only prints; otherwise writes bench/results/start.json and docs/benchmarks-start.md
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { conditions } from './lib/conditions.ts'
+
+interface Figures {
+  readonly cpuMs: number
+  /** At its largest. */
+  readonly rssMb: number
+  /** Of that, at the end, what is no file of the system such as Node itself, which all processes share. */
+  readonly privateMb: number
+}
+
+interface Arm {
+  readonly node?: readonly string[]
+  readonly app: string
+  readonly env?: Readonly<Record<string, string>>
+  /** The arm to which this one is compared. */
+  readonly over?: string
+}
+
+const { values, whole } = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '9' },
+  meltproof: { type: 'string', default: join(import.meta.dirname, '../packages/meltproof') },
+  print: { type: 'boolean', default: false },
+})
+const rounds = whole('rounds')
+const dist = join(resolve(values.meltproof), 'dist')
+const apps = join(import.meta.dirname, 'lib/start')
+const url = (file: string): string => pathToFileURL(join(dist, file)).href
+const empty = join(apps, 'empty.cjs')
+const byImport = ['--import', url('register.js')]
+const byRequire = ['--require', join(dist, 'cjs/register.js')]
+
+const ARMS: Readonly<Record<string, Arm>> = {
+  'no server': { app: 'empty.cjs' },
+  'no server, `--require` of an empty file': { app: 'empty.cjs', node: ['--require', empty], over: 'no server' },
+  'no server, `--require meltproof/register`': { app: 'empty.cjs', node: byRequire, over: 'no server' },
+  'no server, `--import` of an empty file': {
+    app: 'empty.cjs',
+    node: ['--import', pathToFileURL(empty).href],
+    over: 'no server',
+  },
+  'no server, `--import meltproof/register`': { app: 'empty.cjs', node: byImport, over: 'no server' },
+  'no server, the same with `MELTPROOF=off`': {
+    app: 'empty.cjs',
+    node: byImport,
+    env: { MELTPROOF: 'off' },
+    over: 'no server',
+  },
+  'a server in CommonJS': { app: 'server.cjs' },
+  'a server in CommonJS, `protect()`': {
+    app: 'server.cjs',
+    env: { PROTECT: join(dist, 'cjs/index.js') },
+    over: 'a server in CommonJS',
+  },
+  'a server in CommonJS, `--require meltproof/register`': {
+    app: 'server.cjs',
+    node: byRequire,
+    over: 'a server in CommonJS',
+  },
+  'a server in CommonJS, `--import meltproof/register`': {
+    app: 'server.cjs',
+    node: byImport,
+    over: 'a server in CommonJS',
+  },
+  'a server as an ES module': { app: 'server.mjs' },
+  'a server as an ES module, `protect()`': {
+    app: 'server.mjs',
+    env: { PROTECT: url('index.js') },
+    over: 'a server as an ES module',
+  },
+  'a server as an ES module, `--import meltproof/register`': {
+    app: 'server.mjs',
+    node: byImport,
+    over: 'a server as an ES module',
+  },
+  "`import 'node:http'`": { app: 'imports.mjs', env: { MODULE: 'node:http' } },
+  "`import 'meltproof'`": { app: 'imports.mjs', env: { MODULE: url('index.js') }, over: "`import 'node:http'`" },
+  '16 worker threads': { app: 'threads.cjs' },
+  '16 worker threads, `--require meltproof/register`': {
+    app: 'threads.cjs',
+    node: byRequire,
+    over: '16 worker threads',
+  },
+  '16 worker threads, `--import meltproof/register`': { app: 'threads.cjs', node: byImport, over: '16 worker threads' },
+}
+
+const before = conditions()
+const folder = mkdtempSync(join(tmpdir(), 'start-'))
+const measured = new Map<string, Figures[]>(Object.keys(ARMS).map(name => [name, []]))
+for (let round = 0; round < rounds; round++)
+  for (const [name, arm] of Object.entries(ARMS)) measured.get(name)!.push(run(arm))
+rmSync(folder, { recursive: true })
+
+const arms = Object.fromEntries(
+  [...measured].map(([name, figures]) => {
+    const { over } = ARMS[name]!
+    const own = medians(figures)
+    if (over === undefined) return [name, own]
+    const differences = figures.map((each, i) => minus(each, measured.get(over)![i]!))
+    return [name, { ...own, over, more: medians(differences) }]
+  }),
+) as Record<string, Figures & { readonly over?: string; readonly more?: Figures }>
+const table = markdownTable(
+  ['process', 'CPU (ms)', 'more', 'memory (MB)', 'more', 'private (MB)', 'more'],
+  Object.entries(arms).map(([name, { cpuMs, rssMb, privateMb, more }]) => [
+    name,
+    ...[cpuMs, more?.cpuMs, rssMb, more?.rssMb, privateMb, more?.privateMb].map(figure => figure?.toFixed(1) ?? ''),
+  ]),
+)
+console.log(table)
+if (!values.print) {
+  const file = join(import.meta.dirname, 'results/start.json')
+  writeFileSync(file, `${JSON.stringify({ ...before, rounds, arms }, null, 2)}\n`)
+  writeFileSync(join(import.meta.dirname, '../docs/benchmarks-start.md'), page())
+}
+
+function run({ node = [], app, env = {} }: Arm): Figures {
+  const report = join(folder, 'report.json')
+  const { NODE_OPTIONS: _, ...inherited } = process.env
+  execFileSync(process.execPath, ['--require', join(apps, 'report.cjs'), ...node, join(apps, app)], {
+    env: { ...inherited, ...env, REPORT: report },
+  })
+  return JSON.parse(readFileSync(report, 'utf8')) as Figures
+}
+
+function minus(one: Figures, other: Figures): Figures {
+  return {
+    cpuMs: one.cpuMs - other.cpuMs,
+    rssMb: one.rssMb - other.rssMb,
+    privateMb: one.privateMb - other.privateMb,
+  }
+}
+
+function medians(figures: readonly Figures[]): Figures {
+  const median = (read: (each: Figures) => number): number => {
+    const sorted = figures.map(read).sort((a, b) => a - b)
+    return Math.round(sorted[sorted.length >> 1]! * 10) / 10
+  }
+  return {
+    cpuMs: median(each => each.cpuMs),
+    rssMb: median(each => each.rssMb),
+    privateMb: median(each => each.privateMb),
+  }
+}
+
+function page(): string {
+  const { date, node, cores, cpu, kernel, loadBefore } = before
+  const busy =
+    loadBefore > 0.5 * cores
+      ? `\n\n**The machine was not quiet**: load average ${loadBefore} before, on ${cores} cores. CPU figures are higher than they would be.`
+      : ''
+  return `# What meltproof costs at the start
+
+Written by \`node bench/start.ts\` from \`bench/results/start.json\`; not by hand. ${date}, Node ${node}, ${cores} cores of ${cpu}, Linux ${kernel}.${busy}
+
+CPU time and memory of whole processes, from their first instruction to their end; medians of ${rounds} rounds. *more* is the
+median of the differences to the same process without meltproof, in the same round. *private* is what the process does not
+share with others that run the same Node: the rest of the difference is pages of Node's own file.
+
+${table}
+
+Bars: without a server at most 5 ms and 2 MB more, with a protected server at most 35 ms and 8 MB more. An ES module that
+imports \`node:http\` has paid for undici, which Node loads with it; CommonJS has not, and meltproof leaves it unloaded.
+`
+}
