@@ -7,10 +7,11 @@
  *   --unit                        of those chosen, only unit tests (scripts/unit-tests.ts says which those are)
  *   --slowest N                   ends with the N files that took longest
  *
+ * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts).
  * NODE_BINARY picks another Node to run the suite on (CI: 22 and 26).
  */
 import { spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
@@ -42,6 +43,10 @@ if (chosen.length === 0)
 const unit = chosen.filter(file => whyNotUnit(file) === undefined)
 if (values.unit && unit.length === 0) refuse(`${operands.join(', ')} holds no unit test`)
 
+const unbuilt = values.unit ? [] : ['packages/meltproof/dist', 'packages/lab/dist'].filter(path => !existsSync(path))
+if (unbuilt.length > 0)
+  refuse(`${unbuilt.join(' and ')} is missing; run \`npm run build\` first, or \`npm test\`, which builds`)
+
 /** What judges how fast something was has the machine for itself, one file at a time. */
 const MEASURES = 'packages/lab/test/measures/'
 const isMeasure = (file: string): boolean => file.startsWith(MEASURES)
@@ -59,10 +64,14 @@ const phases = [
 // Each file is a process, and most start more. What they load is compiled once, not by every one of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/tests')
 
+// Simulations then take one seed of several.
+if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
+
 const times: { readonly ms: number; readonly file: string }[] = []
 let passed = true
 for (const { files, concurrency } of phases) {
-  const events = run({ files, concurrency, timeout: 300_000 })
+  const execArgv = ['--import', join(import.meta.dirname, 'end-of-test-file.ts')]
+  const events = run({ files, concurrency, timeout: 300_000, execArgv })
   let allPassed = false
   events.on('test:summary', ({ file, duration_ms: ms, success }) => {
     // The summary of all files together names none.
