@@ -20,8 +20,11 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** With a certificate it answers over TLS as well. */
-export async function startPostgres(tls?: { readonly cert: string; readonly key: string }): Promise<Running> {
+/** With a certificate it answers over TLS as well. `flags` are PostgreSQL's own, such as `-c`. */
+export async function startPostgres(
+  tls?: { readonly cert: string; readonly key: string },
+  ...flags: string[]
+): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-pg-'))
   chmodSync(folder, 0o755)
   const port = await freePort()
@@ -33,7 +36,11 @@ export async function startPostgres(tls?: { readonly cert: string; readonly key:
     password: 'secret',
     persistent: false,
     createPostgresUser: root,
-    postgresFlags: ['-c', 'max_connections=30', '-c', 'fsync=off', ...(tls === undefined ? [] : ['-c', 'ssl=on'])],
+    postgresFlags: [
+      ...['-c', 'max_connections=30', '-c', 'fsync=off'],
+      ...(tls === undefined ? [] : ['-c', 'ssl=on']),
+      ...flags,
+    ],
     onLog: () => {},
     onError: () => {},
   })
@@ -87,7 +94,7 @@ function installMariadb(data: string, user: readonly string[]): void {
   }
 }
 
-export async function startMariadb(): Promise<Running> {
+export async function startMariadb(...flags: string[]): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-mariadb-'))
   const data = join(folder, 'data')
   const user: string[] = []
@@ -109,6 +116,7 @@ export async function startMariadb(): Promise<Running> {
       `--pid-file=${folder}/pid`,
       '--skip-grant-tables=0',
       ...user,
+      ...flags,
     ],
     { stdio: 'ignore' },
   )

@@ -1,0 +1,64 @@
+/** A real server on which histories run, and the random histories that make sense on it. */
+import type fc from 'fast-check'
+import mysqlPromise from 'mysql2/promise'
+import pg from 'pg'
+import { startMariadb, startPostgres } from '../real-servers.ts'
+import type { Arm } from './arm.ts'
+import { mysqlDriver, mysqlScopes, MYSQL_TABLE } from './mysql-driver.ts'
+import { pgDriver, pgScopes, TABLE } from './pg-driver.ts'
+import { saySqlHistory, type SqlHistory, sqlHistory } from './sql-history.ts'
+import { runSqlHistory } from './sql-run.ts'
+
+export interface Arena<History = unknown> {
+  readonly histories: fc.Arbitrary<History>
+  /** A line for each fault. `key` is that of no other run on this server; `count` notes what happened. */
+  run(history: History, arm: Arm, key: number, count?: (what: string) => void): Promise<string[]>
+  /** What it does, for people. */
+  say(history: History): string
+  stop(): Promise<void>
+}
+
+export const ARENAS: Readonly<Record<string, () => Promise<Arena>>> = { pg: startPg, mysql: startMysql }
+
+/** Room for a hundred histories at once, with their cancels. */
+const MOST_CONNECTIONS = 500
+
+async function startPg(): Promise<Arena<SqlHistory>> {
+  const server = await startPostgres(undefined, '-c', `max_connections=${MOST_CONNECTIONS}`)
+  const config = { host: '127.0.0.1', port: server.port, user: 'postgres', password: 'secret', database: 'postgres' }
+  const watcher = new pg.Pool({ ...config, max: 4 })
+  watcher.on('error', () => {})
+  await watcher.query(TABLE)
+  await watcher.query('create index on writes (history)')
+  const driver = pgDriver(config, watcher)
+  return {
+    histories: sqlHistory(pgScopes),
+    run: (history, arm, key, count) => runSqlHistory(history, arm, driver, key, count),
+    say: saySqlHistory,
+    stop: async () => {
+      await watcher.end()
+      await server.stop()
+    },
+  }
+}
+
+async function startMysql(): Promise<Arena<SqlHistory>> {
+  const server = await startMariadb(`--max-connections=${MOST_CONNECTIONS}`, '--innodb-flush-log-at-trx-commit=0')
+  const config = { host: '127.0.0.1', port: server.port, user: 'root' }
+  const first = await mysqlPromise.createConnection(config)
+  await first.query('create database histories')
+  await first.query(MYSQL_TABLE)
+  await first.end()
+  const inDatabase = { ...config, database: 'histories' }
+  const watcher = mysqlPromise.createPool({ ...inDatabase, connectionLimit: 4 })
+  const driver = mysqlDriver(inDatabase, watcher)
+  return {
+    histories: sqlHistory(mysqlScopes),
+    run: (history, arm, key, count) => runSqlHistory(history, arm, driver, key, count),
+    say: saySqlHistory,
+    stop: async () => {
+      await watcher.end()
+      await server.stop()
+    },
+  }
+}

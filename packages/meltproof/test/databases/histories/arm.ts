@@ -1,0 +1,51 @@
+/** What a history runs on: clients as they are, or bounded, or (to see that the check notices) bounded wrongly. */
+import { within } from '../../../src/deadline/index.ts'
+import type { Departures } from './departures.ts'
+import type { Ending } from './ending.ts'
+
+export interface Arm {
+  readonly name: string
+  bind<Client extends object>(client: Client): Client
+  /** `within` of meltproof/deadline, or nothing but a call. */
+  readonly within: typeof within
+  /** Calls `work` as an ending says, and settles when `work` itself has settled, however early its time ended. */
+  inTime<T>(ending: Ending, work: () => Promise<T>): Promise<T | undefined>
+}
+
+export function boundArm(name: string, bind: Arm['bind'], departures: Departures): Arm {
+  return {
+    name,
+    bind,
+    within,
+    async inTime(ending, work) {
+      if (ending.by === 'client' || ending.by === 'request deadline') return departures.serve(ending, work)
+      let worked: Promise<unknown> | undefined
+      const started = (): Promise<unknown> => {
+        worked = work()
+        return worked
+      }
+      const controller = new AbortController()
+      const timer =
+        ending.by === 'abort'
+          ? setTimeout(() => controller.abort(new Error('the user has left')), ending.afterMs)
+          : undefined
+      const ms = ending.by === 'deadline' ? ending.afterMs : Number.POSITIVE_INFINITY
+      if (ending.by === 'nothing') await started().catch(() => {})
+      else await within(ms, started, { signal: controller.signal }).catch(() => {})
+      clearTimeout(timer)
+      return (await worked) as never
+    },
+  }
+}
+
+/** Deadlines do nothing; clients of a server that is not protected still leave. */
+export function bareArm(departures: Departures): Arm {
+  return {
+    name: 'bare',
+    bind: client => client,
+    within: async (_ms, fn) => fn(new AbortController().signal),
+    async inTime(ending, work) {
+      return ending.by === 'client' ? departures.serve(ending, work) : work()
+    },
+  }
+}

@@ -1,0 +1,125 @@
+/** Runs many random histories, some at a time, and makes the ones with a fault small. */
+import fc from 'fast-check'
+import type { Arena } from './arena.ts'
+import type { Arm } from './arm.ts'
+
+export interface Fault {
+  readonly index: number
+  readonly arm: string
+  readonly kind: string
+  readonly lines: readonly string[]
+}
+
+/** What a line of a fault begins with, the worst first. */
+const KINDS = [
+  'lost',
+  'doubled',
+  'undead',
+  'invented',
+  'torn',
+  'hangs',
+  'refused',
+  'harmed',
+  'vanished',
+  'leaked',
+  'locked',
+]
+
+/** The worst that a history shows. */
+export function kindOf(lines: readonly string[]): string {
+  const kinds = new Set(lines.map(line => line.split(':')[0]!))
+  return KINDS.find(kind => kinds.has(kind)) ?? 'other'
+}
+
+export interface Campaign {
+  readonly seed: number
+  readonly firstIndex: number
+  /** How many histories are under way at once. */
+  readonly parallel: number
+  /** Asked before each history. */
+  readonly goesOn: (ran: number, faults: number) => boolean
+  readonly onHistory?: (ran: number, faults: number) => void
+}
+
+export interface Outcome {
+  readonly ran: number
+  readonly faults: readonly Fault[]
+  /** What happened how often, by arm. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+/** Keys of histories are never used twice on one server. */
+let keys = 0
+
+export async function runCampaign<H>(arena: Arena<H>, arms: readonly Arm[], campaign: Campaign): Promise<Outcome> {
+  const faults: Fault[] = []
+  const counts = new Map<string, number>()
+  let next = campaign.firstIndex
+  let ran = 0
+  const one = async (): Promise<void> => {
+    while (campaign.goesOn(next - campaign.firstIndex, faults.length)) {
+      const index = next++
+      const history = historyAt(arena, campaign.seed, index)
+      for (const arm of arms) {
+        const count = (what: string): void => {
+          const name = `${arm.name}: ${what}`
+          counts.set(name, (counts.get(name) ?? 0) + 1)
+        }
+        const lines = await arena.run(history, arm, ++keys, count)
+        if (lines.length > 0) faults.push({ index, arm: arm.name, kind: kindOf(lines), lines })
+      }
+      ran++
+      campaign.onHistory?.(ran, faults.length)
+    }
+  }
+  await Promise.all(Array.from({ length: campaign.parallel }, one))
+  return { ran, faults, counts }
+}
+
+/** Each has randomness of its own, so that it can be had again alone. */
+function seedAt(seed: number, index: number): number {
+  return (seed + Math.imul(index, 0x9e3779b1)) | 0
+}
+
+export function historyAt<H>(arena: Arena<H>, seed: number, index: number): H {
+  return fc.sample(arena.histories, { seed: seedAt(seed, index), numRuns: 1 })[0]!
+}
+
+export interface Shrunk<H> {
+  readonly history: H
+  readonly lines: readonly string[]
+}
+
+export interface Effort {
+  /** A fault is a matter of timing: a history that shows none so often has none. */
+  readonly tries: number
+  readonly withinMs: number
+}
+
+/**
+ * Tries the history again, and ever smaller ones: the smallest that still has a fault, of that kind when it is given.
+ * Undefined when none has.
+ */
+export async function shrink<H>(
+  arena: Arena<H>,
+  arm: Arm,
+  seed: number,
+  index: number,
+  { tries, withinMs }: Effort,
+  kind?: string,
+): Promise<Shrunk<H> | undefined> {
+  let smallest: Shrunk<H> | undefined
+  const holds = async (history: H): Promise<boolean> => {
+    // All tries at once: they are of the same program, at other moments.
+    const runs = await Promise.all(Array.from({ length: tries }, () => arena.run(history, arm, ++keys)))
+    const lines = runs.find(each => each.length > 0 && (kind === undefined || kindOf(each) === kind))
+    if (lines !== undefined) smallest = { history, lines }
+    return lines === undefined
+  }
+  await fc.check(fc.asyncProperty(arena.histories, holds), {
+    seed: seedAt(seed, index),
+    numRuns: 1,
+    interruptAfterTimeLimit: withinMs,
+  })
+  return smallest
+}

@@ -1,0 +1,154 @@
+/**
+ * `npm run histories`: random programs of transactions, savepoints, session settings, locks, cursors, prepared
+ * statements and job queues on a real database, with deadlines and clients that leave at random moments. Each runs bare,
+ * where deadlines do nothing, and bounded. After each: what was reported as written is there exactly once, what was
+ * rolled back is not, the next user of each connection finds a clean session, no lock stays, and the pool is whole.
+ *
+ *   npm run histories -- [--database pg,mysql,redis] [--count 1000 | --seconds N] [--seed N] [--only INDEX]
+ *                        [--arms bare,bound] [--parallel 16] [--tries 8]
+ *
+ * Exits 0 without a fault, 1 with one, 2 for bad options, 130 when it is interrupted. A fault is printed with the seed
+ * and the smallest program that still shows it. `--only INDEX` runs that history alone, `--tries` times at once, because
+ * a fault is a matter of timing.
+ */
+import { scriptOptions } from '../../../../../scripts/script-options.ts'
+import { bound as boundMysql } from '../../../src/databases/mysql2.ts'
+import { bound as boundPg } from '../../../src/databases/pg.ts'
+import { ARENAS, type Arena } from './arena.ts'
+import { type Arm, bareArm, boundArm } from './arm.ts'
+import { historyAt, runCampaign, shrink } from './campaign.ts'
+import { startDepartures } from './departures.ts'
+
+const BOUND: Readonly<Record<string, Arm['bind']>> = {
+  // A busy machine must not add deadlines of its own.
+  pg: client => boundPg(client, { queryMs: 60_000, acquireMs: 60_000 }),
+  mysql: client => boundMysql(client, { queryMs: 60_000, acquireMs: 60_000 }),
+}
+/** More tell nothing new, and some take as long as the patience with what hangs. */
+const MOST_FAULTS = 200
+const SHRINK_MS = 60_000
+const TELL_EVERY_MS = 10_000
+
+const { values, whole, chosen, refuse } = scriptOptions(import.meta.filename, {
+  database: { type: 'string' },
+  count: { type: 'string' },
+  seconds: { type: 'string' },
+  seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+  only: { type: 'string' },
+  arms: { type: 'string' },
+  parallel: { type: 'string', default: '16' },
+  tries: { type: 'string', default: '8' },
+})
+const databases = chosen('database', Object.keys(ARENAS))
+const armNames = chosen('arms', ['bare', 'bound'])
+if (values.count !== undefined && values.seconds !== undefined) refuse('--count and --seconds exclude each other')
+const seconds = values.seconds === undefined ? undefined : whole('seconds')
+const count = values.count === undefined ? (seconds === undefined ? 1000 : Number.POSITIVE_INFINITY) : whole('count')
+const seed = whole('seed', 0)
+const only = values.only === undefined ? undefined : whole('only', 0)
+const parallel = whole('parallel')
+const effort = { tries: whole('tries'), withinMs: SHRINK_MS }
+
+// Apps do send several queries at once on one client, which pg would like to forbid.
+process.noDeprecation = true
+
+let interrupted = false
+process.once('SIGINT', () => {
+  // A second one ends it the hard way.
+  interrupted = true
+  console.log('\ninterrupted: the histories under way end first')
+})
+/** Errors that reached nobody, and how often. */
+const unhandled = new Map<string, number>()
+const note = (what: string, error: unknown): void => {
+  const line = `${what}: ${error instanceof Error ? error.stack : String(error)}`
+  unhandled.set(line, (unhandled.get(line) ?? 0) + 1)
+}
+process.on('unhandledRejection', error => note('an unhandled rejection', error))
+process.on('uncaughtException', error => note('an uncaught exception', error))
+
+const [open, guarded] = await Promise.all([
+  startDepartures({ isProtected: false }),
+  startDepartures({ isProtected: true }),
+])
+let failed = false
+for (const database of databases) {
+  if (interrupted) break
+  const arena = await ARENAS[database]!()
+  const arms = [bareArm(open), boundArm('bound', BOUND[database]!, guarded)].filter(({ name }) =>
+    (armNames as readonly string[]).includes(name),
+  )
+  try {
+    const passed = only === undefined ? await many(database, arena, arms) : await once(arena, arms, only)
+    failed ||= !passed
+  } finally {
+    await arena.stop()
+  }
+}
+await Promise.all([open.stop(), guarded.stop()])
+process.exit(interrupted ? 130 : failed ? 1 : 0)
+
+async function many(database: string, arena: Arena, arms: readonly Arm[]): Promise<boolean> {
+  const startedMs = performance.now()
+  const elapsedMs = (): number => performance.now() - startedMs
+  // The seconds are for all databases together.
+  const untilMs = seconds === undefined ? Number.POSITIVE_INFINITY : (seconds * 1000) / databases.length
+  let toldMs = 0
+  console.log(`${database}: seed ${seed}, ${seconds === undefined ? `${count} histories` : `${untilMs / 1000} s`}`)
+  const { ran, faults, counts } = await runCampaign(arena, arms, {
+    seed,
+    firstIndex: 0,
+    parallel,
+    goesOn: (started, found) => !interrupted && started < count && found < MOST_FAULTS && elapsedMs() < untilMs,
+    onHistory: (done, found) => {
+      if (elapsedMs() < toldMs + TELL_EVERY_MS) return
+      toldMs = elapsedMs()
+      console.log(`  ${(toldMs / 1000).toFixed(0)} s  ${done} histories, ${found} with a fault`)
+    },
+  })
+  for (const [what, times] of [...counts].sort()) console.log(`  ${what}: ${times}`)
+  for (const [line, times] of unhandled) console.error(`FAULT: ${times} times ${line}`)
+  const orphans = unhandled.size
+  unhandled.clear()
+  const kinds = new Map<string, typeof faults>()
+  for (const fault of faults) {
+    const kind = `${fault.arm}, ${fault.kind}`
+    kinds.set(kind, [...(kinds.get(kind) ?? []), fault])
+  }
+  for (const [kind, those] of kinds) {
+    console.error(`FAULT: ${kind}: ${those.length} histories, such as ${those.slice(0, 5).map(({ index }) => index)}`)
+    const { index, arm, kind: worst } = those[0]!
+    const shrunk = await shrink(arena, arms.find(({ name }) => name === arm)!, seed, index, effort, worst)
+    for (const line of shrunk?.lines ?? those[0]!.lines) console.error(`  ${line}`)
+    console.error(indented(arena.say(shrunk?.history ?? historyAt(arena, seed, index))))
+    if (shrunk === undefined) console.error('  (not seen again, so not made smaller)')
+    console.error(`  again: npm run histories -- --database ${database} --seed ${seed} --only ${index}`)
+  }
+  const passed = faults.length === 0 && orphans === 0
+  const words = passed ? 'no fault' : `${faults.length} with a fault`
+  console.log(
+    `${database}: ${ran} histories on ${arms.map(({ name }) => name).join(' and ')} in ${(elapsedMs() / 1000).toFixed(0)} s: ${words}`,
+  )
+  return passed
+}
+
+async function once(arena: Arena, arms: readonly Arm[], index: number): Promise<boolean> {
+  const history = historyAt(arena, seed, index)
+  console.log(arena.say(history))
+  let passed = true
+  for (const arm of arms) {
+    const shrunk = await shrink(arena, arm, seed, index, effort)
+    console.log(
+      `${arm.name}: ${shrunk === undefined ? `no fault in ${effort.tries} tries` : 'a fault; the smallest that has it:'}`,
+    )
+    if (shrunk === undefined) continue
+    passed = false
+    for (const line of shrunk.lines) console.log(`  ${line}`)
+    console.log(indented(arena.say(shrunk.history)))
+  }
+  return passed
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^/gm, '    ')
+}
