@@ -2,10 +2,12 @@
 import type fc from 'fast-check'
 import mysqlPromise from 'mysql2/promise'
 import pg from 'pg'
-import { startMariadb, startPostgres } from '../real-servers.ts'
+import { startMariadb, startPostgres, startRedis } from '../real-servers.ts'
 import type { Arm } from './arm.ts'
 import { mysqlDriver, mysqlScopes, MYSQL_TABLE } from './mysql-driver.ts'
 import { pgDriver, pgScopes, TABLE } from './pg-driver.ts'
+import { type RedisHistory, redisHistory, sayRedisHistory } from './redis-history.ts'
+import { runRedisHistory, watchersOf } from './redis-run.ts'
 import { saySqlHistory, type SqlHistory, sqlHistory } from './sql-history.ts'
 import { runSqlHistory } from './sql-run.ts'
 
@@ -18,7 +20,11 @@ export interface Arena<History = unknown> {
   stop(): Promise<void>
 }
 
-export const ARENAS: Readonly<Record<string, () => Promise<Arena>>> = { pg: startPg, mysql: startMysql }
+export const ARENAS: Readonly<Record<string, () => Promise<Arena>>> = {
+  pg: startPg,
+  mysql: startMysql,
+  redis: startRedisArena,
+}
 
 /** Room for a hundred histories at once, with their cancels. */
 const MOST_CONNECTIONS = 500
@@ -58,6 +64,20 @@ async function startMysql(): Promise<Arena<SqlHistory>> {
     say: saySqlHistory,
     stop: async () => {
       await watcher.end()
+      await server.stop()
+    },
+  }
+}
+
+async function startRedisArena(): Promise<Arena<RedisHistory>> {
+  const server = await startRedis()
+  const watchers = watchersOf(server.port)
+  return {
+    histories: redisHistory,
+    run: (history, arm, key, count) => runRedisHistory(history, arm, { port: server.port, watchers }, key, count),
+    say: sayRedisHistory,
+    stop: async () => {
+      for (const watcher of watchers) await watcher.quit()
       await server.stop()
     },
   }

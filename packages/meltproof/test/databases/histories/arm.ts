@@ -2,9 +2,12 @@
 import { within } from '../../../src/deadline/index.ts'
 import type { Departures } from './departures.ts'
 import type { Ending } from './ending.ts'
+import { PATIENCE_MS } from './patience.ts'
 
 export interface Arm {
   readonly name: string
+  /** What a user, a checkout or the end of a pool may take, ms. */
+  readonly patienceMs: number
   bind<Client extends object>(client: Client): Client
   /** `within` of meltproof/deadline, or nothing but a call. */
   readonly within: typeof within
@@ -12,9 +15,15 @@ export interface Arm {
   inTime<T>(ending: Ending, work: () => Promise<T>): Promise<T | undefined>
 }
 
-export function boundArm(name: string, bind: Arm['bind'], departures: Departures): Arm {
+export function boundArm(
+  name: string,
+  bind: Arm['bind'],
+  departures: Departures,
+  patienceMs: number = PATIENCE_MS,
+): Arm {
   return {
     name,
+    patienceMs,
     bind,
     within,
     async inTime(ending, work) {
@@ -42,6 +51,7 @@ export function boundArm(name: string, bind: Arm['bind'], departures: Departures
 export function bareArm(departures: Departures): Arm {
   return {
     name: 'bare',
+    patienceMs: PATIENCE_MS,
     bind: client => client,
     within: async (_ms, fn) => fn(new AbortController().signal),
     async inTime(ending, work) {

@@ -17,6 +17,7 @@ const KINDS = [
   'undead',
   'invented',
   'torn',
+  'garbled',
   'hangs',
   'refused',
   'harmed',
@@ -39,6 +40,7 @@ export interface Campaign {
   /** Asked before each history. */
   readonly goesOn: (ran: number, faults: number) => boolean
   readonly onHistory?: (ran: number, faults: number) => void
+  readonly onFault?: (fault: Fault) => void
 }
 
 export interface Outcome {
@@ -66,7 +68,10 @@ export async function runCampaign<H>(arena: Arena<H>, arms: readonly Arm[], camp
           counts.set(name, (counts.get(name) ?? 0) + 1)
         }
         const lines = await arena.run(history, arm, ++keys, count)
-        if (lines.length > 0) faults.push({ index, arm: arm.name, kind: kindOf(lines), lines })
+        if (lines.length === 0) continue
+        const fault = { index, arm: arm.name, kind: kindOf(lines), lines }
+        faults.push(fault)
+        campaign.onFault?.(fault)
       }
       ran++
       campaign.onHistory?.(ran, faults.length)

@@ -12,6 +12,7 @@
  * a fault is a matter of timing.
  */
 import { scriptOptions } from '../../../../../scripts/script-options.ts'
+import { bound as boundRedis } from '../../../src/databases/ioredis.ts'
 import { bound as boundMysql } from '../../../src/databases/mysql2.ts'
 import { bound as boundPg } from '../../../src/databases/pg.ts'
 import { ARENAS, type Arena } from './arena.ts'
@@ -23,6 +24,7 @@ const BOUND: Readonly<Record<string, Arm['bind']>> = {
   // A busy machine must not add deadlines of its own.
   pg: client => boundPg(client, { queryMs: 60_000, acquireMs: 60_000 }),
   mysql: client => boundMysql(client, { queryMs: 60_000, acquireMs: 60_000 }),
+  redis: client => boundRedis(client, { commandMs: 60_000 }),
 }
 /** More tell nothing new, and some take as long as the patience with what hangs. */
 const MOST_FAULTS = 200

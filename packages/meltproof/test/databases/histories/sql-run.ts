@@ -2,12 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arm } from './arm.ts'
 import { Ledger } from './ledger.ts'
+import { inTime, LATE } from './patience.ts'
 import type { Connection, SqlDriver } from './sql-driver.ts'
 import { failsOnPurpose, isUnhurried, type SqlHistory } from './sql-history.ts'
 import { LoneClient, type Scene, SqlUser } from './sql-user.ts'
-
-/** What a user, a checkout or the end of a pool may take. Nothing here needs more than some hundred ms, ms. */
-const PATIENCE_MS = 30_000
 
 /** A line for each fault. */
 export async function runSqlHistory(
@@ -17,6 +15,7 @@ export async function runSqlHistory(
   key: number,
   count: (what: string) => void = () => {},
 ): Promise<string[]> {
+  const { patienceMs } = arm
   const faults: string[] = []
   const fault = (line: string): void => {
     faults.push(line)
@@ -29,10 +28,10 @@ export async function runSqlHistory(
   const scene: Scene = { driver, arm, pool, lone, ledger, key, fault }
   const users = history.users.map((user, index) => new SqlUser(scene, user, index))
 
-  const ended = await inTime(Promise.all(users.map(user => user.run())))
+  const ended = await inTime(Promise.all(users.map(user => user.run())), patienceMs)
   if (ended === LATE) {
     const where = users.filter(({ at }) => at !== 'its end').map(({ name, at }) => `${name} at ${at}`)
-    fault(`hangs: ${where.join(', ')} after ${PATIENCE_MS} ms`)
+    fault(`hangs: ${where.join(', ')} after ${patienceMs} ms`)
     return faults
   }
   for (const [index, { error, name }] of users.entries()) {
@@ -48,8 +47,9 @@ export async function runSqlHistory(
   if (loneClient !== undefined) await lookAtLone(loneClient, inDoubt)
   await lookAtPool()
   for (const line of await held()) fault(`locked: ${line}`)
-  if ((await inTime(pool.end())) === LATE) fault('hangs: the end of the pool')
-  if (loneClient !== undefined && (await inTime(loneClient.giveBack())) === LATE) fault('hangs: the end of the client')
+  if ((await inTime(pool.end(), patienceMs)) === LATE) fault('hangs: the end of the pool')
+  if (loneClient !== undefined && (await inTime(loneClient.giveBack(), patienceMs)) === LATE)
+    fault('hangs: the end of the client')
 
   for (const write of ledger.writes) count(`writes expected ${write.expected}`)
   faults.push(...ledger.faults(await driver.written(key)))
@@ -57,7 +57,10 @@ export async function runSqlHistory(
 
   /** All of its connections at once, as the next users get them; each of them writes. */
   async function lookAtPool(): Promise<void> {
-    const got = await inTime(Promise.allSettled(Array.from({ length: history.pool }, () => pool.checkOut())))
+    const got = await inTime(
+      Promise.allSettled(Array.from({ length: history.pool }, () => pool.checkOut())),
+      patienceMs,
+    )
     if (got === LATE) {
       fault(`hangs: the pool of ${history.pool} does not give out all its connections`)
       return
@@ -112,22 +115,8 @@ export async function runSqlHistory(
     if (inDoubt) return []
     for (let waitedMs = 0; ; waitedMs += 20) {
       const locks = await driver.locks(key)
-      if (locks.length === 0 || waitedMs >= PATIENCE_MS / 3) return locks
+      if (locks.length === 0 || waitedMs >= patienceMs / 5) return locks
       await sleep(20)
     }
-  }
-}
-
-const LATE = Symbol('late')
-
-async function inTime<T>(promise: Promise<T>): Promise<T | typeof LATE> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<typeof LATE>(resolve => {
-    timer = setTimeout(() => resolve(LATE), PATIENCE_MS)
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
