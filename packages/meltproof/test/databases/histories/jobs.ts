@@ -1,4 +1,4 @@
-/** A queue of jobs that nobody may lose: what pushed was told, who got what, and what is left. Pure. */
+/** What a queue of jobs must have left, from what its users were told. Pure. */
 import type { Outcome } from './ledger.ts'
 
 interface Job {
@@ -33,9 +33,9 @@ export class Jobs {
       const id = index + 1
       const times = got.length + waiting.filter(each => each === id).length
       const job = `job ${id}, pushed by ${by} and reported as ${pushed}`
-      if (times > 1) faults.push(`doubled: ${job}: got by ${got.join(', ') || 'nobody'} and in the queue`)
+      if (times > 1) faults.push(`doubled: ${job}: got by ${got.join(', ') || 'no user'} and in the queue`)
       if (pushed === 'refused' && times > 0) faults.push(`undead: ${job}, is there`)
-      if (pushed === 'done' && times === 0 && !claimed.includes(id)) missing.push(`lost: ${job}: nobody got it`)
+      if (pushed === 'done' && times === 0 && !claimed.includes(id)) missing.push(`lost: ${job}: no user got it`)
     }
     return [...faults, ...missing.slice(0, Math.max(0, missing.length - this.inDoubt))]
   }

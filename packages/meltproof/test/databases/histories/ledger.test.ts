@@ -26,7 +26,7 @@ test('what was reported as done is there exactly once, what was refused is not, 
   assert.match(ledger.faults(there(1, 4)).join(), /^invented: write 4/)
 })
 
-test('a write in a transaction has the fate of its COMMIT, and nobody sees half of one', () => {
+test('a write in a transaction has the fate of its COMMIT, and none is there by half', () => {
   assert.deepEqual(pair('done').ledger.faults(there(1, 2)), [])
   assert.match(pair('done').ledger.faults(there(1)).join(), /^lost: .*wrote 2/)
   for (const commit of ['pending', 'refused'] as const) {

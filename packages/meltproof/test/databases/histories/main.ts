@@ -60,7 +60,7 @@ process.once('SIGINT', () => {
   interrupted = true
   console.log('\ninterrupted: the histories under way end first')
 })
-/** Errors that reached nobody, and how often. */
+/** Errors that no program got, and how often. */
 const unhandled = new Map<string, number>()
 const note = (what: string, error: unknown): void => {
   const line = `${what}: ${error instanceof Error ? error.stack : String(error)}`

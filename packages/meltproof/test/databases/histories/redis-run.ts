@@ -12,7 +12,7 @@ const DATABASES = [0, 1]
 
 export interface RedisServer {
   readonly port: number
-  /** One connection to each database, of somebody who is not under test. */
+  /** One connection to each database, not under test. */
   readonly watchers: readonly Redis[]
 }
 

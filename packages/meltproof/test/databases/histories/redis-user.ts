@@ -295,7 +295,7 @@ export class RedisRun {
       taken.catch(error => {
         if (outcomeOf(error) === 'unknown') this.inDoubt.add('lock')
       })
-      // Somebody else has it: the app does without.
+      // Another user has it: the app does without.
       if ((await taken) === null) return
       try {
         await this.#steps(steps, redis)

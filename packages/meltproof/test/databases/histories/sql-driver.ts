@@ -56,7 +56,7 @@ export interface SqlDriver {
   client(arm: Arm): Client
   /** What the user before has left on a connection; a line each. */
   leftovers(connection: Session, key: number): Promise<string[]>
-  /** How often each write of a history is there. Looked up by somebody who is not under test. */
+  /** How often each write of a history is there. Asked on a connection that is not under test. */
   written(history: number): Promise<Map<number, number>>
   /** Locks of a history that a server's session holds. */
   locks(key: number): Promise<string[]>

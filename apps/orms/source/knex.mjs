@@ -1,0 +1,42 @@
+// knex has a pool of its own (tarn) with lone clients of pg or mysql2 in it: each is bound as it is made.
+import knex from 'knex'
+
+export function open({ dialect, connection, size, bind }) {
+  const db = knex({
+    client: dialect === 'pg' ? 'pg' : 'mysql2',
+    connection,
+    pool: {
+      min: 0,
+      max: size,
+      afterCreate(client, done) {
+        bind(client)
+        done(null, client)
+      },
+    },
+  })
+  // A query of knex is sent anew by each then().
+  const insertOn = on => async (history, id) => {
+    await on('orm_writes').insert({ history, id })
+  }
+  const workOn = on => async sql => {
+    await on.raw(sql)
+  }
+  const inTransaction = on => run =>
+    on.transaction(trx => run({ insert: insertOn(trx), work: workOn(trx), nested: inTransaction(trx) }))
+  return {
+    insert: insertOn(db),
+    work: workOn(db),
+    transaction: inTransaction(db),
+    async byHand(run) {
+      const trx = await db.transaction()
+      try {
+        await run({ insert: insertOn(trx), work: workOn(trx), nested: inTransaction(trx) })
+        await trx.commit()
+      } catch (error) {
+        await trx.rollback()
+        throw error
+      }
+    },
+    close: () => db.destroy(),
+  }
+}
