@@ -104,7 +104,12 @@ function aStep(place: Place): fc.Arbitrary<Step> {
     {
       weight: 2,
       arbitrary: fc
-        .record({ ms: fc.integer({ min: 1, max: 20 }), caught: fc.boolean(), step: single })
+        .record({
+          ms: fc.integer({ min: 1, max: 20 }),
+          // What `within` itself throws tells the database nothing: without a rollback that is the app's own mistake.
+          caught: transaction === 'sound' ? fc.constant(true) : fc.boolean(),
+          step: single,
+        })
         .map<Step>(limited => ({ do: 'limited', ...limited })),
     },
   ]
