@@ -19,8 +19,12 @@ const EVERYTHING = {
   MELTPROOF_ACCESS_LOG: 'json',
   MELTPROOF_ADMIN: '127.0.0.1:1',
 }
-const EMPTY = join(mkdtempSync(join(tmpdir(), 'empty-')), 'empty.mjs')
-writeFileSync(EMPTY, '')
+/** Of the kind that register is for `--import` and for `--require`: each loads something of Node's own. */
+const [EMPTY_MJS, EMPTY_CJS] = ['mjs', 'cjs'].map(kind => {
+  const file = join(mkdtempSync(join(tmpdir(), 'empty-')), `empty.${kind}`)
+  writeFileSync(file, '')
+  return file
+}) as [string, string]
 
 async function loadedBy(app: string, node: readonly string[], env = {}): Promise<string[]> {
   // Without the channel to its parent that start() makes, which is a reason to load `net`.
@@ -40,8 +44,8 @@ function inherited(): NodeJS.ProcessEnv {
 describe('register in a process without a server', () => {
   for (const app of ['job.cjs', 'job.mjs']) {
     for (const [how, node, empty] of [
-      ['--import', IMPORT, ['--import', pathToFileURL(EMPTY).href]],
-      ['--require', REQUIRE, ['--require', EMPTY]],
+      ['--import', IMPORT, ['--import', pathToFileURL(EMPTY_MJS).href]],
+      ['--require', REQUIRE, ['--require', EMPTY_CJS]],
     ] as const) {
       for (const [name, env] of Object.entries({ on: EVERYTHING, off: { MELTPROOF: 'off' } })) {
         it(`loads nothing of Node with ${how} and ${app}, ${name}`, async () => {
@@ -53,7 +57,7 @@ describe('register in a process without a server', () => {
 
   it('loads nothing in a worker thread until that listens, and protects it then', async () => {
     const [bare, registered] = await Promise.all(
-      [['--import', pathToFileURL(EMPTY).href], IMPORT].map(async node => {
+      [['--import', pathToFileURL(EMPTY_MJS).href], IMPORT].map(async node => {
         const { code, stdout, stderr } = await start('thread.mjs', {
           node,
           env: { ...EVERYTHING, MELTPROOF_ACCESS_LOG: 'off' },
