@@ -117,7 +117,7 @@ export class Instance<R extends InstanceRequest> {
   readonly #random: Random
   readonly #shedCostMs: number
   readonly #parseCostMs: number
-  readonly #everybodyCounts: boolean
+  readonly #countsAll: boolean
   readonly #door: InstanceOptions['door']
   readonly #gate: Gate<R> | undefined
   readonly #meter: LoadMeter | undefined
@@ -150,7 +150,6 @@ export class Instance<R extends InstanceRequest> {
     this.#random = random
     this.#shedCostMs = shedCostMs
     this.#parseCostMs = parseCostMs
-    this.#everybodyCounts = everybodyCounts
     this.#door = door
     this.#pool = new Pool(workload.poolSize ?? 10)
     for (const [name, size] of Object.entries(workload.pools ?? {})) this.#pools.set(name, new Pool(size))
@@ -164,6 +163,7 @@ export class Instance<R extends InstanceRequest> {
     this.#stragglers = new Stragglers(this.#stays, tuning)
     this.#abandoned = new Abandoned(this.#stays)
     this.limiter = limiter?.(() => loop.busyMs)
+    this.#countsAll = everybodyCounts || (this.limiter as { countsAll?: true } | undefined)?.countsAll === true
     if (this.limiter === undefined) return
     const gate: Gate<R> = new Gate<R>(
       this.limiter,
@@ -301,7 +301,7 @@ export class Instance<R extends InstanceRequest> {
     if (gate === undefined || gate.queued === 0 || loop.nowMs < this.#lookedAt + LOOK_EVERY_MS) return
     this.#lookedAt = loop.nowMs
     for (const request of this.#abandoned.takePresumedOver(loop.nowMs, gate.limit)) this.#drop(request)
-    if (this.#everybodyCounts || !this.#stragglers.look(loop.nowMs, loop.busyMs)) return
+    if (this.#countsAll || !this.#stragglers.look(loop.nowMs, loop.busyMs)) return
     for (const request of this.#serving) {
       if (this.#stragglers.full || this.#stragglers.tooShort(request)) return
       if (request.state === 'left' || !this.#stragglers.has(request)) continue
@@ -324,11 +324,13 @@ export class Instance<R extends InstanceRequest> {
   }
 
   /** Its permit is free, though it was not answered. */
-  #drop(request: R): void {
+  #drop(request: R, ended = false): void {
     if (!this.#serving.delete(request)) return
     request.state = 'over'
     this.#stays.gone(request)
-    this.#gate?.drop(this.loop.nowMs, this.loop.nowMs - request.startedAt, request)
+    const serviceMs = this.loop.nowMs - request.startedAt
+    if (ended && this.#countsAll) this.#gate?.release(this.loop.nowMs, serviceMs, request)
+    else this.#gate?.drop(this.loop.nowMs, serviceMs, request)
     if (this.#gate === undefined) this.#unguarded--
   }
 
@@ -447,7 +449,7 @@ export class Instance<R extends InstanceRequest> {
     this.census.leaves(loop.nowMs, request.status >= 400)
     if (request.state === 'left') {
       this.#abandoned.ended(request, loop.nowMs)
-      this.#drop(request)
+      this.#drop(request, true)
     }
     if (request.state === 'over') return
     this.#stragglers.ended(request)

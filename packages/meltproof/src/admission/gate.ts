@@ -20,7 +20,11 @@ export interface Entry extends DueStart {
   kindNoted: number
   /** How many of that kind were in service then, including it. */
   inServiceThen: number
+  /** What the limiter knows it by, where it tells requests apart. */
+  ticket?: number | undefined
 }
+
+type Dropped = Pick<Entry, 'kindNoted' | 'ticket'>
 
 export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly start: (entry: E) => void
@@ -187,12 +191,12 @@ export class Gate<E extends Entry> {
 
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#change(nowMs, -1)
-    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen)
+    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen, entry.ticket)
     this.#left(nowMs, entry, serviceMs)
   }
 
   /** A permit is free though its request was not answered, so its time says nothing about the limit. */
-  drop(nowMs: number, serviceMs: number, entry: Pick<E, 'kindNoted'>): void {
+  drop(nowMs: number, serviceMs: number, entry: Dropped): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, undefined, serviceMs)
   }
@@ -208,9 +212,9 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, entry, serviceMs)
   }
 
-  #dropped(nowMs: number, serviceMs: number, { kindNoted }: Pick<E, 'kindNoted'>): void {
+  #dropped(nowMs: number, serviceMs: number, { kindNoted, ticket }: Dropped): void {
     this.#change(nowMs, -1)
-    this.#limiter.dropped(nowMs, serviceMs, kindNoted)
+    this.#limiter.dropped(nowMs, serviceMs, kindNoted, ticket)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
@@ -307,6 +311,7 @@ export class Gate<E extends Entry> {
     }
     entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
     this.#limiter.admitted(nowMs, entry.kindNoted)
+    entry.ticket = this.#limiter.ticket
     entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
   }
 

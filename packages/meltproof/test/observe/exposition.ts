@@ -9,7 +9,7 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
 const NUMBER = String.raw`(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?Inf|NaN)`
 const LABELS = String.raw`\{((?:[a-zA-Z_]\w*="(?:[^\\"\n]|\\[\\"n])*",?)*)\}`
 const EXEMPLAR = String.raw`(?: # \{([^}]*)\} (${NUMBER})(?: (${NUMBER}))?)?`
-const SAMPLE = new RegExp(String.raw`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:${LABELS})? (${NUMBER})${EXEMPLAR}$`)
+const SAMPLE = new RegExp(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:${LABELS})? (${NUMBER})${EXEMPLAR}$`)
 const LABEL = /([a-zA-Z_]\w*)="((?:[^\\"\n]|\\[\\"n])*)"/g
 const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   counter: ['_total'],

@@ -14,12 +14,16 @@ export interface Limiter {
   goesOn?(nowMs: number): boolean
   /** How many of those in service the limit does not count: it grew by as many. */
   readonly uncounted?: number
+  /** In service above the limit: they leave before a request that waits gets a place. */
+  readonly excess?: number
+  /** What it knows the request by that was admitted last, if it tells requests apart. */
+  readonly ticket?: number
   admitted(nowMs: number, kind?: number): void
   inService?(kind: number): number
   /** `inServiceThen`: how many of its kind were in service when it came, including it. */
-  completed(nowMs: number, serviceMs: number, kind?: number, inServiceThen?: number): void
+  completed(nowMs: number, serviceMs: number, kind?: number, inServiceThen?: number, ticket?: number): void
   /** A request no longer counts: its client left or it straggles. `serviceMs`: how long it counted, where known. */
-  dropped(nowMs: number, serviceMs?: number, kind?: number): void
+  dropped(nowMs: number, serviceMs?: number, kind?: number, ticket?: number): void
   gaveUp?(kind?: number): void
   limitReached(nowMs: number): void
   tick(nowMs: number): void

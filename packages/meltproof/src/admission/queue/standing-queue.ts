@@ -266,7 +266,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   get #backlogMs(): number {
-    return this.#queue.size * this.#pace.gapMs
+    return (this.#queue.size + (this.#limiter.excess ?? 0)) * this.#pace.gapMs
   }
 
   /** Unlike CoDel it ignores the shortest wait: after a stall, waits grow one by one while the queue drains. */

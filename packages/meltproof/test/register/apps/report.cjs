@@ -5,10 +5,9 @@ exports.report = server => {
 }
 /** Answers that, or ends the server on /stop. */
 exports.listener = function (request, response) {
-  const server = this
   response.setHeader('connection', 'close')
-  response.end(exports.report(server), () => {
-    if (request.url === '/stop') server.close()
+  response.end(exports.report(this), () => {
+    if (request.url === '/stop') this.close()
   })
 }
 exports.sayPort = server => console.log(JSON.stringify({ port: server.address().port }))
