@@ -20,6 +20,7 @@ export abstract class Turn<E> extends Permit {
   line = 0
   startBy: number = Number.POSITIVE_INFINITY
   inServiceThen = 0
+  ticket: number | undefined = undefined
   readonly again = false
   before: E | undefined
   after: E | undefined
