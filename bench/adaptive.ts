@@ -6,7 +6,8 @@
  * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. 2 s of 100 calls/s,
  * 5 s of trouble, 4 s of 100 calls/s. Goodput: good answers per second during the trouble. Recovery: from its end until
  * 90 % of the calls of 500 ms are answered. Calls: how many of all reached the dependency during the trouble. `melts` was
- * looked at while the limit was built, the others were written before they were first run.
+ * looked at while the limit was built, the others were written before they were first run. Then origins that refuse
+ * (lib/refusing.ts), with several fixed limits beside.
  *
  * With --only what else was measured stays. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
  */
@@ -19,6 +20,7 @@ import { promisify } from 'node:util'
 import { median } from '../packages/lab/src/melt/summary.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
+import { measureRefusing, REFUSING, type RefusingResult, refusingSection } from './lib/refusing.ts'
 
 const ARMS = ['bare', 'opossum', 'adaptive'] as const
 const WARM_S = 2
@@ -103,10 +105,17 @@ const options = scriptOptions(import.meta.filename, {
 const rounds = options.whole('rounds')
 const lib = join(import.meta.dirname, 'lib')
 const file = join(import.meta.dirname, 'results/adaptive.json')
-const results: Record<string, Record<string, Result>> = existsSync(file)
-  ? (JSON.parse(readFileSync(file, 'utf8')) as { results: Record<string, Record<string, Result>> }).results
-  : {}
-for (const name of options.chosen('only', Object.keys(TROUBLES))) {
+interface Kept {
+  readonly results: Record<string, Record<string, Result>>
+  readonly refusing?: Record<string, RefusingResult>
+}
+const kept: Kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Kept) : { results: {} }
+const { results, refusing = {} } = kept
+for (const name of options.chosen('only', [...Object.keys(TROUBLES), ...REFUSING])) {
+  if (REFUSING.includes(name)) {
+    refusing[name] = await measureRefusing(name, rounds)
+    continue
+  }
   const found: Record<string, Result[]> = {}
   for (let round = 0; round < rounds; round++) {
     for (const arm of ARMS) {
@@ -117,7 +126,7 @@ for (const name of options.chosen('only', Object.keys(TROUBLES))) {
   }
   results[name] = Object.fromEntries(Object.entries(found).map(([arm, all]) => [arm, medians(all)]))
 }
-writeFileSync(file, `${JSON.stringify({ ...conditions(), rounds, results }, undefined, 2)}\n`)
+writeFileSync(file, `${JSON.stringify({ ...conditions(), rounds, results, refusing }, undefined, 2)}\n`)
 writeFileSync(join(import.meta.dirname, '../docs/benchmarks-adaptive.md'), page())
 
 async function measured(arm: string, { rate, happens }: Trouble): Promise<Result> {
@@ -198,5 +207,6 @@ open, because of \`half fails\` (65 answers/s then).
 | trouble | callers | good answers meanwhile | recovery | calls that reached it meanwhile |
 | --- | --- | ---: | ---: | ---: |
 ${rows.join('\n')}
-`
+
+${refusingSection(refusing)}`
 }

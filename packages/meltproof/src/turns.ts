@@ -5,6 +5,7 @@
 import type { Decision, GateTuning } from './admission/gate.ts'
 import { Permit } from './admission/in-service/permit.ts'
 import { type Admitted, Permits } from './admission/in-service/permits.ts'
+import type { Limiter } from './admission/limiter/limiter.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
 import { now } from './clock.ts'
 import { FailOpen } from './fail-open.ts'
@@ -36,6 +37,8 @@ export abstract class Turn<E> extends Permit {
 export interface TurnsParts {
   /** How much may be in service at once; undefined: learned. */
   readonly limit: number | undefined
+  /** Another limiter in the place of the one that learns. */
+  readonly instead?: (learned: Limiter) => Limiter
   readonly tuning: GateTuning
   /** Whether the levels of entries count (admission/queue/criticality.ts). */
   readonly levels: boolean
@@ -47,7 +50,8 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
   readonly gate: ProcessGate<E>
   readonly #waiting = new LinkedList<E>()
 
-  constructor({ limit, tuning, levels, onFailure }: TurnsParts) {
+  constructor({ limit, instead, tuning, levels, onFailure }: TurnsParts) {
+    const limiter = limiterOf(limit)
     const failOpen = new FailOpen({
       stepAside: () => this.gate.stop(),
       startWaiting: () =>
@@ -58,7 +62,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       onFailure,
     })
     this.gate = new ProcessGate<E>({
-      limiter: limiterOf(limit),
+      limiter: instead?.(limiter) ?? limiter,
       tuning,
       failOpen,
       level: levels ? entry => entry.level! : undefined,

@@ -1,6 +1,7 @@
 /**
  * A learned limit for each origin: how many calls in flight still raise its throughput, by the gate that a server has
- * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts).
+ * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts), and
+ * one that refuses calls gets as many as it serves (refusals.ts).
  */
 import { PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
@@ -8,6 +9,8 @@ import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { Turn, Turns } from '../turns.ts'
 import { Circuit } from './circuit.ts'
+import { limiterBelow } from './limiter-below.ts'
+import { Refusals } from './refusals.ts'
 
 /** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
 const MOST_ORIGINS = 200
@@ -55,25 +58,36 @@ export class AdaptiveOrigin {
   readonly turns: Turns<CallTurn>
   readonly #origin: string
   readonly #circuit = new Circuit()
+  readonly #refusals = new Refusals()
   #probeAt = 0
   #silentMs = SILENT_MS
 
   constructor(origin: string, onFailure: (error: unknown) => void) {
     this.#origin = origin
-    this.turns = new Turns({ limit: undefined, tuning: PROMPT_TUNING, levels: false, onFailure })
+    this.turns = new Turns({
+      limit: undefined,
+      instead: learned => limiterBelow(() => this.#refusals.limit, learned),
+      tuning: PROMPT_TUNING,
+      levels: false,
+      onFailure,
+    })
   }
 
   /** An error: the call must not start. */
   ask(turn: CallTurn): 'start' | 'wait' | Error {
+    if (this.turns.gate.failOpen.isOpen) return this.#start()
     if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
-    if (this.#probes(turn.arrivedAt)) {
-      this.calls++
-      return 'start'
-    }
+    if (this.#refusals.refuses(turn.route, turn.arrivedAt, Math.random())) return this.#refusing(turn.route)
+    if (this.#probes(turn.arrivedAt)) return this.#start()
     const decision = this.turns.ask(turn)
     if (decision !== 'start' && decision !== 'wait') return this.shed(decision)
     this.calls++
     return decision
+  }
+
+  #start(): 'start' {
+    this.calls++
+    return 'start'
   }
 
   #probes(nowMs: number): boolean {
@@ -94,9 +108,17 @@ export class AdaptiveOrigin {
     this.#alive(turn)
   }
 
-  answered(turn: CallTurn): void {
+  /** It was served, or refused. Before {@link answered}, which lets the next one go. */
+  decided(turn: CallTurn, refused: boolean): void {
+    const nowMs = now()
+    if (refused) this.#refusals.refused(turn.route, nowMs)
+    else this.#refusals.served(turn.route, nowMs)
+    if (turn.hadPlace) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightThen, nowMs)
+  }
+
+  answered(turn: CallTurn, refused: boolean): void {
     this.#alive(turn)
-    this.turns.end(turn, true)
+    this.turns.end(turn, !refused)
   }
 
   #alive(turn: CallTurn): void {
@@ -124,6 +146,14 @@ export class AdaptiveOrigin {
     )
   }
 
+  #refusing(route: string): Error {
+    return new MeltproofError(
+      'MELTPROOF_OUTBOUND_FULL',
+      `The call to ${this.#origin} was not started: it refuses most calls of ${route}, with 503 or 429. Some go out still, ` +
+        'and all do again when it serves them.',
+    )
+  }
+
   #dead(): Error {
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_DOWN',
@@ -143,15 +173,21 @@ export class CallTurn extends Turn<CallTurn> {
   readonly refusal: Error | undefined
   /** The head of its answer came. */
   heard = false
+  /** Its method, and the route of its path. */
+  readonly route: string
+  /** In flight when it got its place, with it. */
+  inFlightThen = 0
+  #refused: boolean | undefined
 
   /** @param withinMs how long its caller waits for the answer; Infinity without a limit */
-  constructor(origin: AdaptiveOrigin, withinMs: number, onRefused: (error: Error) => void) {
+  constructor(origin: AdaptiveOrigin, route: string, withinMs: number, onRefused: (error: Error) => void) {
     super()
     this.#origin = origin
+    this.route = route
     this.#onRefused = onRefused
     this.answerBy = this.arrivedAt + withinMs
     const decision = origin.ask(this)
-    if (decision === 'start') this.#state = 'runs'
+    if (decision === 'start') this.#runs()
     else if (decision !== 'wait') {
       this.#state = 'ended'
       this.refusal = decision
@@ -168,8 +204,18 @@ export class CallTurn extends Turn<CallTurn> {
   }
 
   begin(): void {
-    this.#state = 'runs'
+    this.#runs()
     this.#onTurn?.()
+  }
+
+  #runs(): void {
+    this.#state = 'runs'
+    this.inFlightThen = this.#origin.turns.gate.inflight
+  }
+
+  /** A probe has none. */
+  get hadPlace(): boolean {
+    return this.startedAt > 0
   }
 
   refuse(reason: ShedReason): void {
@@ -187,8 +233,15 @@ export class CallTurn extends Turn<CallTurn> {
     this.#origin.headCame(this)
   }
 
+  /** Whether it was served or refused. The first time counts. */
+  decided(refused: boolean): void {
+    if (this.#refused !== undefined) return
+    this.#refused = refused
+    this.#origin.decided(this, refused)
+  }
+
   answered(): void {
-    if (this.#leave() === 'runs') this.#origin.answered(this)
+    if (this.#leave() === 'runs') this.#origin.answered(this, this.#refused === true)
   }
 
   /** It got no answer. */

@@ -86,7 +86,7 @@ export class Call implements OutboundRecord, OpenCall {
     attempt?.began(method)
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
-      call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!)
+      call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!, () => `${method} ${call.route ?? ''}`)
       call.#refusal = call.#limiter.refusal
     }
     return call
@@ -178,7 +178,7 @@ export class Call implements OutboundRecord, OpenCall {
   }
 
   answered(status: number | undefined, headers: Headers): void {
-    this.#limiter?.answered(headers)
+    this.#limiter?.answered(status, headers)
     this.#attempt?.answered(status, headers)
     if (this.#chain !== undefined && Number(status) >= 400 && headerOf(headers, NO_RETRY_FIELD) !== undefined) {
       this.#chain.spend()
@@ -191,6 +191,10 @@ export class Call implements OutboundRecord, OpenCall {
 
   chunk(bytes: number): void {
     this.#limiter?.chunk(bytes)
+  }
+
+  trailers(fields: Headers): void {
+    this.#limiter?.trailers(fields)
   }
 
   /** We do not read on for now. */

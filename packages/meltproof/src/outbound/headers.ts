@@ -35,6 +35,14 @@ const STREAMS: ReadonlySet<string> = new Set([
 ])
 
 export function isStream(headers: Headers): boolean {
-  const type = headerOf(headers, 'content-type')
-  return type !== undefined && STREAMS.has(type.split(';', 1)[0]!.trim().toLowerCase())
+  return STREAMS.has(mediaTypeOf(headers))
+}
+
+/** Its trailers say how it ended. */
+export function isGrpc(headers: Headers): boolean {
+  return mediaTypeOf(headers).startsWith('application/grpc')
+}
+
+function mediaTypeOf(headers: Headers): string {
+  return (headerOf(headers, 'content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }

@@ -7,9 +7,10 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { CallTurn } from './adaptive.ts'
 import type { Bounds } from './bounds.ts'
-import { type Fields, type Given, type Headers, isStream } from './headers.ts'
+import { type Fields, type Given, type Headers, isGrpc, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
 import { codeOf, outcomeOf } from './outcome.ts'
+import { isGrpcRefusal, isRefusal } from './refusal.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
 /** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
@@ -37,11 +38,14 @@ export class CallLimiter {
   /** When the timer fires unless there are stalls to give back. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
+  readonly #routeOf: () => string
   #answered = false
   #ended = false
 
-  constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier) {
+  /** @param routeOf its method and route, asked where its origin has a learned limit */
+  constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier, routeOf: () => string) {
     this.#bounds = bounds
+    this.#routeOf = routeOf
     this.#origin = origin
     this.#limits = limits
     this.#carrier = carrier
@@ -112,16 +116,20 @@ export class CallLimiter {
     this.#phases.paused()
   }
 
-  answered(headers: Headers): void {
+  answered(status: number | undefined, headers: Headers): void {
     this.#bounds.guarded(() => {
       const nowMs = now()
       const streams = isStream(headers)
       this.#phases.head(nowMs, streams, lainSince(nowMs))
-      // It lasts for as long as its sender has something to say.
-      if (streams) this.#turn?.answered()
-      else this.#turn?.headCame()
+      this.#headCame(status, headers, streams)
       this.#answered = true
       this.#hurry()
+    })
+  }
+
+  trailers(fields: Headers): void {
+    this.#bounds.guarded(() => {
+      if (isGrpcRefusal(fields)) this.#turn?.decided(true)
     })
   }
 
@@ -141,7 +149,17 @@ export class CallLimiter {
     const origin = this.#bounds.adaptive.of(this.#origin)
     const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
     const withinMs = totalMs === false ? budgetMs : Math.min(totalMs, budgetMs)
-    return origin && new CallTurn(origin, withinMs, error => this.#giveUp(error))
+    return origin && new CallTurn(origin, this.#routeOf(), withinMs, error => this.#giveUp(error))
+  }
+
+  #headCame(status: number | undefined, headers: Headers, streams: boolean): void {
+    const turn = this.#turn
+    if (turn === undefined) return
+    if (isRefusal(status, headers)) turn.decided(true)
+    // It lasts for as long as its sender has something to say.
+    else if (streams && !isGrpc(headers)) turn.decided(false)
+    if (streams) turn.answered()
+    else turn.headCame()
   }
 
   #endTurn(error: unknown): void {
@@ -149,8 +167,10 @@ export class CallLimiter {
     if (turn === undefined) return
     const outcome = outcomeOf(error)
     const failed = outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))
-    if (outcome === 'answered' && this.#answered) turn.answered()
-    else if (failed && !this.#answered) turn.failed()
+    if (outcome === 'answered' && this.#answered) {
+      turn.decided(false)
+      turn.answered()
+    } else if (failed && !this.#answered) turn.failed()
     else turn.cancelled()
   }
 

@@ -101,6 +101,11 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     if (paused) this.call?.paused()
   }
 
+  protected endWith(trailers: unknown): void {
+    if (typeof trailers === 'object' && trailers !== null) this.call?.trailers(trailers as Headers)
+    this.call?.end()
+  }
+
   protected failed(error: Error): boolean {
     this.call?.end(error)
     return this.#gaveUp === undefined
@@ -134,7 +139,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onComplete(trailers: unknown): void {
-    this.call?.end()
+    this.endWith(trailers)
     this.inner.onComplete?.(trailers)
   }
 
@@ -174,7 +179,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onResponseEnd(controller: Controller, trailers: unknown): void {
-    this.call?.end()
+    this.endWith(trailers)
     this.inner.onResponseEnd?.(controller, trailers)
   }
 

@@ -272,7 +272,7 @@ test('nothing is limited unless it is asked for, for everything or for an origin
 test('origins that nobody calls any more are forgotten for new ones', () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const call = (origin: string): CallTurn =>
-    new CallTurn(limits.of(origin)!, Number.POSITIVE_INFINITY, error => assert.fail(error))
+    new CallTurn(limits.of(origin)!, 'GET /', Number.POSITIVE_INFINITY, error => assert.fail(error))
   const busy = Array.from({ length: 199 }, (_, i) => call(`http://busy-${i}`))
   for (let i = 0; i < 1000; i++) call(`http://once-${i}`).answered()
   assert.equal(limits.origins, 200)

@@ -17,7 +17,7 @@ test('probes of an origin that hangs become rarer, and are few in a quarter of a
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const origin = limits.of('http://127.0.0.1:1')!
   for (let last: CallTurn | undefined; last?.waits !== true; ) {
-    last = new CallTurn(origin, 60_000, () => undefined)
+    last = new CallTurn(origin, 'GET /', 60_000, () => undefined)
     // It may wait only because this turn of the loop has taken long; then it begins in the next one.
     if (last.waits) await new Promise(resolve => setImmediate(resolve))
   }

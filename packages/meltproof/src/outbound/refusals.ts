@@ -1,0 +1,84 @@
+/**
+ * What an origin refuses, and what follows for the next calls to it. Each route has a throttle of its own, because a quota
+ * may be one route's; refusals that are not one route's lower the limit of all (refusal-limit.ts). Pure.
+ */
+import { RefusalLimit } from './refusal-limit.ts'
+import { Throttle } from './throttle.ts'
+
+/** Further routes share one. */
+const MOST_ROUTES = 32
+const OTHERS = ''
+/** A route with so many decided calls that is refused half as often, and by this much less, has capacity: */
+const ENOUGH_DECIDED = 20
+const HALF_AS_OFTEN = 0.5
+const CLEARLY_LESS = 0.1
+
+export class Refusals {
+  readonly #limit = new RefusalLimit()
+  readonly #throttles = new Map<string, Throttle>()
+
+  /** How many calls may be in flight. Infinity while refusals set no limit. */
+  get limit(): number {
+    return this.#limit.limit
+  }
+
+  get routes(): number {
+    return this.#throttles.size
+  }
+
+  /** Whether a call that comes now is refused here. `random` is from 0 to 1. */
+  refuses(route: string, nowMs: number, random: number): boolean {
+    return this.#throttles.get(this.#keyOf(route))?.refuses(nowMs, random) === true
+  }
+
+  served(route: string, nowMs: number): void {
+    this.#throttleOf(route, nowMs).served(nowMs)
+  }
+
+  refused(route: string, nowMs: number): void {
+    this.#throttleOf(route, nowMs).refused(nowMs)
+  }
+
+  /**
+   * For the limit: a call that had a place ended.
+   * @param inFlight how many were in flight when it started, with it
+   */
+  ended(route: string, refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
+    if (!refused || !this.#isOfRoute(route, nowMs)) this.#limit.ended(refused, startedAt, inFlight, nowMs)
+  }
+
+  /** Another route is served at the same time. */
+  #isOfRoute(route: string, nowMs: number): boolean {
+    const own = this.#throttles.get(this.#keyOf(route))
+    const share = own?.refusedShare(nowMs) ?? 0
+    for (const other of this.#throttles.values()) {
+      if (other === own || other.decided(nowMs) < ENOUGH_DECIDED) continue
+      if (other.refusedShare(nowMs) < Math.min(HALF_AS_OFTEN * share, share - CLEARLY_LESS)) return true
+    }
+    return false
+  }
+
+  #keyOf(route: string): string {
+    return this.#throttles.has(route) ? route : OTHERS
+  }
+
+  #throttleOf(route: string, nowMs: number): Throttle {
+    const key = this.#throttles.has(route) || this.#hasRoom(nowMs) ? route : OTHERS
+    let throttle = this.#throttles.get(key)
+    if (throttle === undefined) {
+      throttle = new Throttle()
+      this.#throttles.set(key, throttle)
+    }
+    return throttle
+  }
+
+  #hasRoom(nowMs: number): boolean {
+    if (this.#throttles.size < MOST_ROUTES) return true
+    for (const [route, throttle] of this.#throttles) {
+      if (!throttle.isIdle(nowMs)) continue
+      this.#throttles.delete(route)
+      return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,175 @@
+/** What refusals do to the next calls: in virtual time. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { isGrpcRefusal, isRefusal } from '../../src/outbound/refusal.ts'
+import { RefusalLimit } from '../../src/outbound/refusal-limit.ts'
+import { Refusals } from '../../src/outbound/refusals.ts'
+import { byChance, offer, type Origin, processor, randomFrom, VirtualTime } from './refusing-origins.ts'
+
+const SECONDS = 30
+
+/** Good answers per second: of one caller with this limit, or as `adaptive` has it; `Infinity`: bare. */
+function goodput(make: (time: VirtualTime) => Origin, perSecond: number, limit?: number, callers = 1): number {
+  const time = new VirtualTime()
+  const random = randomFrom(7)
+  const origin = make(time)
+  const outcomes = Array.from({ length: callers }, () => offer(time, origin, perSecond / callers, random, limit))
+  time.run(SECONDS * 1000)
+  return outcomes.reduce((sum, { good }) => sum + good, 0) / SECONDS
+}
+
+const bestFixed = (make: (time: VirtualTime) => Origin, perSecond: number, callers = 1): number =>
+  Math.max(...[1, 2, 4, 8, 16, 32].map(limit => goodput(make, perSecond, limit, callers)))
+
+describe('an origin that refuses what is too much', () => {
+  for (const times of [3, 5, 9]) {
+    test(`keeps 95 % of what the best fixed limit keeps, at ${times} times its capacity`, () => {
+      const make = (time: VirtualTime): Origin => processor(time, 20, 8)
+      const [bare, best, adaptive] = [
+        goodput(make, 50 * times, Number.POSITIVE_INFINITY),
+        bestFixed(make, 50 * times),
+        goodput(make, 50 * times),
+      ]
+      assert.ok(bare < 0.8 * best, `bare keeps ${bare}`)
+      assert.ok(adaptive >= 0.95 * best, `${adaptive} of ${best}`)
+    })
+  }
+
+  test('also when work is quick or slow, few or many are taken, and refusals are cheap or dear', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          workMs: fc.integer({ min: 2, max: 60 }),
+          most: fc.integer({ min: 1, max: 40 }),
+          cost: fc.constantFrom(0.02, 0.1, 0.2),
+          times: fc.integer({ min: 2, max: 12 }),
+        }),
+        ({ workMs, most, cost, times }) => {
+          // What waits at the origin for longer than a second is too late for any of them.
+          fc.pre(workMs * Math.min(most, 16) < 600)
+          const make = (time: VirtualTime): Origin => processor(time, workMs, most, cost * workMs)
+          const perSecond = (times * 1000) / workMs
+          const best = bestFixed(make, perSecond)
+          const adaptive = goodput(make, perSecond)
+          assert.ok(adaptive >= 0.93 * best, `${adaptive} of ${best}`)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  for (const callers of [2, 4, 12]) {
+    test(`keeps it with ${callers} callers that know nothing of each other`, () => {
+      const make = (time: VirtualTime): Origin => processor(time, 20, 8)
+      const best = bestFixed(make, 450, callers)
+      const adaptive = goodput(make, 450, undefined, callers)
+      assert.ok(adaptive >= (callers > 8 ? 0.8 * 50 : 0.95 * best), `${adaptive} of ${best}`)
+    })
+  }
+})
+
+test('an origin that refuses by chance keeps most of what it keeps bare', () => {
+  for (const [share, least] of [
+    [0.95, 0.95],
+    [0.8, 0.75],
+    [0.3, 0.5],
+  ] as const) {
+    const make = (time: VirtualTime): Origin => byChance(time, share, randomFrom(3))
+    const bare = goodput(make, 150, Number.POSITIVE_INFINITY)
+    const adaptive = goodput(make, 150)
+    assert.ok(adaptive >= least * bare, `${share}: ${adaptive} of ${bare}`)
+  }
+})
+
+test('the limit is a whole number of 1 and more, or none, whatever ends when', () => {
+  const step = fc.record({
+    refused: fc.boolean(),
+    afterMs: fc.nat(300),
+    tookMs: fc.nat(400),
+    inFlight: fc.integer({ min: 1, max: 200 }),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 400 }), steps => {
+      const limit = new RefusalLimit()
+      let nowMs = 1_000
+      for (const { refused, afterMs, tookMs, inFlight } of steps) {
+        nowMs += afterMs
+        limit.ended(refused, nowMs - tookMs, inFlight, nowMs)
+        assert.ok(limit.limit >= 1)
+        assert.ok(limit.limit === Number.POSITIVE_INFINITY || Number.isInteger(limit.limit))
+      }
+    }),
+  )
+})
+
+test('where nothing is refused there is no limit', () => {
+  const limit = new RefusalLimit()
+  for (let ms = 0; ms < 10_000; ms++) limit.ended(false, ms, 500, ms + 1)
+  assert.equal(limit.limit, Number.POSITIVE_INFINITY)
+})
+
+test('after 12 refusals of 16 calls, half as many may be in flight', () => {
+  const limit = new RefusalLimit()
+  for (let i = 0; i < 4; i++) limit.ended(false, 0, 16, 10)
+  for (let i = 0; i < 12; i++) limit.ended(true, 0, 16, 10)
+  assert.equal(limit.limit, 8)
+})
+
+describe('routes', () => {
+  test('one that is refused alone is held back alone, and lowers no limit', () => {
+    const refusals = new Refusals()
+    let held = 0
+    for (let ms = 0; ms < 20_000; ms += 10) {
+      if (refusals.refuses('GET /work', ms, Math.random())) assert.fail('it is served')
+      refusals.served('GET /work', ms)
+      refusals.ended('GET /work', false, ms, 5, ms)
+      if (refusals.refuses('GET /quota', ms, Math.random())) {
+        held++
+        continue
+      }
+      refusals.refused('GET /quota', ms)
+      refusals.ended('GET /quota', true, ms, 5, ms)
+      if (ms > 1_000) assert.equal(refusals.limit, Number.POSITIVE_INFINITY)
+    }
+    assert.ok(held > 1_700, `${held} of 2000 held back`)
+  })
+
+  test('a table of them has 33 entries at most, also of paths that clients make up', () => {
+    const refusals = new Refusals()
+    for (let i = 0; i < 10_000; i++) refusals.refused(`GET /${i}`, i)
+    assert.ok(refusals.routes <= 33, String(refusals.routes))
+    assert.equal(refusals.refuses('GET /new', 10_000, 0), false, 'one goes out')
+    assert.equal(refusals.refuses('GET /newer', 10_000, 0), true, 'routes beyond share one')
+    refusals.served('GET /a', 100_000)
+    for (let i = 0; i < 10; i++) refusals.refused('GET /b', 100_000)
+    assert.equal(refusals.refuses('GET /a', 100_000, 0), false)
+  })
+})
+
+describe('is a refusal', () => {
+  for (const [what, status, headers] of [
+    ['503', 503, {}],
+    ['429', 429, {}],
+    ['x-envoy-ratelimited of gRPC', 200, { 'x-envoy-ratelimited': 'true' }],
+    ['x-envoy-ratelimited with 4xx', 420, ['X-Envoy-RateLimited', 'true']],
+    ['UNAVAILABLE', 200, { 'grpc-status': '14' }],
+    ['RESOURCE_EXHAUSTED, raw', 200, [Buffer.from('grpc-status'), Buffer.from('8')]],
+  ] as const) {
+    test(what, () => assert.equal(isRefusal(status, headers), true))
+  }
+  for (const [what, status, headers] of [
+    ['no 500', 500, {}],
+    ['no failure whose retry was spent', 500, { 'x-envoy-ratelimited': 'true' }],
+    ['no 404', 404, {}],
+    ['no 200', 200, { 'grpc-status': '0' }],
+    ['no other status of gRPC', 200, { 'grpc-status': '4' }],
+  ] as const) {
+    test(what, () => assert.equal(isRefusal(status, headers), false))
+  }
+  test('in trailers', () => {
+    assert.equal(isGrpcRefusal({ 'grpc-status': '14' }), true)
+    assert.equal(isGrpcRefusal(['grpc-status', '8']), true)
+    assert.equal(isGrpcRefusal({}), false)
+  })
+})
