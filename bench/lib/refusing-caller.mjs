@@ -24,7 +24,7 @@ let open = 0
 let sent = 0
 const beganAt = performance.now()
 const timer = setInterval(() => {
-  while (sent < due.length && due[sent] <= performance.now() - beganAt) call(due[sent++])
+  while (sent < due.length && due[sent] <= performance.now() - beganAt) void call(due[sent++])
 }, 2)
 
 async function call(dueMs) {
