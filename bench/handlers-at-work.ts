@@ -2,10 +2,11 @@
  * How many handlers work at once, and what clients get, when they lose patience or forge deadlines and a dependency hangs:
  * bare, with a limit of 16, and with the limit that is learned.
  *
- *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap] [--meltproof DIR]
+ *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof DIR]
  *
  * Bar (DESIGN.md): with a limit of 16 at most 32 handlers at work, whatever happens. `--meltproof` names another
- * checkout's packages/meltproof/src/index.ts, to compare with. About two minutes. Outages and forged deadlines at a pool
+ * checkout's packages/meltproof/src/index.ts, to compare with. About five minutes. `ways` has every way in which a client can
+ * end a response whose handler works (packages/meltproof/test/server/ways-out.ts): 48 clients, one after the other. Outages and forged deadlines at a pool
  * are workloads of the scoreboard; slow uploads are tests of packages/meltproof/test/server.
  */
 import { join, resolve } from 'node:path'
@@ -14,7 +15,9 @@ import { runLoad } from '../packages/lab/src/load/run.ts'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { startServer } from './lib/measured-server.ts'
+import { leaveBy, waysOut } from './lib/ways-out.ts'
 import type { WorkFigures } from './lib/work-server.ts'
+import type { protect as Protect } from '../packages/meltproof/src/index.ts'
 
 interface Load {
   readonly rate: number
@@ -90,12 +93,26 @@ const options = scriptOptions(import.meta.filename, {
 const LIMITS = { bare: undefined, 16: { limit: 16 }, learned: {} }
 
 const rows: string[][] = []
-for (const each of options.chosen('case', Object.keys(CASES)).flatMap(name => CASES[name]!)) {
+const chosen = options.chosen('case', [...Object.keys(CASES), 'ways'])
+const print = (row: string[]): void => {
+  rows.push(row)
+  console.log(row.join(', '))
+}
+for (const each of chosen.flatMap(name => CASES[name] ?? [])) {
   for (const [limit, protection] of Object.entries(LIMITS)) {
     if (protection === undefined && each.options !== undefined) continue
     const row = [each.what, limit, ...(await measure(each, protection))]
-    rows.push(row)
-    console.log(row.join(', '))
+    print(row)
+  }
+}
+if (chosen.includes('ways')) {
+  const { protect } = (await import(resolve(options.values.meltproof))) as { protect: typeof Protect }
+  for (const { protocol, way } of waysOut()) {
+    for (const limit of ['bare', '16']) {
+      const { most, inflight } = await leaveBy(protocol, way, limit === 'bare' ? undefined : protect)
+      const times = limit === 'bare' ? '-' : (most / 16).toFixed(1)
+      print([`${protocol}: ${way.name}`, limit, String(most), times, String(inflight), '-'])
+    }
   }
 }
 const columns = ['case', 'limit', 'most handlers at work', 'times the limit', 'in service at the end', 'answered 2xx']

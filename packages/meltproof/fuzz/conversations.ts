@@ -313,6 +313,28 @@ const KINDS: Readonly<Record<string, { weight: number; make: (random: Random, ki
       return broken(random, kind, bytes, 1)
     },
   },
+  /** Ends the response of a handler that works on (test/server/ways-out.ts). */
+  'way-out': {
+    weight: 6,
+    make: (random, kind) => {
+      const behaviour = pick(random, ['wait', 'head-first', 'flow', 'give-up'])
+      const asks = pick(random, [
+        head('GET', `/${behaviour}/0`),
+        `${head('POST', `/${behaviour}/0`, 'Content-Length: 20')}1`,
+        `${head('POST', `/${behaviour}/0`, 'Transfer-Encoding: chunked')}1\r\n1\r\n`,
+      ])
+      const then = pick(random, [
+        '',
+        'this is no request\r\n\r\n',
+        'zz\r\n',
+        'CONNECT fuzz:443 HTTP/1.1\r\nHost: fuzz\r\n\r\n',
+        head('GET', '/upgrade', 'Connection: Upgrade', 'Upgrade: other'),
+        'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+        'GET /half HTTP/1.1\r\nHo',
+      ])
+      return broken(random, kind, asks + then, 2)
+    },
+  },
   noise: {
     weight: 4,
     make: (random, kind) => broken(random, kind, randomBytes(random, 1 + upTo(random, 3_000)), 1),

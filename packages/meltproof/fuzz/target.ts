@@ -80,6 +80,18 @@ async function answer(behaviour: string, request: IncomingMessage, response: Ser
     case 'wait':
       await dependency()
       break
+    case 'head-first':
+      response.writeHead(200).flushHeaders()
+      await dependency()
+      break
+    case 'flow':
+      request.resume()
+      await dependency()
+      break
+    case 'give-up':
+      await dependency()
+      if (response.destroyed) return
+      break
     case 'burn':
       burn()
       break
@@ -157,13 +169,14 @@ async function health(): Promise<TargetHealth> {
   const counts = await Promise.all(
     servers.map(server => new Promise<number>(resolve => server.getConnections((_, count) => resolve(count ?? 0)))),
   )
-  const stats = guards.map(guard => guard.stats())
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
   // Closed sockets let go of what they hold over some turns of the loop, and finalizers leave garbage of their own.
   for (let round = 0; round < 3; round++) {
     await new Promise(resolve => setTimeout(resolve, 100))
     globalThis.gc!()
   }
+  // After the garbage collector has said which handlers gave up.
+  const stats = guards.map(guard => guard.stats())
   const memory = process.memoryUsage()
   return {
     inflight: sum(stats.map(each => each.inflight)),

@@ -97,6 +97,8 @@ export class AtParser implements HeadHandler<Exchange> {
     shedding.forget(connection)
     waiting.clientLeft(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) onClosed(exchange)
+    // Node has not closed its response: the app has taken the connection from it.
+    if (connection.current !== undefined) onClosed(connection.current)
   }
 
   makeLast(request: IncomingMessage, response: ServerResponse): void {

@@ -189,6 +189,7 @@ export class RequestInterceptor {
     noteOverlap(connection, exchange)
     this.#turningAway.interrupted()
     this.#handingOn = exchange
+    connection.current = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     } finally {

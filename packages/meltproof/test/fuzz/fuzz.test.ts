@@ -58,7 +58,7 @@ test('the same seed makes the same conversations, of every kind', () => {
   const first = some(7)
   assert.deepEqual(some(7), first)
   assert.notDeepEqual(some(1_000_007), first)
-  assert.equal(new Set(first.map(({ kind }) => kind)).size, 12)
+  assert.equal(new Set(first.map(({ kind }) => kind)).size, 13)
   for (const { bytes, requests, cuts } of first) {
     assert.ok(requests >= 1)
     assert.ok(cuts.every(cut => cut >= 0 && cut <= bytes.length))

@@ -175,14 +175,17 @@ describe('a handler that works on is not taken for one that gave up', () => {
       await work
     },
   }
+  const MANY = 64
+  /** So many may be presumed over (abandoned.ts) while a slow machine runs the test. */
+  const PRESUMED = 6
   for (const [name, handlerOf] of Object.entries(handlers)) {
     it(name, async t => {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const served = await serve(t, 'http', { limit: 4 }, handlerOf(promise))
-      for (let i = 0; i < 4; i++) await one(served, 'http', GET)
-      await eventually('all have left', () => served.guard!.stats().abandoned === 4)
-      assert.equal(await served.inMemory(4), 4)
-      assert.equal(served.guard!.stats().inflight, 4)
+      const served = await serve(t, 'http', { limit: MANY }, handlerOf(promise))
+      while (served.came() < MANY) await one(served, 'http', GET)
+      assert.equal(await served.inMemory(MANY), MANY)
+      const { inflight } = served.guard!.stats()
+      assert.ok(inflight >= MANY - PRESUMED, `${inflight} in service`)
       resolve()
       await sleep(0)
       await nothingHeld(served)

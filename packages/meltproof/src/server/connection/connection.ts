@@ -35,6 +35,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
   waiting: R | undefined
+  /** The last one that was handed on, until its response closes. */
+  current: R | undefined
   behind: R[] = []
   /** When the last answer that somebody observed had been given to it: its client can not have asked again before. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY

@@ -95,6 +95,7 @@ export class Handler {
     gate.activeAt = nowMs
     const { times } = exchange
     const connection = connectionOf(exchange)
+    if (connection?.current === exchange) connection.current = undefined
     const pipelined = connection?.overlapping?.delete(exchange) === true
     if (times !== undefined) publishRecord(source, exchange, times, nowMs)
     if (waiting.gone(exchange) || exchange.abandoned) return
