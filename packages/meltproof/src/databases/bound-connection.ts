@@ -9,14 +9,14 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
 import { Call, type Whereabouts } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
-import { type Warn, warnOnce } from '../warnings.ts'
+import { warn } from '../warnings.ts'
 import type { BoundPool } from './bound-pool.ts'
 import { type Cancellation, type CancellationOutcome, loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
 import { GRACE_MS } from './limits.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
 import { type Handle, Statement } from './statement.ts'
-import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack } from './statement-text.ts'
+import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack, tidiesSession } from './statement-text.ts'
 
 export interface Database {
   readonly name: string
@@ -30,7 +30,17 @@ export interface Loan {
   readonly single: boolean
   /** Of whom it was given to, until the first query. */
   readonly call: Call | undefined
+  /** The budget of the request that has it. */
+  readonly within: Budget | undefined
   readonly giveBack: (error?: unknown) => void
+}
+
+const saidOfLone = new Set<string>()
+/** An ORM has many of them. */
+function warnOfLone(text: string): void {
+  if (saidOfLone.has(text)) return
+  saidOfLone.add(text)
+  warn(text)
 }
 
 export abstract class BoundConnection<Connection> implements Recoverable {
@@ -41,6 +51,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** Waited for the loan, until the first query goes out. */
   #waited: Call | undefined
   #released = false
+  /** It may come back in a transaction. */
+  #inDoubt = false
   /** Those that the server is not done with. */
   readonly #open = new Set<Statement>()
   readonly #graces = new Graces()
@@ -51,11 +63,11 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** Why nothing of the transaction may be committed. */
   #broken: Error | undefined
   #brokenTimer: FairTimer | undefined
+  #untidy = false
   /** Why it is closed once it comes back to the pool. */
   #unfit: Error | undefined
   #discarded: MeltproofError | undefined
   #stopReplacing: (() => boolean) | undefined
-  readonly #warn: Warn = warnOnce()
 
   constructor(database: Database, queryMs: number) {
     this.#database = database
@@ -67,6 +79,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   abstract probe(needed: boolean): void
   /** As the server last said. */
   protected abstract inTransaction(): boolean
+  /** Calls `done` when {@link inTransaction} is true of now. */
+  protected abstract askTransaction(done: () => void): void
   /** For good. */
   protected abstract close(): void
 
@@ -77,7 +91,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** Why a statement must not be sent. Asked when it is called, and again when its turn comes. */
   protected refusal(text: string): Error | undefined {
     if (this.#discarded !== undefined) return this.#discarded
-    if (this.#broken === undefined || rollsBack(text)) return undefined
+    if (this.#broken === undefined || rollsBack(text) || tidiesSession(text)) return undefined
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
       `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction did not run, or was cut ` +
@@ -187,6 +201,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#open.delete(statement)
     statement.budget.settle()
     statement.call?.end(error)
+    // PostgreSQL refuses it until there is a ROLLBACK, and then it is not sent again.
+    if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
     if (this.#broken !== undefined && rollsBack(statement.text)) {
       if (!statement.failed) this.#mend()
       else if (this.#pool === undefined) this.#expectRollback()
@@ -203,8 +219,11 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   #mend(): void {
+    const reason = this.#broken!
     this.#broken = undefined
     this.#brokenTimer?.cancel()
+    if (this.#untidy) this.#leftOver('a cleanup failed in a transaction that was cut short', reason)
+    this.#untidy = false
   }
 
   /** One of a pool is closed when it comes back; a lone one has no such moment. */
@@ -223,8 +242,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   #giveUp(why: string, reason: Error | undefined): void {
-    const warn = this.#pool?.warn ?? this.#warn
-    warn(`A ${this.#database.name} connection was closed, because ${why}. This is said once.`)
+    const say = this.#pool?.warn ?? warnOfLone
+    say(`A ${this.#database.name} connection was closed, because ${why}. This is said once.`)
     this.#discard(why, reason)
   }
 
@@ -304,13 +323,25 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (error && !late && this.#discarded === undefined) this.#giveBack(error)
     else {
       if (error) this.#spoil(error as Error)
+      // A deadline is an exception that the app may not have reckoned with when it began a transaction.
+      const ended = [this.#loan?.within, currentBudget()].find(budget => budget?.remainingMs() === 0)
+      this.#inDoubt = this.#loan?.single === false && ended !== undefined
       this.#returnToPool()
     }
   }
 
   /** Once the server is done with what it was sent. */
   #returnToPool(): void {
-    if (this.#recovery === undefined && this.#open.size === 0) this.#giveBack(this.#discarded ?? this.#unfit)
+    if (this.#recovery !== undefined || this.#open.size > 0) return
+    const unfit = this.#discarded ?? this.#unfit
+    if (unfit !== undefined || !this.#inDoubt) {
+      this.#giveBack(unfit)
+      return
+    }
+    this.#inDoubt = false
+    this.askTransaction(() =>
+      this.#giveBack(this.inTransaction() ? new Error('a transaction was left open') : undefined),
+    )
   }
 
   #giveBack(error: unknown): void {

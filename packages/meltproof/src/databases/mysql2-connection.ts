@@ -158,6 +158,21 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     return this.#inTransaction
   }
 
+  protected askTransaction(done: () => void): void {
+    let asked = false
+    const answered = (): void => {
+      if (!asked) done()
+      asked = true
+    }
+    const connection = this.#connection
+    const gone = (error: Error | null): void => {
+      if (error) answered()
+    }
+    const question = connection.constructor.createQuery('DO 0', gone, undefined, connection.config)
+    question.execute = this.#roundTrip(answered)
+    this.#send(question)
+  }
+
   protected close(): void {
     const connection = this.#connection
     connection.destroy()

@@ -1,5 +1,6 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { currentBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { BoundPool } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
@@ -83,6 +84,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   }
   pool.getConnection = callback => {
     const forOne = single
+    const within = currentBudget()
     // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
     ours.acquire((error, connection, call) => {
@@ -95,6 +97,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
       const loan = {
         single: forOne,
         call,
+        within,
         // mysql2 takes no reason: it is closed, and leaves the pool by that.
         giveBack: (unfit?: unknown) => (unfit ? connection.destroy() : giveBack(connection)),
       }

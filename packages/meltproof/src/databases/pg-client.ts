@@ -119,6 +119,10 @@ export class BoundClient extends BoundConnection<PgClient> {
     return status === 'T' || status === 'E'
   }
 
+  protected askTransaction(done: () => void): void {
+    done()
+  }
+
   protected close(): void {
     Promise.resolve(this.#client.end()).catch(() => {})
   }

@@ -2,9 +2,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/context.ts'
+import { currentBudget, openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import type { Call, Whereabouts } from '../outbound/call.ts'
+import type { Whereabouts } from '../outbound/call.ts'
+import type { Loan } from './bound-connection.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient } from './pg-client.ts'
@@ -48,12 +49,13 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
     giveBack: client => client.release?.(),
   })
   const acquire = (single: boolean, done: Callback): void => {
+    const within = currentBudget()
     ours.acquire((error, client, call) => {
       if (error || client === undefined) {
         done(error, undefined, () => {})
         return
       }
-      lend(ours, boundClientOf(client, queryMs), client, single, call)
+      lend(ours, boundClientOf(client, queryMs), client, { single, call, within })
       done(undefined, client, client.release)
     })
   }
@@ -82,8 +84,7 @@ function lend(
   pool: BoundPool<PgClient>,
   bound: BoundClient | undefined,
   client: PgClient,
-  single: boolean,
-  call: Call | undefined,
+  { single, call, within }: Omit<Loan, 'giveBack'>,
 ): void {
   const original = client.release
   const giveBack = (error?: unknown): void => {
@@ -91,7 +92,7 @@ function lend(
     pool.line.free()
     client.removeListener('error', ignore)
   }
-  const release = bound?.checkOut(pool, { single, call, giveBack })
+  const release = bound?.checkOut(pool, { single, call, within, giveBack })
   let out = true
   client.release = error => {
     if (!out) throw new Error('Release called on client which has already been released to the pool.')

@@ -9,6 +9,7 @@ const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback
 const BEGINS = /^(?:begin|start\s+transaction|savepoint)\b/i
 const CLEANS_UP =
   /^(?:commit|end|rollback|abort|prepare\s+transaction|xa\s+(?:commit|end|prepare|rollback)|release|reset|set|unlock|unlisten|discard|deallocate|close)\b/i
+const TIDIES = /^(?:reset|set(?![^;]*\bautocommit\b)|unlisten|discard|deallocate|close)\b/i
 const UNLOCKS = /\b(?:pg_advisory_unlock\w*|release_lock|release_all_locks|set_config)\s*\(/i
 const WORKS_ON_DATA = /^(?:select|insert|update|delete|with|values|table|merge|replace|begin|start\s+transaction)\b/i
 const KEEPS_IN_SESSION = /\b(?:pg_(?:try_)?advisory_lock\w*|get_lock|set_config)\s*\(/i
@@ -34,6 +35,12 @@ export function mustFinish(text: string): boolean {
 export function cleansUp(text: string): boolean {
   const statement = essence(text)
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)
+}
+
+/** Puts the session in order and leaves the transaction as it is; UNLOCK TABLES and SET autocommit would commit it. */
+export function tidiesSession(text: string): boolean {
+  const statement = essence(text)
+  return TIDIES.test(statement) || UNLOCKS.test(statement)
 }
 
 /** May have left something in the session (a setting, a lock, a temporary table) that outlives its transaction. */

@@ -285,3 +285,47 @@ test('pool.releaseConnection() waits for the killed query as release() does', { 
     assert.equal(await one(pool, 'select 1'), 1)
   }),
 )
+
+test(
+  'a pool: an app that a deadline takes out of its transaction, without a ROLLBACK, leaves none behind',
+  { skip },
+  () =>
+    withPool(bound, async pool => {
+      const released = Promise.withResolvers<void>()
+      const late = within(DEADLINE_MS, async () => {
+        const connection = await pool.getConnection()
+        try {
+          await connection.beginTransaction()
+          await connection.query('INSERT INTO written VALUES (1)')
+          await sleep(LONGER_MS)
+          await within(1000, () => connection.commit())
+        } finally {
+          connection.release()
+          released.resolve()
+        }
+      })
+      await rejection(late)
+      await released.promise
+      await pool.query('INSERT INTO written VALUES (2)')
+      assert.deepEqual(await written(), [2])
+    }),
+)
+
+test(
+  'a lone connection: a broken transaction still lets its session be put in order, and not be committed',
+  { skip },
+  () =>
+    withConnection(bound, async connection => {
+      await connection.query("SET @tenant = 'a'")
+      await connection.beginTransaction()
+      await connection.query('INSERT INTO written VALUES (1)')
+      await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
+      await connection.query('SET @tenant = NULL')
+      for (const text of ['SET autocommit = 1', 'UNLOCK TABLES', 'SET @@session.autocommit = ON']) {
+        assert.equal(codeOf(await rejection(connection.query(text))), 'MELTPROOF_TRANSACTION_BROKEN')
+      }
+      await connection.rollback()
+      assert.equal(await one(connection, 'select @tenant'), null)
+      assert.deepEqual(await written(), [])
+    }),
+)

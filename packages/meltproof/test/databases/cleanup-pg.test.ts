@@ -452,6 +452,37 @@ test('a ROLLBACK that waits for a late query longer than its grace: the query is
   await proxy.stop()
 })
 
+test('a pool: an app that a deadline takes out of its transaction, without a ROLLBACK, leaves none behind', () =>
+  withPool(bound, async pool => {
+    const released = Promise.withResolvers<void>()
+    const late = within(DEADLINE_MS, async () => {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await client.query('INSERT INTO written VALUES (1)')
+        await sleep(LONGER_MS)
+        await within(1000, () => client.query('COMMIT'))
+      } finally {
+        client.release()
+        released.resolve()
+      }
+    })
+    await rejection(late)
+    await released.promise
+    await pool.query('INSERT INTO written VALUES (2)')
+    assert.deepEqual(await written(), [2])
+  }))
+
+test('a lone client: a RESET that its broken transaction refuses is not forgotten by the ROLLBACK', () =>
+  withClient(bound, async client => {
+    await client.query("SET search_path TO 'tenant_a'")
+    await client.query('BEGIN')
+    await rejection(within(DEADLINE_MS, () => client.query('select pg_sleep(30)')))
+    assert.match(String(await rejection(client.query('RESET search_path'))), /current transaction is aborted/)
+    await client.query('ROLLBACK')
+    assert.equal(codeOf(await rejection(client.query('SHOW search_path'))), 'MELTPROOF_CLIENT_DISCARDED')
+  }))
+
 test('release(err) destroys the connection, whatever the error', () =>
   withPool(bound, async pool => {
     for (const error of [new Error('of the app'), true, await rejection(within(0, () => 1))]) {
