@@ -92,6 +92,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected refusal(text: string): Error | undefined {
     if (this.#discarded !== undefined) return this.#discarded
     if (this.#broken === undefined || rollsBack(text) || tidiesSession(text)) return undefined
+    // It may have been a cleanup that is not known as one.
+    if (mayChangeSession(text) && !cleansUp(text)) this.#untidy = true
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
       `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction did not run, or was cut ` +
@@ -222,7 +224,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const reason = this.#broken!
     this.#broken = undefined
     this.#brokenTimer?.cancel()
-    if (this.#untidy) this.#leftOver('a cleanup failed in a transaction that was cut short', reason)
+    if (this.#untidy) this.#leftOver('a cleanup did not run in a transaction that was cut short', reason)
     this.#untidy = false
   }
 

@@ -8,8 +8,8 @@ const READ_CHARACTERS = 2000
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i
 const BEGINS = /^(?:begin|start\s+transaction|savepoint)\b/i
 const CLEANS_UP =
-  /^(?:commit|end|rollback|abort|prepare\s+transaction|xa\s+(?:commit|end|prepare|rollback)|release|reset|set|unlock|unlisten|discard|deallocate|close)\b/i
-const TIDIES = /^(?:reset|set(?![^;]*\bautocommit\b)|unlisten|discard|deallocate|close)\b/i
+  /^(?:commit|end|rollback|abort|prepare\s+transaction|xa\s+(?:commit|end|prepare|rollback)|release|reset|set|unlock|unlisten|discard|deallocate|close|drop\s+temporary)\b/i
+const TIDIES = /^(?:reset|set(?![^;]*\bautocommit\b)|unlisten|discard|deallocate|close|drop\s+temporary)\b/i
 const UNLOCKS = /\b(?:pg_advisory_unlock\w*|release_lock|release_all_locks|set_config)\s*\(/i
 const WORKS_ON_DATA = /^(?:select|insert|update|delete|with|values|table|merge|replace|begin|start\s+transaction)\b/i
 const KEEPS_IN_SESSION = /\b(?:pg_(?:try_)?advisory_lock\w*|get_lock|set_config)\s*\(/i

@@ -1,0 +1,82 @@
+/** What the text of a statement says about it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  cleansUp,
+  mayChangeSession,
+  mustFinish,
+  nameOf,
+  rollsBack,
+  tidiesSession,
+} from '../../src/databases/statement-text.ts'
+
+const holds = (says: (text: string) => boolean, yes: readonly string[], no: readonly string[]): void => {
+  for (const text of yes) {
+    assert.equal(says(text), true, text)
+    assert.equal(says(`  /* route: "/x" */ -- by the ORM\n${text.toLowerCase()} /* later */`), true, text)
+  }
+  for (const text of no) assert.equal(says(text), false, text)
+}
+
+test('ROLLBACK in all its forms, and nothing that only looks like it', () => {
+  holds(
+    rollsBack,
+    ['ROLLBACK', 'ROLLBACK;', 'ROLLBACK WORK', 'ROLLBACK TO SAVEPOINT a', 'ABORT', "XA END 'x'", "XA ROLLBACK 'x'"],
+    [
+      'COMMIT',
+      "ROLLBACK PREPARED 'x'",
+      '/* ROLLBACK */ COMMIT',
+      '-- ROLLBACK\nCOMMIT',
+      'rollbacks',
+      '',
+      '/* never closed',
+    ],
+  )
+})
+
+test('cleanup and BEGIN are never cancelled; work is', () => {
+  const cleanup = ['COMMIT', 'END', 'RELEASE SAVEPOINT a', 'RESET ALL', 'SELECT pg_advisory_unlock(1)', 'UNLOCK TABLES']
+  const work = ['SELECT 1', 'INSERT INTO commits VALUES (1)', 'UPDATE a SET b = 1', 'WITH a AS (SELECT 1) SELECT 1']
+  holds(cleansUp, [...cleanup, "SELECT RELEASE_LOCK('a')"], [...work, 'BEGIN'])
+  holds(mustFinish, [...cleanup, 'BEGIN', 'START TRANSACTION READ ONLY', 'SAVEPOINT a'], work)
+})
+
+test('what a broken transaction lets through does not commit it', () => {
+  holds(
+    tidiesSession,
+    ['SET search_path TO DEFAULT', 'RESET ROLE', 'SET @a = NULL', "SELECT RELEASE_LOCK('a')", 'DROP TEMPORARY TABLE a'],
+    [
+      'SET autocommit = 1',
+      'SET @@session.autocommit = ON',
+      'SET @a = 1, autocommit = 1',
+      'UNLOCK TABLES',
+      'COMMIT',
+      'DROP TABLE a',
+    ],
+  )
+})
+
+test('what may outlive its statement in the session', () => {
+  holds(
+    mayChangeSession,
+    [
+      'SET a = 1',
+      'LISTEN news',
+      'CREATE TEMPORARY TABLE a (n int)',
+      'SELECT pg_advisory_lock(1)',
+      "SELECT GET_LOCK('a', 1)",
+    ],
+    ['SELECT 1', 'INSERT INTO a VALUES (1)', 'SELECT pg_advisory_xact_lock(1)', 'SELECT locked FROM a'],
+  )
+})
+
+test('a message has the first word alone', () => {
+  assert.equal(nameOf('/* who */ insert into a values (1)'), 'INSERT')
+  assert.equal(nameOf(''), 'statement')
+})
+
+test('a text that is a million characters long is read in no time', () => {
+  const startMs = performance.now()
+  for (const text of ['/*'.repeat(500_000), ' '.repeat(1_000_000), '-- a\n'.repeat(200_000)]) cleansUp(text)
+  assert.ok(performance.now() - startMs < 5000)
+})
