@@ -205,7 +205,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     statement.call?.end(error)
     // PostgreSQL refuses it until there is a ROLLBACK, and then it is not sent again.
     if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
-    if (this.#broken !== undefined && rollsBack(statement.text)) {
+    // One that was dropped from the line is over as well, and was not sent.
+    if (this.#broken !== undefined && rollsBack(statement.text) && !statement.told) {
       if (!statement.failed) this.#mend()
       else if (this.#pool === undefined) this.#expectRollback()
     }

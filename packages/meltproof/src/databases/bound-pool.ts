@@ -47,7 +47,8 @@ export class BoundPool<Connection> {
     this.#acquireMs = acquireMs
     this.line = new ConnectionLine(source)
     this.#replacements = new Turns(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
-    const get = (): number => this.line.waiting + source.waiting()
+    // The places of those that gave up stay in the pool's own line until their turn.
+    const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
     this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
     namePool(this.figures)

@@ -36,6 +36,10 @@ export class ConnectionLine<Connection> {
     return Math.max(0, this.#waiters.length - this.#asked)
   }
 
+  get callers(): number {
+    return this.#waiters.length
+  }
+
   /** Connections that are out. */
   get out(): number {
     return this.#out
@@ -55,13 +59,11 @@ export class ConnectionLine<Connection> {
   /** One that was out has been given back to the pool, or is gone. */
   free(): void {
     this.#out--
+    const limit = this.#source.limit()
+    // Without a limit all have been asked for.
+    if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.#out >= limit) return
     // Also when enough have been asked for: they may still be connecting, and this one is ready.
-    if (this.#waiters.length > 0 && this.#asked + this.#out < this.#source.limit()) this.#askOne()
-  }
-
-  /** The pool has ended, and answers each. */
-  askForAll(): void {
-    while (this.#asked < this.#waiters.length) this.#askOne()
+    this.#askOne()
   }
 
   ended(reason: Error): void {

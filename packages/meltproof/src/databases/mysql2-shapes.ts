@@ -41,12 +41,9 @@ export interface Pool {
   releaseConnection: (connection: PooledConnection) => void
   query: (...args: unknown[]) => unknown
   execute: (...args: unknown[]) => unknown
-  end: (...args: unknown[]) => unknown
   readonly config: {
     readonly connectionConfig: object
     readonly connectionLimit?: number
-    readonly waitForConnections?: boolean
-    readonly queueLimit?: number
   }
   readonly _connectionQueue?: { readonly length: number }
 }

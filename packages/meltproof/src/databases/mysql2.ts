@@ -30,18 +30,18 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
 
 function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   if (!markBound(pool)) return
-  const { connectionLimit = 0, waitForConnections, queueLimit = 0 } = pool.config
+  const { connectionLimit = 0 } = pool.config
   const size = connectionLimit === 0 ? Number.POSITIVE_INFINITY : connectionLimit
-  // With these options mysql2's own line does what the app asked for.
-  const ownLine = waitForConnections === false || queueLimit > 0
+  const original = pool.getConnection
   const ours = new BoundPool<PooledConnection>(pool, acquireMs, {
     database: 'MySQL',
     kind: 'mysql',
     where: pool.config.connectionConfig,
-    limit: () => (ownLine ? Number.POSITIVE_INFINITY : size),
+    // Each waits in the pool's own line as well, which knows its options, its events and its end.
+    limit: () => Number.POSITIVE_INFINITY,
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
-    connect: pool.getConnection.bind(pool),
+    connect: called => original.call(pool, called),
     giveBack: connection => giveBack(connection),
   })
   const out = new Set<PooledConnection>()
@@ -59,7 +59,11 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
       connection.release()
       return
     }
+    const { getConnection } = pool
+    // For one that has been closed, mysql2 asks anew on behalf of who waits longest, in the context of who closed it.
+    pool.getConnection = original
     releaseConnection(connection)
+    pool.getConnection = getConnection
     if (out.delete(connection)) ours.line.free()
   }
   // pool.query() and pool.execute() ask for a connection before they return.
@@ -74,13 +78,6 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
         single = false
       }
     }
-  }
-  const end = pool.end
-  pool.end = (...args) => {
-    const result = end.apply(pool, args)
-    // A closed pool says so to each that waits.
-    ours.line.askForAll()
-    return result
   }
   pool.getConnection = callback => {
     const forOne = single

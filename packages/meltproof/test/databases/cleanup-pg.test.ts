@@ -483,6 +483,29 @@ test('a lone client: a RESET that its broken transaction refuses is not forgotte
     assert.equal(codeOf(await rejection(client.query('SHOW search_path'))), 'MELTPROOF_CLIENT_DISCARDED')
   }))
 
+test('a lone client: a ROLLBACK that was dropped from the line has not mended the transaction', async () => {
+  const proxy = await cancelProxy(server.port)
+  proxy.treatment = 'swallow'
+  await withClient(
+    bound,
+    async client => {
+      const outcome = Promise.withResolvers<unknown>()
+      const late = within(DEADLINE_MS, async () => {
+        await client.query('BEGIN')
+        await rejection(client.query('select pg_sleep(1.6)'))
+        outcome.resolve(await rejection(client.query('ROLLBACK')))
+      })
+      await rejection(late)
+      assert.ok((await outcome.promise) instanceof DeadlineExceededError)
+      const refused = codeOf(await rejection(client.query('INSERT INTO written VALUES (1)')))
+      assert.ok(refused === 'MELTPROOF_TRANSACTION_BROKEN' || refused === 'MELTPROOF_CLIENT_DISCARDED', String(refused))
+      assert.deepEqual(await written(), [])
+    },
+    proxy.port,
+  )
+  await proxy.stop()
+})
+
 test('release(err) destroys the connection, whatever the error', () =>
   withPool(bound, async pool => {
     for (const error of [new Error('of the app'), true, await rejection(within(0, () => 1))]) {
