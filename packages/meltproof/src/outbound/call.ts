@@ -119,6 +119,10 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#recorded || this.#attempt !== undefined
   }
 
+  get isBounded(): boolean {
+    return this.#limiter !== undefined
+  }
+
   get refusal(): Error | undefined {
     return this.#refusal
   }

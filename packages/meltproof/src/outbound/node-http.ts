@@ -14,6 +14,7 @@ import type { Carrier } from './limiter.ts'
 import { SharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
+import { survives } from './unheard.ts'
 
 /** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
@@ -77,6 +78,7 @@ function give(request: Request, go: () => void): void {
     go()
   } catch (error) {
     request[CARRIER]?.call?.end(error)
+    survives(request, error as Error)
     request.destroy(error as Error)
     tell(request, error as Error)
   }
@@ -184,6 +186,7 @@ class RequestCarrier implements Carrier {
   #refuse(error: Error): void {
     const request = this.#request
     this.call?.end(error)
+    survives(request, error)
     request.destroy(error)
     if (request[HELD] === undefined) nextTick(() => tellQueued(request, error))
     else {
@@ -196,6 +199,7 @@ class RequestCarrier implements Carrier {
     this.call?.fail(error, this.progress().queued)
     const request = this.#request
     const response = this.#response
+    for (const emitter of [request, response, request.socket]) if (emitter != null) survives(emitter, error)
     if (response !== undefined) {
       // As for a connection that broke, but Node's own ECONNRESET would not say why.
       const { destroy } = response
@@ -241,7 +245,7 @@ class RequestCarrier implements Carrier {
       return
     }
     this.call?.connecting()
-    findDeadPeer((this.#request as { agent?: Agent }).agent, socket)
+    if (this.call?.isBounded === true) findDeadPeer(this.#request, socket)
     // A TLSSocket that connects says 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)
@@ -302,9 +306,14 @@ function tellWithoutSocket(request: ClientRequest, error: Error): void {
  * The kernel asks a peer that has been silent for a minute whether it is there, and ends the connection when ten questions
  * in ten seconds have no answer. Agents that keep connections do so by themselves, and an app may have asked for it earlier.
  */
-function findDeadPeer(agent: Agent | undefined, socket: Socket): void {
-  const { keepAlive } = (agent ?? {}) as { keepAlive?: boolean }
-  if (keepAlive !== true && !asksPeer(socket)) socket.setKeepAlive?.(true, ASK_PEER_AFTER_MS)
+function findDeadPeer(request: ClientRequest, socket: Socket): void {
+  const { keepAlive } = ((request as { agent?: Agent }).agent ?? {}) as { keepAlive?: boolean }
+  if (keepAlive !== true && !asksPeer(socket) && hearsOfIt(request)) socket.setKeepAlive?.(true, ASK_PEER_AFTER_MS)
+}
+
+/** An app that listens for no error would end with the connection. What becomes of an upgraded one is its own affair. */
+function hearsOfIt(request: ClientRequest): boolean {
+  return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
 }
 
 /** Node keeps what `keepAlive` in the options of a connection, or setKeepAlive(), has set. */

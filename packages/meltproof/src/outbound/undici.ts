@@ -7,6 +7,7 @@
  * 2. The channel on which undici publishes each request. One that did not come through our `dispatch` is of a copy of
  *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
  */
+import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
@@ -14,6 +15,7 @@ import { Dispatched, ObservedDispatch } from './dispatched.ts'
 import { headerOf } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
+import { survives } from './unheard.ts'
 import { boundedHandler, BoundedHandler, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
@@ -147,8 +149,11 @@ export function dispatchBounded(
     })
     return true
   }
-  const { body } = options as { body?: { destroy?: (error: Error) => void } }
-  if (typeof body?.destroy === 'function') body.destroy(refusal)
+  const { body } = options as { body?: EventEmitter & { destroy?: (error: Error) => void } }
+  if (typeof body?.destroy === 'function') {
+    if (typeof body.emit === 'function') survives(body, refusal)
+    body.destroy(refusal)
+  }
   carrier.fail(refusal)
   return true
 }

@@ -164,6 +164,24 @@ describe('agents of node:http', () => {
     keeps.destroy()
   })
 
+  test('a peer is not asked where the error of its connection would end the process, or is not ours to bring about', async t => {
+    withLimits({})
+    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
+    const asked = async (hears: boolean, options: http.RequestOptions): Promise<boolean> => {
+      mock.resetCalls()
+      const request = http.get({ host: '127.0.0.1', port: dependency.port, path: '/hello', agent: false, ...options })
+      if (hears) request.on('error', () => undefined)
+      const [response] = (await new Promise(resolve => {
+        request.on('response', (...args) => resolve(args))
+      })) as [http.IncomingMessage]
+      await once(response.resume(), 'close')
+      return mock.calls.length > 0
+    }
+    assert.equal(await asked(true, {}), true)
+    assert.equal(await asked(false, {}), false)
+    assert.equal(await asked(true, { headers: { upgrade: 'x' } }), false)
+  })
+
   test('a refused call costs no connection of the pool', async () => {
     withLimits({ maxInFlight: 1, firstByteMs: 500 })
     const agent = new http.Agent({ keepAlive: true })

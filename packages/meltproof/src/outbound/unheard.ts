@@ -1,0 +1,28 @@
+/**
+ * Lets an error of ours reach those who listen for it, and no further. An 'error' that has no listener is thrown, and ends
+ * the process: also where a listener passes it on to an emitter without one, as `ws` does. Without us there would be no such
+ * error, so it ends here, with a warning.
+ */
+import type { EventEmitter } from 'node:events'
+import { warnOnce } from '../warnings.ts'
+
+const warn = warnOnce()
+
+/** Call it before `emitter` is told of `error`. */
+export function survives(emitter: EventEmitter, error: Error): void {
+  const { emit } = emitter
+  const told = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
+    if (event !== 'error' || args[0] !== error) return emit.call(this, event, ...args)
+    try {
+      return emit.call(this, event, ...args)
+    } catch (thrown) {
+      if (thrown !== error) throw thrown
+      warn(
+        `An outbound call failed, and no listener for 'error' took it: ${error.message} The process goes on; add a ` +
+          "listener, as any call may fail. Said of the first such call only. See 'meltproof/outbound'.",
+      )
+      return false
+    }
+  }
+  Object.defineProperty(emitter, 'emit', { value: told, configurable: true, writable: true })
+}
