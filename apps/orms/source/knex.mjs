@@ -14,13 +14,8 @@ export function open({ dialect, connection, size, bind }) {
       },
     },
   })
-  // A query of knex is sent anew by each then().
-  const insertOn = on => async (history, id) => {
-    await on('orm_writes').insert({ history, id })
-  }
-  const workOn = on => async sql => {
-    await on.raw(sql)
-  }
+  const insertOn = on => (history, id) => on('orm_writes').insert({ history, id })
+  const workOn = on => sql => on.raw(sql)
   const inTransaction = on => run =>
     on.transaction(trx => run({ insert: insertOn(trx), work: workOn(trx), nested: inTransaction(trx) }))
   return {

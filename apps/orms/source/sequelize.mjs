@@ -25,6 +25,9 @@ export async function open({ dialect, connection, size, bind }) {
     },
     { tableName: 'orm_writes', timestamps: false },
   )
+  // As apps do when they start. Otherwise the first request asks for the server's version, with its own deadline, and all
+  // that come meanwhile share its answer.
+  await db.authenticate()
   const doing = transaction => ({
     insert: (history, id) => Write.create({ history, id }, { transaction }),
     work: sql => db.query(sql, { transaction }),

@@ -3,10 +3,12 @@ import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Call } from '../outbound/call.ts'
+import { loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
 import { checkLimits, GRACE_MS } from './limits.ts'
 import { isHandshake, listens, waitsOnPurpose } from './redis-commands.ts'
 import { RedisState } from './redis-state.ts'
+import { type Duplicable, unblocking } from './redis-unblock.ts'
 
 export interface RedisLimits {
   /**
@@ -38,7 +40,11 @@ function patch(redis: Redis, commandMs: number): void {
   /** A pipeline is sent as a whole or not at all: with one command fewer, answers would be taken for one another's. */
   const refusedPipelines = new WeakMap<object, Error | undefined>()
   const graces = new Graces()
-  const state = new RedisState(GRACE_MS, () => redis.disconnect?.(true))
+  const close = (): void => {
+    // Otherwise it is gone already, or the app has closed it.
+    if (redis.status === 'ready') redis.disconnect?.(true)
+  }
+  const state = new RedisState(GRACE_MS, close)
   redis.on?.('close', () => state.gone())
 
   const open = (name: string, limitMs: number, parent: Budget | undefined): Budget | Error => {
@@ -50,15 +56,31 @@ function patch(redis: Redis, commandMs: number): void {
       : graces.open(parent, given, budget)
   }
 
-  /** Closed before the server can give what nobody takes; what it has given by then is delivered. */
-  const closeFor = (command: Command, reason: Error): void => {
+  /** So that the server gives nothing that no caller takes; what it has given by then is delivered. */
+  const endWait = (command: Command, id: Promise<unknown> | undefined, reason: Error): void => {
     const closed = (): void => command.reject(reason)
     const over = (): void => void redis.removeListener?.('close', closed)
     redis.once?.('close', closed)
     command.promise.then(over, over)
-    redis.disconnect?.(true)
+    if (id !== undefined && isDuplicable(redis)) {
+      loneCancellations.run(unblocking(redis, command, id, reason), outcome => {
+        if (outcome !== 'processed') close()
+      })
+      return
+    }
+    close()
     // An answer would turn the client to the subscription, for which nobody asks any more.
     if (listens(command.name.toLowerCase())) redis.stream?.destroy()
+  }
+
+  /** Who the connection is for the server; asked just before a command that may have to be ended from another one. */
+  const idBefore = (command: Command): Promise<unknown> | undefined => {
+    // In a MULTI nothing waits, and the question would be part of it.
+    if (state.isIn('multi')) return undefined
+    const question = new (command.constructor as new (name: string, args: string[]) => Command)('client', ['ID'])
+    original.call(redis, question)
+    question.promise.catch(() => {})
+    return question.promise
   }
 
   redis.sendCommand = (command, stream, ...rest) => {
@@ -81,10 +103,11 @@ function patch(redis: Redis, commandMs: number): void {
       command.reject(budget)
       return command.promise
     }
+    const id = waits && parent !== undefined && stream === undefined && !listens(name) ? idBefore(command) : undefined
     budget.onEnd(reason => {
       if (waits && redis.status === 'ready' && !('nodes' in redis)) {
         givenUp.add(command)
-        closeFor(command, reason)
+        endWait(command, id, reason)
         return
       }
       givenUp.add(command)
@@ -121,6 +144,10 @@ interface Redis {
   on?: (event: 'close', listener: () => void) => unknown
   once?: (event: 'close', listener: () => void) => unknown
   removeListener?: (event: 'close', listener: () => void) => unknown
+}
+
+function isDuplicable(redis: object): redis is Duplicable {
+  return typeof (redis as Partial<Duplicable>).duplicate === 'function'
 }
 
 function isRedis(value: object): value is Redis {

@@ -38,6 +38,10 @@ export class RedisState {
     )
   }
 
+  isIn(begun: string): boolean {
+    return this.#begun.has(begun)
+  }
+
   sends(name: string, budget: Budget | undefined): void {
     for (const [begun, { ended, budget: owner }] of this.#begun) {
       if (!endsState(begun, name)) continue

@@ -192,6 +192,53 @@ test('a job that Redis had given when the deadline passed is delivered', { skip 
   }),
 )
 
+test('a job that comes as the deadline passes is delivered or kept', { skip }, () =>
+  withRedis(bound, async redis => {
+    for (let i = 0; i < 20; i++) {
+      const controller = new AbortController()
+      const popping = Promise.withResolvers<unknown>()
+      const left = within(60_000, () => redis.blpop('jobs', 0).then(popping.resolve, popping.reject), {
+        signal: controller.signal,
+      })
+      await until('it waits', async () => (await clientsThatWait()) === 1)
+      // The server finds both in one turn: the job, and whatever ends the wait.
+      server.child!.kill('SIGSTOP')
+      const pushed = watcher.rpush('jobs', `job ${i}`)
+      controller.abort(new Error('the client has left'))
+      await rejection(left)
+      server.child!.kill('SIGCONT')
+      await pushed
+      const popped = await popping.promise.catch(() => null)
+      const kept = await watcher.lpop('jobs')
+      assert.equal(popped === null ? kept : (popped as string[])[1], `job ${i}`)
+    }
+  }),
+)
+
+test('a late BLPOP costs no connection', { skip }, () =>
+  withRedis(bound, async redis => {
+    const id = await redis.client('ID')
+    assert.ok((await rejection(within(DEADLINE_MS, () => redis.blpop('empty', 0)))) instanceof DeadlineExceededError)
+    assert.equal(await redis.client('ID'), id)
+  }),
+)
+
+test('where CLIENT UNBLOCK is not allowed, the connection of a late BLPOP is closed', { skip }, () =>
+  withRedis(bound, async redis => {
+    await watcher.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '&*', '+@all', '-client|unblock')
+    const limited = bound(redis.duplicate({ username: 'limited', password: 'any' }))
+    try {
+      const id = await limited.client('ID')
+      const late = await rejection(within(DEADLINE_MS, () => limited.blpop('empty', 0)))
+      assert.ok(late instanceof DeadlineExceededError)
+      assert.notEqual(await limited.client('ID'), id)
+      assert.equal(await clientsThatWait(), 0)
+    } finally {
+      limited.disconnect()
+    }
+  }),
+)
+
 test('what else was sent on the connection of a late BLPOP is done, once', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.del('n')

