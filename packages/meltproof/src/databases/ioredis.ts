@@ -38,7 +38,11 @@ function patch(redis: Redis, commandMs: number): void {
   /** A pipeline is sent as a whole or not at all: with one command fewer, answers would be taken for one another's. */
   const refusedPipelines = new WeakMap<object, Error | undefined>()
   const graces = new Graces()
-  const state = new RedisState(GRACE_MS, () => redis.disconnect?.(true))
+  const close = (): void => {
+    // Otherwise it is gone already, or the app has closed it.
+    if (redis.status === 'ready') redis.disconnect?.(true)
+  }
+  const state = new RedisState(GRACE_MS, close)
   redis.on?.('close', () => state.gone())
 
   const open = (name: string, limitMs: number, parent: Budget | undefined): Budget | Error => {
@@ -56,7 +60,7 @@ function patch(redis: Redis, commandMs: number): void {
     const over = (): void => void redis.removeListener?.('close', closed)
     redis.once?.('close', closed)
     command.promise.then(over, over)
-    redis.disconnect?.(true)
+    close()
     // An answer would turn the client to the subscription, for which nobody asks any more.
     if (listens(command.name.toLowerCase())) redis.stream?.destroy()
   }
