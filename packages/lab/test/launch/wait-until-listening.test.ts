@@ -5,19 +5,24 @@ import { launch } from '../../src/launch/command.ts'
 import { freePort } from '../../src/launch/free-port.ts'
 import { waitUntilListening } from '../../src/launch/wait-until-listening.ts'
 
-/** Listens on a port of its own, and later on PORT. */
-const TWO_PORTS = `
+/** Listens on a port of its own, and after a while on PORT. */
+const twoPorts = (afterMs: number): string => `
   const net = require('net')
   const listen = port => net.createServer(socket => socket.end()).listen(port, '127.0.0.1')
   listen(0)
-  setTimeout(() => listen(process.env.PORT), 700)
+  setTimeout(() => listen(process.env.PORT), ${afterMs})
 `
 
 for (const onlyThere of [true, false]) {
   test(`an app that ${onlyThere ? 'comes' : 'may not come'} to its PORT after it has opened another`, async () => {
     const port = await freePort()
     const env = { ...process.env, PORT: String(port) }
-    const app = await launch({ name: 'two ports', command: [process.execPath, '-e', TWO_PORTS], env })
+    const app = await launch({
+      name: 'two ports',
+      // The second one would come too late, however slow the machine is.
+      command: [process.execPath, '-e', twoPorts(onlyThere ? 700 : 60_000)],
+      env,
+    })
     try {
       const { signal } = new AbortController()
       const { origin } = await waitUntilListening(app, {

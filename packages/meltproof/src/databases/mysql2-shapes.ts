@@ -45,6 +45,7 @@ export interface Pool {
     readonly connectionConfig: object
     readonly connectionLimit?: number
   }
+  readonly _closed?: boolean
   readonly _connectionQueue?: { readonly length: number }
 }
 

@@ -95,8 +95,8 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
         single: forOne,
         call,
         within,
-        // mysql2 takes no reason: it is closed, and leaves the pool by that.
-        giveBack: (unfit?: unknown) => (unfit ? connection.destroy() : giveBack(connection)),
+        // mysql2 takes no reason: it is closed, and leaves the pool by that. A pool that has ended closes each by itself.
+        giveBack: (unfit?: unknown) => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection)),
       }
       connection.release = bound?.checkOut(ours, loan) ?? loan.giveBack
       inContext(null, connection)

@@ -329,3 +329,10 @@ test(
       assert.deepEqual(await written(), [])
     }),
 )
+
+test('a pool that ends while a killed query is waited for ends without an error', { skip }, () =>
+  withPool(bound, async pool => {
+    const connection = await pool.getConnection()
+    await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
+    connection.release()
+  }))
