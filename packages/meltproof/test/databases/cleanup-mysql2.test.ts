@@ -335,4 +335,5 @@ test('a pool that ends while a killed query is waited for ends without an error'
     const connection = await pool.getConnection()
     await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
     connection.release()
-  }))
+  }),
+)
