@@ -14,6 +14,7 @@ import { DEFAULT_LANES } from './connection/lanes.ts'
 import type { ReadinessOptions } from './operate/readiness.ts'
 import { checkClientKey, type ClientKey } from './request/client-key.ts'
 import type { CriticalityOf } from './request/criticality-of.ts'
+import type { KindName } from './request/kind-name.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
 import { checkShedHeaders } from './response/shed-headers.ts'
@@ -88,6 +89,15 @@ export interface ProtectOptions {
    */
   readonly clientKey?: ClientKey
   /**
+   * The kind of a request whose path does not tell it, such as a GraphQL operation or an RPC method. Under overload kinds
+   * share capacity fairly. The string takes the place of the path; letter case and digits count, characters after the
+   * first 128 do not. Undefined, an exception or nonsense: the path. Called once for each request that is not exempt, with
+   * its head alone, before its handler.
+   * @default the path
+   * @example protect(server, { kind: request => new URLSearchParams(request.url?.split('?')[1]).get('op') ?? undefined })
+   */
+  readonly kind?: KindName
+  /**
    * Requests that are never queued or shed, such as health checks: paths (one that ends in `*` covers all below it), or
    * a function of the request.
    * @default none
@@ -139,7 +149,7 @@ type Defaulted =
   | 'exempt'
   | 'dryRun'
   | 'onWarning'
-type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'drainDelayMs' | 'limit'
+type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'kind' | 'drainDelayMs' | 'limit'
 type Options = Required<ProtectOptions>
 
 export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
@@ -175,6 +185,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   criticality: value => checkFunction('criticality', value as CriticalityOf | undefined),
   criticalityHeader: value => (value === undefined ? undefined : checkFieldName('criticalityHeader', value)),
   clientKey: checkClientKey,
+  kind: value => checkFunction('kind', value as KindName | undefined),
   exempt: (value = []) => checkExempt(value),
   readiness: value => (value === undefined ? undefined : checkReadiness(value)),
   drainDelayMs: optional('drainDelayMs', { min: 0, max: MOST_DRAIN_DELAY_MS, unit: 'milliseconds' }),

@@ -26,6 +26,7 @@ import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from '.
 import { clientsBy } from './request/client-key.ts'
 import { criticalityLevels } from './request/criticality-of.ts'
 import { exemptPaths } from './request/exempt-paths.ts'
+import { kindNames } from './request/kind-name.ts'
 import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { RequestInterceptor } from './request-interceptor.ts'
@@ -189,7 +190,7 @@ export function isServer(value: unknown): value is ProtectedServer {
 }
 
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
-  const { exempt, clientKey, limit, readiness } = checked
+  const { exempt, clientKey, kind, limit, readiness } = checked
   const heap = heapRoom()
   const paths = typeof exempt === 'function' ? [] : exempt
   const isExempt =
@@ -210,6 +211,7 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     trustsCaller: checked.trustCallersFrom,
     anybodyNamesClass: checked.trustCallersFrom === undefined && checked.criticalityHeader === CRITICALITY_FIELD,
     clients: clientKey && clientsBy(clientKey, warn),
+    kindName: kind && kindNames(kind, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),
     tellsTiming: checked.serverTiming,

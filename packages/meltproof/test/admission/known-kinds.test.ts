@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { KINDS, KnownKinds, UNKNOWN } from '../../src/admission/fairness/known-kinds.ts'
+import type { KindKey } from '../../src/admission/fairness/path-hash.ts'
 
 class Service {
   readonly kinds = new KnownKinds(1)
@@ -9,14 +10,14 @@ class Service {
   standing = false
 
   /** Each of these paths is asked and answered every 100 ms. */
-  answers(seconds: number, ...paths: string[]): void {
+  answers(seconds: number, ...paths: KindKey[]): void {
     const until = this.nowMs + seconds * 1000
     for (; this.nowMs < until; this.nowMs += 100) {
       for (const path of paths) this.kinds.answered(this.kinds.of(path), path, this.nowMs, this.standing)
     }
   }
 
-  isKnown(path: string): boolean {
+  isKnown(path: KindKey): boolean {
     return this.kinds.of(path) !== UNKNOWN
   }
 
@@ -109,6 +110,50 @@ describe('a path', () => {
     service.answers(1, '/a')
     service.answers(60, '/b')
     assert.deepEqual([service.isKnown('/a'), service.isKnown('/b')], [false, true])
+  })
+})
+
+describe('a name', () => {
+  it('is learned as a path is, and is another kind than the path it is on', () => {
+    const service = new Service()
+    const [viewer, report] = ['Viewer', 'Report'].map(name => service.kinds.keyOf(name)) as [number, number]
+    service.answers(0.1, ...Array<number>(50).fill(viewer))
+    assert.equal(service.isKnown(viewer), false)
+    service.answers(2, viewer, report, '/graphql')
+    assert.equal(new Set([viewer, report, '/graphql'].map(key => service.kinds.of(key))).size, 3)
+    assert.ok(service.isKnown(viewer) && service.isKnown(report) && service.isKnown('/graphql'))
+    assert.equal(service.isKnown(service.kinds.keyOf('viewer')), false)
+  })
+
+  it('is known beside thousands that a client makes up, which stay unknown and take no kind', () => {
+    const service = new Service()
+    const viewer = service.kinds.keyOf('Viewer')
+    const madeUp = Array.from({ length: 20_000 }, (_, n) => service.kinds.keyOf(`${'long'.repeat(20)}${n}`))
+    for (let at = 0; at < 40; at++) service.answers(0.1, viewer, ...madeUp.slice(500 * at, 500 * (at + 1)))
+    assert.ok(service.isKnown(viewer))
+    assert.equal(madeUp.filter(key => service.isKnown(key)).length, 0)
+  })
+
+  it('is one of 32 kinds at most, together with paths', () => {
+    const service = new Service()
+    const keys = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? service.kinds.keyOf(`op${n}`) : `/${word(n)}`))
+    service.answers(600, ...keys)
+    assert.equal(keys.filter(key => service.isKnown(key)).length, KINDS - 1)
+  })
+
+  it('says nothing about the routes of its path', () => {
+    const { kinds } = new Service()
+    const key = kinds.keyOf('Viewer')
+    for (let i = 0; i < 20; i++) kinds.answered(kinds.of(key), key, i * 100, false, '/users/:name/orders')
+    assert.notEqual(kinds.of(key), UNKNOWN)
+    assert.equal(kinds.of('/users/ann/orders'), UNKNOWN)
+  })
+
+  it('is not known when it is answered with 404', () => {
+    const { kinds } = new Service()
+    const key = kinds.keyOf('made up')
+    for (let atMs = 0; atMs < 20_000; atMs += 100) kinds.notFound(kinds.of(key), key)
+    assert.equal(kinds.of(key), UNKNOWN)
   })
 })
 

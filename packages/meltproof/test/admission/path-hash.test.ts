@@ -52,3 +52,22 @@ describe('the hash of a path', () => {
     assert.notEqual(new PathHash(1).read('/a').path, new PathHash(2).read('/a').path)
   })
 })
+
+describe('the key of a name', () => {
+  it('is that of the name as it is, up to 128 characters', () => {
+    const keys = ['Viewer', 'viewer', 'Viewer2', 'Viewer3', 'a/Viewer', 'Viewer?full=1', ''].map(name =>
+      hash.keyOf(name),
+    )
+    assert.equal(new Set(keys).size, keys.length)
+    assert.equal(hash.keyOf('a'.repeat(128)), hash.keyOf(`${'a'.repeat(128)}${'b'.repeat(100_000)}`))
+    assert.notEqual(hash.keyOf('a'.repeat(127)), hash.keyOf('a'.repeat(128)))
+    assert.notEqual(hash.keyOf('Viewer'), new PathHash(2).keyOf('Viewer'))
+  })
+
+  it('takes the place of a path, and has no siblings', () => {
+    const key = hash.keyOf('a/b')
+    const { path, under } = hash.read(key)
+    assert.deepEqual([path, under], [key, 0])
+    for (const url of ['a/b', '/a/b', '/a/b?c']) assert.notEqual(pathOf(url), key)
+  })
+})

@@ -1,6 +1,6 @@
 /** A real server of a hundred requests a second, somebody who asks for six hundred, and what others are served beside. */
 import http from 'node:http'
-import { protect, type ProtectOptions } from '../../src/index.ts'
+import { type GuardStats, protect, type ProtectOptions } from '../../src/index.ts'
 import { nameRoute } from '../../src/route.ts'
 import { listen } from './harness.ts'
 
@@ -17,14 +17,39 @@ export async function servedBeside(
   flood: (n: number) => Asked,
   others: (n: number) => Asked,
   options: ProtectOptions,
-  { route, calmMs = 0 }: { readonly route?: (path: string) => string | undefined; readonly calmMs?: number } = {},
+  service: Service = {},
 ): Promise<number> {
+  return (await flooded(flood, others, options, service)).share
+}
+
+export interface Service {
+  readonly route?: (path: string) => string | undefined
+  /** The flood begins after this time. */
+  readonly calmMs?: number
+  /** How long a request holds one of two places. @default 20 */
+  readonly holdsMs?: (request: http.IncomingMessage) => number
+}
+
+export interface Flooded {
+  /** As {@link servedBeside} answers it. */
+  readonly share: number
+  /** Of every request, 0 for one that got no answer. */
+  readonly statuses: readonly number[]
+  readonly stats: GuardStats
+}
+
+export async function flooded(
+  flood: (n: number) => Asked,
+  others: (n: number) => Asked,
+  options: ProtectOptions,
+  { route, calmMs = 0, holdsMs = () => 20 }: Service = {},
+): Promise<Flooded> {
   const server = http.createServer((request, response) => {
     const name = route?.(request.url!)
     if (name !== undefined) nameRoute(request, name)
-    setTimeout(() => response.end(), 20)
+    setTimeout(() => response.end(), holdsMs(request))
   })
-  protect(server, { lanes: 1, limit: 2, ...options })
+  const guard = protect(server, { lanes: 1, limit: 2, ...options })
   const { port } = await listen(server)
   const agent = new http.Agent({ keepAlive: true, maxSockets: 300 })
   const ask = ({ path = '/', headers = {} }: Asked): Promise<number> =>
@@ -33,16 +58,19 @@ export async function servedBeside(
       request.on('response', response => response.resume().on('end', () => resolve(response.statusCode!)))
       request.on('error', () => resolve(0))
     })
+  const all: Promise<number>[] = []
   const statuses: Promise<number>[] = []
   const ofFlood: Promise<number>[] = []
   let sent = 0
   for (let tick = 0; tick < 300; tick++) {
     for (let i = 0; i < 6 && tick * 10 >= calmMs; i++) {
       const status = ask(flood(sent++))
+      all.push(status)
       if (tick >= 150) ofFlood.push(status)
     }
     if (tick % 3 === 0) {
       const status = ask(others(tick))
+      all.push(status)
       if (tick >= 150) statuses.push(status)
     }
     await new Promise(resolve => setTimeout(resolve, 10))
@@ -50,6 +78,8 @@ export async function servedBeside(
   const served = async (asked: Promise<number>[]): Promise<number> =>
     (await Promise.all(asked)).filter(status => status === 200).length
   const [theirs, flooding] = [await served(statuses), await served(ofFlood)]
+  const share = theirs / Math.min(statuses.length, (theirs + flooding) / 2)
+  const answers = { share, statuses: await Promise.all(all), stats: guard.stats() }
   agent.destroy()
-  return theirs / Math.min(statuses.length, (theirs + flooding) / 2)
+  return answers
 }

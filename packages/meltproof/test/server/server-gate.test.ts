@@ -92,6 +92,13 @@ describe('the gate of a server', () => {
     assert.deepEqual([gate.exempt, gate.admitted, gate.inflight], [1, 0, 0])
   })
 
+  it('does not ask for the kind of a request that is shed for want of memory', () => {
+    const { gate, done, come } = house({ kindName: () => assert.fail(), memoryShort: () => true })
+    come('/1')
+    assert.deepEqual(done, ['shed /1 memory'])
+    assert.equal(gate.refuses({ socket: {} } as never, [], '/2', performance.now()), 'memory')
+  })
+
   it('forgets one whose client went away while it waited', async () => {
     const { gate, waiting, done, come } = house()
     const first = come('/1')

@@ -1,8 +1,9 @@
 /**
- * Finds the kind of a request from its path. Clients can invent paths, so a path becomes a kind only after it was seen
- * often and found. Requests beyond a kind's usual rate in calm times count as unknown. Pure and bounded.
+ * Finds the kind of a request from its path, or from the name that the operator's `kind` gave it. Clients can invent
+ * both, so a path or a name becomes a kind only after it was seen often and found. Requests beyond a kind's usual rate
+ * in calm times count as unknown. Pure and bounded.
  */
-import { PathHash } from './path-hash.ts'
+import { type KindKey, PathHash } from './path-hash.ts'
 
 export const UNKNOWN = 0
 export const KINDS = 33
@@ -57,8 +58,12 @@ export class KnownKinds {
     return this.#hash.path
   }
 
-  of(url: string): number {
-    const kind = this.#known(url)
+  keyOf(name: string): number {
+    return this.#hash.keyOf(name)
+  }
+
+  of(key: KindKey): number {
+    const kind = this.#known(key)
     return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN
   }
 
@@ -72,28 +77,28 @@ export class KnownKinds {
   /**
    * A request was answered. `standing`: the service is overloaded. `route`: the framework's name for it, where known.
    */
-  answered(kind: number, url: string, nowMs: number, standing: boolean, route?: string): void {
+  answered(kind: number, key: KindKey, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false
     this.#answered[kind]!++
     this.#found[kind] = 1
     if ((kind !== UNKNOWN && this.#isUnder[kind] === 0) || (standing && this.#settled)) return
     const sight = Math.floor(nowMs / SIGHT_MS)
-    if (typeof route === 'string' && this.#learntIn !== sight) {
+    if (typeof key === 'string' && typeof route === 'string' && this.#learntIn !== sight) {
       this.#learntIn = sight
-      this.#hash.learn(url, route)
+      this.#hash.learn(key, route)
     }
-    this.#hash.read(url)
+    this.#hash.read(key)
     this.#seen(sight)
   }
 
-  notFound(kind: number, url: string): void {
+  notFound(kind: number, key: KindKey): void {
     if (kind !== UNKNOWN) {
       if (this.#found[kind] === 0) this.#forget(kind)
       else this.#answered[kind]!++
       return
     }
-    const { path, under } = this.#hash.read(url)
+    const { path, under } = this.#hash.read(key)
     for (const hash of [path, under]) {
       const place = hash & (CANDIDATES - 1)
       if (this.#candidates[place] === hash) this.#sightings[place] = 0
@@ -107,8 +112,8 @@ export class KnownKinds {
     if (under !== 0 && !this.#kinds.has(under)) this.#sight(under, sight, 1)
   }
 
-  #known(url: string): number {
-    const { path, under } = this.#hash.read(url)
+  #known(key: KindKey): number {
+    const { path, under } = this.#hash.read(key)
     return this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
   }
 

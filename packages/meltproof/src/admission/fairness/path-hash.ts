@@ -1,9 +1,18 @@
 /** Hashes of a path, of its route or siblings, and of other texts. Pure. */
 
+/**
+ * What the kind of a request goes by: its URL, or the hash of a name ({@link PathHash.keyOf}). A hash, so that a request
+ * does not keep a name of any length in memory.
+ */
+export type KindKey = string | number
+
 export class PathHash {
   /** Of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
-  /** Of the route, without its ids ({@link learn}); else of the path with any last segment, 0 if it has only one. */
+  /**
+   * Of the route, without its ids ({@link learn}); else of the path with any last segment, 0 if it has only one. 0 for a
+   * name as well.
+   */
   under = 0
   readonly #salt: number
   readonly #ids = new Set<number>()
@@ -13,8 +22,18 @@ export class PathHash {
     this.#salt = salt
   }
 
-  read(url: string): this {
-    const length = Math.min(url.length, LONGEST)
+  /** The key of a name: letter case and digits count, characters after the first {@link LONGEST} do not. */
+  keyOf(name: string): number {
+    return hashOf(name, this.#salt)
+  }
+
+  read(key: KindKey): this {
+    if (typeof key === 'number') {
+      this.path = key
+      this.under = 0
+      return this
+    }
+    const length = Math.min(key.length, LONGEST)
     let hash = this.#salt
     let routed = hash
     let before = hash
@@ -23,7 +42,7 @@ export class PathHash {
     let isEmpty = true
     let isId = false
     for (let i = 0; i <= length; i++) {
-      let code = i === length ? QUESTION_MARK : url.charCodeAt(i)
+      let code = i === length ? QUESTION_MARK : key.charCodeAt(i)
       if (code === SLASH || code === QUESTION_MARK) {
         if (!isEmpty) {
           if (isId) segment = ID

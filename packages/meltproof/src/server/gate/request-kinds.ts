@@ -1,5 +1,6 @@
-/** The kind of a request, by its path (admission/fairness/known-kinds.ts). */
+/** The kind of a request, by its path or by the operator's `kind` (admission/fairness/known-kinds.ts). */
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
+import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../route.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -7,10 +8,15 @@ import type { Exchange } from '../request/exchange.ts'
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
+  /** The name takes the place of the path from now on. */
+  name(exchange: Exchange, name: string | undefined): void {
+    if (name !== undefined) exchange.kindKey = this.known.keyOf(name)
+  }
+
   ofWaiting(exchange: Exchange): number {
     if (!exchange.kindCame) {
       exchange.kindCame = true
-      exchange.kind = this.known.of(exchange.url)
+      exchange.kind = this.known.of(keyOf(exchange))
       this.known.came(exchange.kind, exchange.arrivedAt)
     }
     return exchange.kind
@@ -18,18 +24,24 @@ export class RequestKinds {
 
   /** The kind it counts as in service. With its method: to read an order takes other work than to place one. */
   inService(exchange: Exchange): number {
-    const kind = this.known.of(exchange.url)
+    const kind = this.known.of(keyOf(exchange))
     if (exchange.kind < 0) exchange.kind = kind
     const method = String(exchange.request.method ?? '')
     return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
-  /** `standing`: the service is overloaded. Paths that are not found become no kinds. */
-  answered({ request, response, kind, url }: Exchange, nowMs: number, standing: boolean): void {
+  /** `standing`: the service is overloaded. Paths and names that are not found become no kinds. */
+  answered(exchange: Exchange, nowMs: number, standing: boolean): void {
+    const { request, response, kind } = exchange
+    const key = keyOf(exchange)
     if (response?.statusCode === 404 || (request.httpVersionMajor >= 2 && isUnimplemented(response)))
-      this.known.notFound(kind, url)
-    else this.known.answered(kind, url, nowMs, standing, routeOf(request))
+      this.known.notFound(kind, key)
+    else this.known.answered(kind, key, nowMs, standing, routeOf(request))
   }
+}
+
+function keyOf({ kindKey, url }: Exchange): KindKey {
+  return kindKey ?? url
 }
 
 /** What gRPC answers for a path that is not found. */

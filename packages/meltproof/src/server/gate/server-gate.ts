@@ -76,13 +76,23 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
     }
     this.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
-    const decision = policy.memoryShort?.() ? 'memory' : this.ask(exchange, nowMs)
+    const decision = policy.memoryShort?.() ? 'memory' : this.#askWithName(exchange, nowMs)
     if (decision === 'wait') this.load.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }
     return decision
+  }
+
+  /**
+   * The operator's function is called before the gate begins to decide, and before the handler, which may change the
+   * request.
+   */
+  #askWithName(exchange: Exchange, nowMs: number): Decision {
+    const { kindName } = this.#parts.policy
+    if (kindName !== undefined) this.#kinds.name(exchange, kindName(exchange.request))
+    return this.ask(exchange, nowMs)
   }
 
   get refusesNobody(): boolean {
@@ -96,10 +106,12 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
     url: string,
     nowMs: number,
   ): ShedReason | undefined {
-    const { dryRun, exemptRequest, exemptUrl, memoryShort, clients } = this.#parts.policy
+    const { dryRun, exemptRequest, exemptUrl, kindName, memoryShort, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
-    // Kinds matter, and cost, only while somebody waits.
-    const kind = this.gate.queued > 0 ? this.#kinds.known.of(url) : undefined
+    // Kinds matter, and cost, only while somebody waits. The operator's `kind` takes a whole request, which an object made
+    // here could only imitate. Without a kind the gate sheds nothing for overload here, and decides when Node has made
+    // the request.
+    const kind = this.gate.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)
     return memoryShort?.() ? 'memory' : this.gate.refuses(nowMs, kind, this.#headClient)

@@ -14,7 +14,7 @@ import type { Shedding } from '../shed/shedding.ts'
  * permit, and whose `resume` gives the end out.
  */
 export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {
-  const { request, response, connection, keepAlive, url, budget } = upload
+  const { request, response, connection, keepAlive, url, kindKey, budget } = upload
   if (response === undefined) return
   const { push } = request
   request.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
@@ -22,6 +22,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
     request.push = push
     const exchange = new Exchange(request, connection, keepAlive, now(), url)
     exchange.again = true
+    exchange.kindKey = kindKey
     exchange.response = response
     exchange.budget = budget
     exchange.resume = AsyncResource.bind(() => void push.call(request, null))

@@ -31,7 +31,9 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   // Set by gate/.
   /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /** By its path (gate/request-kinds.ts); -1: not asked yet. */
+  /** Of the name that the operator's `kind` gave it; undefined: its URL tells the kind (gate/request-kinds.ts). */
+  kindKey: number | undefined
+  /** Its kind; -1: not known yet. */
   kind = -1
   kindCame = false
   client: number | undefined

@@ -8,6 +8,8 @@ import type { FromPeer } from './peers.ts'
 export interface RequestPolicy {
   readonly level?: ((request: IncomingMessage) => number) | undefined
   readonly clients?: Clients | undefined
+  /** The name of a request's kind; undefined for one whose path tells. */
+  readonly kindName?: ((request: IncomingMessage) => string | undefined) | undefined
   /** Who is believed to be a tier of ours. */
   readonly trustsCaller?: FromPeer | undefined
   /** `x-meltproof-criticality` is the operator's `criticalityHeader`, and all callers are believed. */

@@ -1,0 +1,19 @@
+/** The kind of a request, as the operator names it. */
+import type { IncomingMessage } from 'node:http'
+import type { Warn } from '../../warnings.ts'
+import { safely } from './operators-function.ts'
+
+export type KindName = (request: IncomingMessage) => string | undefined
+
+export function kindNames(kind: KindName, warn: Warn): KindName {
+  return safely(
+    {
+      name: 'kind',
+      call: kind,
+      read: answer => (typeof answer === 'string' ? answer : undefined),
+      expected: 'a string or undefined',
+      otherwise: 'the kind of such requests is their path',
+    },
+    warn,
+  )
+}
