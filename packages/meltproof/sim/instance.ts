@@ -4,7 +4,6 @@
  */
 import { Abandoned } from '../src/admission/in-service/abandoned.ts'
 import { type Serving, ServiceTimes } from '../src/admission/in-service/service-times.ts'
-import { Stragglers } from '../src/admission/in-service/stragglers.ts'
 import { KnownKinds } from '../src/admission/fairness/known-kinds.ts'
 import { type Entry, Gate, type GateTuning } from '../src/admission/gate.ts'
 import type { Limiter } from '../src/admission/limiter/limiter.ts'
@@ -28,8 +27,6 @@ export interface InstanceOptions {
   readonly tuning?: GateTuning
   /** Undefined: no admission at all. */
   readonly limiter: ((busyMs: () => number) => Limiter) | undefined
-  /** Everybody counts, as behind a limit that an operator gave. @default false */
-  readonly everybodyCounts?: boolean
   /**
    * Without a limiter: whether a request is let in that has waited this long for its head to be read, by what the handlers
    * at work do, which no admission can see. @default all are
@@ -56,8 +53,8 @@ export interface InstanceRequest extends Entry, Serving {
   status: number
   /** What it takes on a service that has nothing else to do, as far as it is known, ms. */
   ownMs: number
-  /** `going on`: in service without a permit (stragglers.ts). `left`: in service for a client that has gone (abandoned.ts). */
-  state: 'arriving' | 'waiting' | 'serving' | 'going on' | 'left' | 'over'
+  /** `left`: in service for a client that has gone (abandoned.ts). */
+  state: 'arriving' | 'waiting' | 'serving' | 'left' | 'over'
 }
 
 export interface InstanceHooks<R extends InstanceRequest> {
@@ -70,7 +67,7 @@ export interface InstanceHooks<R extends InstanceRequest> {
 /** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
 export const HEAD_SHARE = 0.7
 
-/** While somebody waits, the gate looks this often for who outstays, ms. */
+/** While requests wait, the gate looks this often for handlers that ended unseen, ms. */
 const LOOK_EVERY_MS = 5
 
 /** A request that arrives, as an instance wants it. */
@@ -103,7 +100,6 @@ export function arriving(
     kindNoted: 0,
     answeredThen: 0,
     besideThen: 0,
-    inServiceThen: 0,
     state: 'arriving',
   }
 }
@@ -117,7 +113,6 @@ export class Instance<R extends InstanceRequest> {
   readonly #random: Random
   readonly #shedCostMs: number
   readonly #parseCostMs: number
-  readonly #countsAll: boolean
   readonly #door: InstanceOptions['door']
   readonly #gate: Gate<R> | undefined
   readonly #meter: LoadMeter | undefined
@@ -126,7 +121,6 @@ export class Instance<R extends InstanceRequest> {
   readonly #group: GroupCommit
   readonly #known: KnownKinds
   readonly #stays = new ServiceTimes<R>()
-  readonly #stragglers: Stragglers<R>
   readonly #abandoned: Abandoned<R>
   readonly #serving = new Set<R>()
   #unguarded = 0
@@ -139,7 +133,7 @@ export class Instance<R extends InstanceRequest> {
   constructor(
     loop: Loop,
     workload: Workload,
-    { shedCostMs = 0.008, parseCostMs = 0.03, tuning, limiter, everybodyCounts = false, door }: InstanceOptions,
+    { shedCostMs = 0.008, parseCostMs = 0.03, tuning, limiter, door }: InstanceOptions,
     hooks: InstanceHooks<R>,
     random: Random,
     seed: number,
@@ -160,10 +154,8 @@ export class Instance<R extends InstanceRequest> {
       loop.readyAt(loop.nowMs + ms + eachMs * parts, done)
     })
     this.#known = new KnownKinds(seed)
-    this.#stragglers = new Stragglers(this.#stays, tuning)
     this.#abandoned = new Abandoned(this.#stays)
     this.limiter = limiter?.(() => loop.busyMs)
-    this.#countsAll = everybodyCounts || (this.limiter as { countsAll?: true } | undefined)?.countsAll === true
     if (this.limiter === undefined) return
     const gate: Gate<R> = new Gate<R>(
       this.limiter,
@@ -177,13 +169,12 @@ export class Instance<R extends InstanceRequest> {
         shed: request => this.#turnAway(request),
         wakeAtTurnEnd: () =>
           loop.setImmediate(() => {
-            this.#lookForStragglers()
+            this.#reclaimPermits()
             gate.turnEnded(loop.nowMs)
           }),
         wakeAfter: ms => this.#wakeAfter(ms),
         level: workload.criticality === undefined ? undefined : request => request.level,
         kind: workload.kinds === undefined ? undefined : request => this.#knownKind(request),
-        kindInService: request => this.#routeOf(request),
         client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
       },
       tuning,
@@ -226,7 +217,7 @@ export class Instance<R extends InstanceRequest> {
       draining: false,
       dryRun: false,
       inflight: this.inflight,
-      open: gate === undefined ? this.#unguarded : gate.inflight + gate.queued + this.#stragglers.count,
+      open: gate === undefined ? this.#unguarded : gate.inflight + gate.queued,
       limit: gate?.limit ?? 0,
       limitKnown: gate?.knownLimit !== undefined,
       queued: this.queued,
@@ -261,7 +252,7 @@ export class Instance<R extends InstanceRequest> {
       this.#serve(request)
     } else if (decision === 'wait') {
       request.state = 'waiting'
-      this.#watchOutstayers()
+      this.#watch()
     } else this.#turnAway(request)
   }
 
@@ -274,7 +265,6 @@ export class Instance<R extends InstanceRequest> {
       return
     }
     if (request.state === 'waiting') this.#gate?.abandon(request, this.loop.nowMs)
-    this.#stragglers.ended(request)
     request.state = 'over'
   }
 
@@ -283,7 +273,7 @@ export class Instance<R extends InstanceRequest> {
     const wake = ++this.#wakes
     this.loop.setTimer(ms, () => {
       if (wake !== this.#wakes) return
-      this.#lookForStragglers()
+      this.#reclaimPermits()
       this.#gate?.timeCame(this.loop.nowMs)
     })
   }
@@ -296,40 +286,31 @@ export class Instance<R extends InstanceRequest> {
     return request.knownKind
   }
 
-  #lookForStragglers(): void {
+  #reclaimPermits(): void {
     const [gate, { loop }] = [this.#gate, this]
     if (gate === undefined || gate.queued === 0 || loop.nowMs < this.#lookedAt + LOOK_EVERY_MS) return
     this.#lookedAt = loop.nowMs
     for (const request of this.#abandoned.takePresumedOver(loop.nowMs, gate.limit)) this.#drop(request)
-    if (this.#countsAll || !this.#stragglers.look(loop.nowMs, loop.busyMs)) return
-    for (const request of this.#serving) {
-      if (this.#stragglers.full || this.#stragglers.tooShort(request)) return
-      if (request.state === 'left' || !this.#stragglers.has(request)) continue
-      this.#serving.delete(request)
-      this.#stragglers.goesOn(request)
-      request.state = 'going on'
-      gate.goOn(loop.nowMs, loop.nowMs - request.startedAt, request)
-    }
   }
 
-  #watchOutstayers(): void {
+  #watch(): void {
     if (this.#watching) return
     this.#watching = true
     this.loop.setTimer(LOOK_EVERY_MS, () => {
       this.#watching = false
       if (this.#gate!.queued === 0) return
-      this.#lookForStragglers()
-      this.#watchOutstayers()
+      this.#reclaimPermits()
+      this.#watch()
     })
   }
 
-  /** Its permit is free, though it was not answered. */
+  /** Its permit is free, though it was not answered. `ended`: its handler was seen to end. */
   #drop(request: R, ended = false): void {
     if (!this.#serving.delete(request)) return
     request.state = 'over'
     this.#stays.gone(request)
     const serviceMs = this.loop.nowMs - request.startedAt
-    if (ended && this.#countsAll) this.#gate?.release(this.loop.nowMs, serviceMs, request)
+    if (ended) this.#gate?.releaseOrphan(this.loop.nowMs, serviceMs, request)
     else this.#gate?.drop(this.loop.nowMs, serviceMs, request)
     if (this.#gate === undefined) this.#unguarded--
   }
@@ -452,7 +433,6 @@ export class Instance<R extends InstanceRequest> {
       this.#drop(request, true)
     }
     if (request.state === 'over') return
-    this.#stragglers.ended(request)
     if (this.#serving.delete(request)) {
       this.#stays.answered(request, loop.nowMs)
       this.#gate?.release(loop.nowMs, loop.nowMs - request.startedAt, request)

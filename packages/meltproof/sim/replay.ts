@@ -37,7 +37,6 @@ export function replay(
     parseCostMs: 0,
     shedCostMs: recording.shedMs,
     limiter: limit === undefined ? limiter : () => fixedLimit(limit),
-    everybodyCounts: limit !== undefined,
   })
 }
 

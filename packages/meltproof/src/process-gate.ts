@@ -20,7 +20,7 @@ import { loopWorkedMs } from './signals/loop-worked.ts'
 export interface GateStats {
   /** Work in service that holds a permit. */
   readonly inflight: number
-  /** Work in service that takes far longer than others of its kind, and goes on without a permit. */
+  /** Of {@link inflight}: takes far longer than others, and the limit does not count it. */
   readonly stragglers: number
   /** Of what is in service: nobody waits for it any more (its client has left, it was cancelled), and it goes on. */
   readonly abandoned: number
@@ -61,6 +61,7 @@ export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> e
   readonly start: (entry: E) => void
   /** Sheds what has waited. */
   readonly shed: (entry: E, reason: ShedReason) => void
+  /** The kind of work in service; absent where there is one. */
   readonly kindInService?: (entry: E) => number
   /** When nobody waits for its result any more, ms; absent where nothing has a deadline. */
   readonly answerBy: ((entry: E) => number) | undefined
@@ -98,7 +99,6 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       level,
       kind,
       client,
-      kindInService,
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(kindOf(entry))),
     }
     this.gate = new Gate<E>(limiter, hooks, tuning)
@@ -120,7 +120,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   ask(entry: E, nowMs: number): Decision {
-    if (this.gate.full) this.permits.makeRoom(nowMs)
+    if (this.gate.full) this.permits.reclaim(nowMs)
     const decision = entry.again ? this.gate.offerAgain(entry, nowMs) : this.gate.offer(entry, nowMs)
     if (decision === 'start') this.permit(entry, nowMs)
     else if (decision === 'wait') this.#lookWhileWaiting()
@@ -167,12 +167,12 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   stats(): GateStats {
-    const { failOpen, permits, sheds } = this
-    if (!failOpen.isOpen) failOpen.guard(() => permits.lookAround(now()))
+    const { failOpen, gate, permits, sheds } = this
+    if (!failOpen.isOpen) failOpen.guard(() => permits.reclaim(now()))
     const { inflight, queued, admitted } = this
     return {
       inflight,
-      stragglers: permits.straggling,
+      stragglers: saidBy(() => gate.uncounted, 0),
       abandoned: permits.abandoned,
       queued,
       limit: saidBy(() => this.limit, 0),
@@ -208,7 +208,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
     if (this.failOpen.isOpen) return
     try {
       const nowMs = now()
-      if (this.gate.queued > 0) this.permits.makeRoom(nowMs)
+      if (this.gate.queued > 0) this.permits.reclaim(nowMs)
       this.gate[occasion](now())
     } catch (error) {
       this.failOpen.fail(error)

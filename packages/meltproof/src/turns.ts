@@ -11,7 +11,6 @@ import { now } from './clock.ts'
 import { FailOpen } from './fail-open.ts'
 import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
-import { loopWorkedMs } from './signals/loop-worked.ts'
 
 /** What is told when its turn has come. */
 export abstract class Turn<E> extends Permit {
@@ -20,7 +19,6 @@ export abstract class Turn<E> extends Permit {
   left = false
   line = 0
   startBy: number = Number.POSITIVE_INFINITY
-  inServiceThen = 0
   ticket: number | undefined = undefined
   readonly again = false
   before: E | undefined
@@ -67,8 +65,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       failOpen,
       level: levels ? entry => entry.level! : undefined,
       answerBy: entry => entry.answerBy,
-      // An operator's own limit means all work.
-      permits: gate => new Permits(gate, tuning, { loopBusyMs: limit === undefined ? loopWorkedMs : undefined }),
+      permits: gate => new Permits(gate),
       start: entry => {
         // In one list at a time.
         this.#waiting.delete(entry)

@@ -7,8 +7,7 @@
  * 2. The limit protects what lies behind the loop (limiter/).
  * 3. Only the queue sheds: it tells a burst from overload (queue/standing-queue.ts).
  */
-import { STRAGGLER_TUNING, type StragglerTuning } from './in-service/stragglers.ts'
-import type { Limiter } from './limiter/limiter.ts'
+import type { Limiter, LimitReason } from './limiter/limiter.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
 import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
 import { WaitQueue } from './queue/wait-queue.ts'
@@ -16,15 +15,11 @@ import type { ShedReason } from './shed-reason.ts'
 
 export interface Entry extends DueStart {
   readonly again: boolean
-  /** Its kind in service, below KINDS_IN_SERVICE (service-times.ts); written when it enters service. */
-  kindNoted: number
-  /** How many of that kind were in service then, including it. */
-  inServiceThen: number
-  /** What the limiter knows it by, where it tells requests apart. */
+  /** Of the limiter; written when it enters service. */
   ticket?: number | undefined
 }
 
-type Dropped = Pick<Entry, 'kindNoted' | 'ticket'>
+type Ticketed = Pick<Entry, 'ticket'>
 
 export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly start: (entry: E) => void
@@ -34,12 +29,11 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
-  readonly kindInService?: ((entry: E) => number) | undefined
   /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
 
-export interface GateTuning extends StandingTuning, StragglerTuning {
+export interface GateTuning extends StandingTuning {
   /** How long one turn may start handlers, ms. Longer delays every other event; shorter only adds turns. */
   readonly turnBudgetMs: number
 }
@@ -47,7 +41,6 @@ export interface GateTuning extends StandingTuning, StragglerTuning {
 export const GATE_TUNING: GateTuning = {
   turnBudgetMs: 10,
   ...STANDING_TUNING,
-  ...STRAGGLER_TUNING,
 }
 
 /** For work of this process: whoever waits for it here is told in time. */
@@ -110,7 +103,7 @@ export class Gate<E extends Entry> {
 
   /** Permits, without those for requests that merely wait: what figures of load go by. A lower limit that is tried makes no load. */
   get countedLimit(): number {
-    return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.#uncounted)
+    return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.uncounted)
   }
 
   /** The same; undefined while the limit is not known. */
@@ -120,15 +113,20 @@ export class Gate<E extends Entry> {
 
   /** Cumulative: requests in service that {@link countedLimit} counts, times how long they were, ms. */
   inServiceMs(nowMs: number): number {
-    return this.#inServiceMs + (this.#inflight - this.#uncounted) * (nowMs - this.#changedAt)
+    return this.#inServiceMs + (this.#inflight - this.uncounted) * (nowMs - this.#changedAt)
   }
 
-  get #uncounted(): number {
+  /** In service, and not counted by the limit. */
+  get uncounted(): number {
     return this.#limiter.uncounted ?? 0
   }
 
   get full(): boolean {
     return this.#held || this.#inflight >= this.#limiter.limit
+  }
+
+  get limitReason(): LimitReason {
+    return this.#limiter.reason ?? 'set'
   }
 
   get standing(): boolean {
@@ -191,30 +189,32 @@ export class Gate<E extends Entry> {
 
   release(nowMs: number, serviceMs: number, entry: E): void {
     this.#change(nowMs, -1)
-    this.#limiter.completed(nowMs, serviceMs, entry.kindNoted, entry.inServiceThen, entry.ticket)
+    this.#limiter.completed(nowMs, serviceMs, entry.ticket)
     this.#left(nowMs, entry, serviceMs)
   }
 
   /** A permit is free though its request was not answered, so its time says nothing about the limit. */
-  drop(nowMs: number, serviceMs: number, entry: Dropped): void {
+  drop(nowMs: number, serviceMs: number, entry: Ticketed): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** Its client left; its handler works on and keeps the permit. */
-  gaveUp({ kindNoted }: E): void {
-    this.#limiter.gaveUp?.(kindNoted)
+  /** The handler of a request whose client left has ended: it leaves as others do. */
+  releaseOrphan(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
+    this.#change(nowMs, -1)
+    this.#limiter.completed(nowMs, serviceMs, ticket)
+    this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** A request goes on without its permit (stragglers.ts). Its time so far counts for its kind. */
+  /** A request goes on without its permit: it waits for its client (streams.ts). Its time so far counts for its kind. */
   goOn(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
   }
 
-  #dropped(nowMs: number, serviceMs: number, { kindNoted, ticket }: Dropped): void {
+  #dropped(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
     this.#change(nowMs, -1)
-    this.#limiter.dropped(nowMs, serviceMs, kindNoted, ticket)
+    this.#limiter.dropped(nowMs, serviceMs, ticket)
   }
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
@@ -305,14 +305,8 @@ export class Gate<E extends Entry> {
   /** A request enters service. Called from outside for one that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
     this.#change(nowMs, 1)
-    if (entry === undefined) {
-      this.#limiter.admitted(nowMs)
-      return
-    }
-    entry.kindNoted = this.#hooks.kindInService?.(entry) ?? 0
-    this.#limiter.admitted(nowMs, entry.kindNoted)
-    entry.ticket = this.#limiter.ticket
-    entry.inServiceThen = this.#limiter.inService?.(entry.kindNoted) ?? 0
+    this.#limiter.admitted(nowMs)
+    if (entry !== undefined) entry.ticket = this.#limiter.ticket
   }
 
   #change(nowMs: number, by: 1 | -1): void {

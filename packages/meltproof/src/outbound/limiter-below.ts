@@ -21,11 +21,15 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       return binds() ? 0 : (learned.uncounted ?? 0)
     },
     goesOn: nowMs => learned.goesOn?.(nowMs) === true,
-    admitted: (nowMs, kind) => learned.admitted(nowMs, kind),
-    inService: kind => learned.inService?.(kind) ?? 0,
-    completed: (nowMs, serviceMs, kind, inServiceThen) => learned.completed(nowMs, serviceMs, kind, inServiceThen),
-    dropped: (nowMs, serviceMs, kind) => learned.dropped(nowMs, serviceMs, kind),
-    gaveUp: kind => learned.gaveUp?.(kind),
+    get excess() {
+      return binds() ? 0 : (learned.excess ?? 0)
+    },
+    get ticket() {
+      return learned.ticket!
+    },
+    admitted: nowMs => learned.admitted(nowMs),
+    completed: (nowMs, serviceMs, ticket) => learned.completed(nowMs, serviceMs, ticket),
+    dropped: (nowMs, serviceMs, ticket) => learned.dropped(nowMs, serviceMs, ticket),
     limitReached: nowMs => {
       if (!binds()) learned.limitReached(nowMs)
     },

@@ -13,7 +13,6 @@ import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'
-import { loopWorkedMs } from '../signals/loop-worked.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
@@ -190,7 +189,7 @@ export function isServer(value: unknown): value is ProtectedServer {
 }
 
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
-  const { exempt, clientKey, kind, limit, readiness } = checked
+  const { exempt, clientKey, kind, readiness } = checked
   const heap = heapRoom()
   const paths = typeof exempt === 'function' ? [] : exempt
   const isExempt =
@@ -215,8 +214,6 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),
     tellsTiming: checked.serverTiming,
-    // An operator's own limit means every request.
-    loopBusyMs: limit === undefined ? loopWorkedMs : undefined,
     dryRun: checked.dryRun,
     memoryShort: () => heap.short,
   }

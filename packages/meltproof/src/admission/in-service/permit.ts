@@ -2,7 +2,7 @@
  * The permit of a request: its leave to be in service. It ends once. Only permits.ts changes it.
  *
  *     none -> held -> ended
- *     none -> held -> lent -> ended    a straggler goes on, or a stream waits for its client; its place counts as free
+ *     none -> held -> lent -> ended    a stream waits for its client; its place counts as free
  *                   <- lent            the stream is at work again
  *
  * An exchange is its own permit, so that a request allocates one object and not two. When its client leaves and the
@@ -60,12 +60,17 @@ export class Orphan implements Serving {
   answeredThen: number
   besideThen: number
   ended = false
+  readonly ticket: number | undefined
 
-  constructor({ startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving) {
+  constructor(
+    { startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving,
+    ticket: number | undefined,
+  ) {
     this.startedAt = startedAt
     this.servingSince = servingSince
     this.kindNoted = kindNoted
     this.answeredThen = answeredThen
     this.besideThen = besideThen
+    this.ticket = ticket
   }
 }

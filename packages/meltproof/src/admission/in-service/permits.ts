@@ -1,21 +1,20 @@
 /**
- * The permits of a gate: the one place in which they are given and end. A permit lasts as long as the work, also when
- * nobody waits for it any more (abandoned.ts). While others wait, stragglers go on without theirs (stragglers.ts). Pure.
+ * The permits of a gate: the one place in which they are given and end. A permit lasts as long as the work, also when no
+ * client waits for it any more (abandoned.ts). Pure.
  */
 import { type Linked, LinkedList } from '../../linked-list.ts'
 import type { Entry, Gate } from '../gate.ts'
 import { Abandoned, type Outlook } from './abandoned.ts'
 import { Orphan, type Permit } from './permit.ts'
 import { type Serving, ServiceTimes } from './service-times.ts'
-import { Stragglers, type StragglerTuning } from './stragglers.ts'
 
 /** What can have a permit. */
 export interface Admitted<E> extends Permit, Entry, Linked<E> {}
 
 export interface PermitHooks<E> {
   readonly onRecorded?: (entry: E, nowMs: number) => void
-  /** How long the loop has been busy, ever, ms. Where it is absent, stragglers keep their permits. */
-  readonly loopBusyMs: (() => number) | undefined
+  /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
+  readonly kindOf?: (entry: E) => number
 }
 
 /** Work that is presumed to have ended is looked for no more often, ms. */
@@ -24,25 +23,18 @@ const PRESUME_MS = 10
 export class Permits<E extends Admitted<E>> {
   protected readonly inService: LinkedList<E> = new LinkedList()
   protected readonly times: ServiceTimes<E> = new ServiceTimes()
-  protected readonly stragglers: Stragglers<E>
   protected readonly gate: Gate<E>
   readonly #hooks: PermitHooks<E>
   readonly #orphans: Abandoned<Orphan> = new Abandoned(this.times)
   #presumeAgainAt = 0
 
-  constructor(gate: Gate<E>, tuning: StragglerTuning, hooks: PermitHooks<E>) {
+  constructor(gate: Gate<E>, hooks: PermitHooks<E> = {}) {
     this.gate = gate
     this.#hooks = hooks
-    this.stragglers = new Stragglers(this.times, tuning)
   }
 
   get abandoned(): number {
     return this.#orphans.count
-  }
-
-  /** How many go on without a permit. */
-  get straggling(): number {
-    return this.stragglers.count
   }
 
   /** The least time that work of this kind takes, ms; 0 where nothing is known or none is in service. */
@@ -59,7 +51,7 @@ export class Permits<E extends Admitted<E>> {
   protected hold(entry: E, nowMs: number): void {
     entry.holdPermit(nowMs)
     this.inService.add(entry)
-    this.times.started(entry, entry.kindNoted)
+    this.times.started(entry, this.#hooks.kindOf?.(entry) ?? 0)
   }
 
   record(entry: E, nowMs: number): void {
@@ -83,7 +75,9 @@ export class Permits<E extends Admitted<E>> {
   #endOrphan(orphan: Orphan, nowMs: number): void {
     if (orphan.ended) return
     orphan.ended = true
-    if (this.#orphans.ended(orphan, nowMs)) this.#free(orphan, nowMs)
+    if (!this.#orphans.ended(orphan, nowMs)) return
+    this.times.gone(orphan)
+    this.gate.releaseOrphan(nowMs, nowMs - orphan.startedAt, orphan)
   }
 
   /** Nothing refers to its work any more, so it has ended. */
@@ -93,7 +87,7 @@ export class Permits<E extends Admitted<E>> {
     if (this.#orphans.collected(orphan)) this.#free(orphan, nowMs)
   }
 
-  #free(work: Serving, nowMs: number): void {
+  #free(work: Serving & Pick<Entry, 'ticket'>, nowMs: number): void {
     this.times.gone(work)
     this.gate.drop(nowMs, nowMs - work.startedAt, work)
   }
@@ -105,10 +99,7 @@ export class Permits<E extends Admitted<E>> {
     return was
   }
 
-  /** Returns false for one that is no straggler. */
-  protected endedLent(entry: E): boolean {
-    return this.stragglers.ended(entry)
-  }
+  protected endedLent(_entry: E): void {}
 
   /** No client waits for its result any more: its permit passes to an orphan. */
   giveUp(entry: E, nowMs: number, outlook?: Outlook): void {
@@ -117,7 +108,6 @@ export class Permits<E extends Admitted<E>> {
     if (was === 'lent') this.giveUpLent(entry, nowMs, outlook)
     if (was !== 'held') return
     this.#orphans.add(this.#orphanOf(entry), nowMs, outlook)
-    this.gate.gaveUp(entry)
   }
 
   /** The same for one that works without a permit. */
@@ -127,7 +117,7 @@ export class Permits<E extends Admitted<E>> {
   }
 
   #orphanOf(entry: E): Orphan {
-    const orphan = new Orphan(entry)
+    const orphan = new Orphan(entry, entry.ticket)
     entry.orphan = orphan
     this.orphaned(entry, orphan)
     return orphan
@@ -145,14 +135,8 @@ export class Permits<E extends Admitted<E>> {
     for (const entry of this.inService.find(isOne, ({ startedAt }) => startedAt >= atMs)) this.giveUp(entry, nowMs)
   }
 
-  /** Takes back permits that are not needed. Called while somebody waits for one. */
-  makeRoom(nowMs: number): void {
-    this.lookAround(nowMs)
-    this.#releaseStragglers(nowMs)
-  }
-
-  /** Ends the permits of work that ended unseen. */
-  lookAround(nowMs: number): void {
+  /** Ends the permits of work that ended unseen, or that needs none. Called while others wait for one. */
+  reclaim(nowMs: number): void {
     this.#endPresumed(nowMs)
   }
 
@@ -161,29 +145,11 @@ export class Permits<E extends Admitted<E>> {
     return 0
   }
 
-  /** Whether it may go on without a permit if it straggles. */
-  protected mayStraggle(entry: E, _nowMs: number): boolean {
-    return !entry.abandoned
-  }
-
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
     const permits = this.gate.limit - this.doubtedElsewhere
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
-  }
-
-  #releaseStragglers(nowMs: number): void {
-    const { loopBusyMs } = this.#hooks
-    const { stragglers } = this
-    if (loopBusyMs === undefined || !stragglers.look(nowMs, loopBusyMs())) return
-    const anyOne = (): boolean => true
-    for (const entry of this.inService.find(anyOne, each => stragglers.tooShort(each))) {
-      if (!this.mayStraggle(entry, nowMs) || !stragglers.has(entry)) continue
-      if (stragglers.full) return
-      this.goOn(entry, nowMs)
-      stragglers.goesOn(entry)
-    }
   }
 
   /** It goes on without its permit. */

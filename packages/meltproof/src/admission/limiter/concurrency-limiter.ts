@@ -1,172 +1,204 @@
 /**
- * The concurrency limiter. It learns from answers while the limit binds, and does not count kinds that merely wait
- * (waiting-kinds.ts). Its phases:
+ * The concurrency limiter: it limits nothing before it has evidence. By Little's law a service that answers `rate` requests
+ * a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More only wait for each
+ * other, so the limit is that, with some room. Two things are evidence:
  *
- * - open (open.ts): nothing is known to be scarce.
- * - reference (reference.ts): the loop never rests, or requests wait for each other. Measures throughput at this limit.
- * - probe (probe.ts): measures it at lower limits until it falls.
- * - rest (rest.ts): the limit stays above that point, and is halved again from time to time.
+ * - the event loop never rests (loop-limit.ts);
+ * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: it holds the
+ *   number in service where it is for as long as it took to show.
+ *
+ * Phases of the limit for what lies behind the loop:
+ *
+ * - open: there is none, or a suspicion holds it.
+ * - measure: throughput under the first limit. If it fell nearly as far as the limit did, nothing was scarce.
+ * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
+ * - lower: half of it is tried. If throughput stays, half of that; if it falls, the knee is known.
+ * - higher: throughput fell as far as the limit: more is tried, in case the limit is too low.
+ *
+ * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
-import { IdleProbe } from './idle-probe.ts'
-import type { Limiter } from './limiter.ts'
-import { LoopLoad } from './loop-load.ts'
+import { Answers } from './answers.ts'
+import { Cohorts, type Contention, NO_TICKET } from './cohorts.ts'
+import { CountedRequests } from './counted-requests.ts'
+import type { Limiter, LimitReason } from './limiter.ts'
+import { LoopLimit } from './loop-limit.ts'
 import { Measurement } from './measurement.ts'
-import { contendedLimit, Open } from './open.ts'
-import { afterProbe, type Reference } from './probe.ts'
-import { afterReference } from './reference.ts'
-import { Rest } from './rest.ts'
-import { type Measured, rest, type Step } from './search.ts'
+import { Starvation } from './starvation.ts'
 import { LIMITER_TUNING, type LimiterTuning } from './tuning.ts'
-import { WaitingKinds } from './waiting-kinds.ts'
+import { UsualRate } from './usual-rate.ts'
 
-/** Weight of one more answer in the mean service time. */
+/** Weight of one more answer in the mean service time, and of one more measurement in the rate. */
 const ANSWER_WEIGHT = 0.1
-/** Where requests were found not to wait for each other, more than this multiple of their number may. */
-const REFUTED = 2
+const RATE_WEIGHT = 0.2
+/** Cohorts are compared no more often, ms. */
+const JUDGE_MS = 5
+/** A suspicion holds the limit for at least this long, ms. */
+const SHORTEST_HOLD_MS = 20
+/** Measurements before the limit follows throughput up, and before answers count as late. */
+const SURE = 5
+const SURE_LATE = 2
+/** No answer for this many mean service times is a halt, with at least this many in service. */
+const HALT_SERVICES = 4
+const HALT_OF = 64
+/** The same for what waits on (`goesOn`), ms and mean service times. */
+const QUIET_MS = 400
+const QUIET_SERVICES = 2
 
-type Phase = 'open' | 'reference' | 'probe' | 'rest'
+type Phase = 'open' | 'measure' | 'rest' | 'lower' | 'higher'
 
 export class ConcurrencyLimiter implements Limiter {
+  ticket: number = NO_TICKET
   readonly #tuning: LimiterTuning
   readonly #busyMs: () => number
-  readonly #loop: LoopLoad
-  readonly #kinds: WaitingKinds
+  readonly #loop: LoopLimit
+  readonly #cohorts: Cohorts
+  readonly #requests: CountedRequests
   readonly #measurement: Measurement
-  readonly #idle = new IdleProbe()
-  readonly #open = new Open()
+  readonly #starvation: Starvation
+  readonly #rates: UsualRate
   #phase: Phase = 'open'
+  #reason: LimitReason = 'none'
   #limit: number
-  #inService = 0
-  #bound = false
-  #boundSince = 0
-  #unboundAt = Number.NEGATIVE_INFINITY
-  #meanMs = 0
-
-  #byLoop = false
-  #contended = false
-  #reference: Reference = { rate: 0, limit: 0 }
-  /** The limit before lower ones were tried. */
+  /** The limit before another one was tried. */
   #before = 0
-  #refutedUntil = Number.NEGATIVE_INFINITY
-  #rest: Rest | undefined
+  #waits = false
+  #unboundAt = Number.NEGATIVE_INFINITY
+  /** Requests waited during half of the measurement that ended then. */
+  #boundAt = 0
+  #meanMs = 0
+  #answeredAt = 0
+
+  #judgedAt = 0
+  #holdsUntil = 0
+  /** The last cohort that was suspected. */
+  #suspected = -1
+
+  /** What can leave, per ms, and what those that leave take among few, ms. */
+  #rate = 0
+  #aloneMs = 0
+  #countedThen = 0
+  readonly #drained = new Answers()
+  #measured = 0
+  /** Whether requests from before the limit changed are still in service. */
+  #unsettled = false
+  #changedAt = 0
+  #lookAt = 0
   #invalidated = false
-  /** When the limit changed, until the requests admitted under the last one have left. */
-  #changedAt: number | undefined
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
     this.#busyMs = busyMs
     this.#tuning = tuning
-    this.#limit = tuning.initial
-    this.#loop = new LoopLoad(busyMs, tuning)
-    this.#kinds = new WaitingKinds(tuning)
+    this.#limit = tuning.max
+    this.#loop = new LoopLimit(busyMs, tuning)
+    this.#cohorts = new Cohorts(tuning)
+    this.#requests = new CountedRequests(2 * tuning.promiseMs)
     this.#measurement = new Measurement(tuning)
+    this.#starvation = new Starvation(tuning, this.#requests)
+    this.#rates = new UsualRate(tuning.promiseMs)
   }
 
   get limit(): number {
-    return Math.min(this.#tuning.max, Math.floor(this.#limit) + this.uncounted)
+    return Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
   }
 
   get usualLimit(): number {
-    const tests = this.#phase === 'reference' || this.#phase === 'probe'
-    return tests ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
+    const tries = this.#phase === 'measure' || this.#phase === 'lower'
+    return tries ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
+  }
+
+  /** Of those that count, so many may be in service. */
+  get #counts(): number {
+    return Math.min(this.#limit, this.#loop.limit)
   }
 
   get uncounted(): number {
-    return this.#kinds.uncounted
+    if (this.#phase !== 'open') return this.#requests.uncounted
+    // Where the loop alone is scarce, those that stay hold nothing of it: while it rests, more come in.
+    return this.#loop.isSet ? this.#requests.older : 0
+  }
+
+  get known(): boolean {
+    return this.#phase !== 'open' || this.#loop.isSet
   }
 
   get phase(): Phase {
     return this.#phase
   }
 
-  get known(): boolean {
-    return this.#rest !== undefined
+  get reason(): LimitReason {
+    return this.#loop.limit < this.#limit ? 'loop' : this.#reason
   }
 
   get searching(): boolean {
-    return this.#phase === 'open' && this.#open.growing
+    return this.#reason === 'suspected'
+  }
+
+  get excess(): number {
+    return Math.max(0, this.#counted - this.#counts)
   }
 
   goesOn(nowMs: number): boolean {
-    return this.#loop.busy || !this.#idle.since(nowMs, this.#haltMs)
+    return this.#loop.isBusy || nowMs - this.#answeredAt < Math.max(QUIET_MS, QUIET_SERVICES * this.#meanMs)
   }
 
-  get #haltMs(): number {
-    return Math.max(this.#tuning.idleMs, 2 * this.#meanMs)
+  get #counted(): number {
+    return this.#requests.inService - this.uncounted
   }
 
-  get #inflight(): number {
-    return this.#inService - this.uncounted
-  }
-
-  admitted(nowMs: number, kind = 0): void {
+  admitted(nowMs: number): void {
     this.#pass(nowMs)
-    if (this.#inService++ === 0) this.#idle.answered(nowMs)
-    this.#kinds.admitted(nowMs, kind)
-    this.#growKinds(nowMs)
+    if (this.#requests.inService === 0) this.#answeredAt = nowMs
+    this.#requests.started()
+    this.ticket = NO_TICKET
+    if (this.#phase !== 'open') return
+    this.#judgeLoop(nowMs)
+    if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+    else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
   }
 
-  inService(kind: number): number {
-    return this.#kinds.inService(kind)
-  }
-
-  completed(nowMs: number, serviceMs: number, kind = 0, inServiceThen = 0): void {
-    this.#pass(nowMs)
-    this.#inService--
-    this.#idle.answered(nowMs)
-    this.#loop.judge(nowMs)
-    const counts = this.#kinds.counts(kind)
-    this.#kinds.completed(nowMs, serviceMs, kind)
-    if (!this.#loop.busy && this.#phase === 'open') {
-      const share = this.#kinds.contended(nowMs, kind, inServiceThen, serviceMs)
-      // A few requests that wait for each other are no reason for a limit, which would hold up a burst.
-      const enough = this.#bound || 2 * this.#inflight >= this.#tuning.initial
-      if (share !== undefined && enough && !this.#refuted(nowMs)) this.#searchContention(share, nowMs)
-    }
-    if (!counts) return
+  completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
+    this.#leaves(nowMs, serviceMs)
+    this.#cohorts.ended(ticket, serviceMs)
+    this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
-    if (this.#phase === 'open') {
-      this.#grow(nowMs, serviceMs)
-      this.#searchLoop(nowMs)
-    } else if (this.#settled(nowMs) && this.#measures) {
-      this.#measurement.answered(serviceMs)
-      if (this.#measurement.suffices) this.#learn(nowMs)
-    }
+    // What stays far longer counts as the slowest that counts.
+    const workMs = Math.min(serviceMs, this.#requests.windowMs)
+    this.#starvation.answered(workMs)
+    this.#rates.answered(nowMs, workMs)
+    this.#loop.answered(serviceMs)
+    this.#judgeLoop(nowMs)
+    if (this.#phase === 'open') this.#judge(nowMs)
+    else this.#measure(nowMs, workMs)
   }
 
-  dropped(nowMs: number, serviceMs?: number, kind = 0): void {
-    this.#pass(nowMs)
-    this.#inService--
-    this.#idle.gaveUp()
-    this.#kinds.left(kind, serviceMs === undefined ? undefined : nowMs - serviceMs)
-  }
-
-  gaveUp(): void {
-    this.#idle.gaveUp()
+  dropped(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
+    this.#leaves(nowMs, serviceMs)
+    this.#cohorts.dropped(ticket)
   }
 
   limitReached(nowMs: number): void {
     this.#pass(nowMs)
-    this.#bound = true
-    this.#boundSince = nowMs
+    this.#waits = true
     // What was learned may belong to other traffic.
-    if (this.#phase !== 'open' && nowMs - this.#unboundAt > this.#tuning.forgetMs) this.#forgetLimit()
-    this.#open.growing = true
-    this.#loop.judge(nowMs)
+    if (nowMs - this.#unboundAt > this.#tuning.forgetMs) {
+      this.#loop.forget()
+      if (this.#phase !== 'open') this.#open()
+    }
+    this.#judgeLoop(nowMs)
   }
 
   limitCleared(nowMs: number): void {
     this.#pass(nowMs)
-    this.#bound = false
+    this.#waits = false
     this.#unboundAt = nowMs
   }
 
   tick(nowMs: number): void {
-    this.#loop.judge(nowMs)
-    this.#growKinds(nowMs)
-    if (this.#phase === 'open') this.#searchLoop(nowMs)
+    this.#pass(nowMs)
+    this.#judgeLoop(nowMs)
+    if (this.#phase === 'open') this.#judge(nowMs)
     else this.#settled(nowMs)
-    if (this.#bound && !this.#loop.busy) this.#lookWhetherIdle(nowMs)
+    this.#lookWhetherStarved(nowMs)
   }
 
   invalidated(nowMs: number): void {
@@ -175,126 +207,245 @@ export class ConcurrencyLimiter implements Limiter {
     this.#invalidated = true
   }
 
-  #lookWhetherIdle(nowMs: number): void {
-    const { initial } = this.#tuning
-    const found = this.#idle.look(nowMs, this.#haltMs)
-    // Under this limit every request takes longer than its client waits.
-    if (found === 'given up') this.#limit = Math.max(Math.min(initial, this.#limit), Math.floor(this.#limit / 2))
-    // Slow requests hold all permits of the lower limit.
-    if (found === 'idle' && this.#phase === 'probe') this.#giveUpProbe(nowMs)
+  #leaves(nowMs: number, serviceMs: number): void {
+    this.#pass(nowMs)
+    this.#requests.left(nowMs - serviceMs)
   }
 
-  #forgetLimit(): void {
+  #judgeLoop(nowMs: number): void {
+    const wasSet = this.#loop.isSet
+    this.#loop.judge(nowMs, this.#counted, this.#waits)
+    if (this.#loop.limit > this.#tuning.max) this.#loop.forget()
+    if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
+  }
+
+  #judge(nowMs: number): void {
+    if (nowMs - this.#judgedAt < JUDGE_MS) return
+    this.#judgedAt = nowMs
+    const found = this.#cohorts.contention(nowMs)
+    if (found?.isSure) this.#limitContention(found, nowMs)
+    else if (this.searching) {
+      if (nowMs >= this.#holdsUntil) this.#letIn()
+    } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
+  }
+
+  #hold({ ageMs, serial }: Contention, nowMs: number): void {
+    this.#reason = 'suspected'
+    this.#limit = Math.max(1, this.#requests.inService)
+    this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
+    this.#suspected = serial
+  }
+
+  #letIn(): void {
+    this.#reason = 'none'
+    this.#limit = this.#tuning.max
+  }
+
+  #open(): void {
     this.#phase = 'open'
-    this.#rest = undefined
-    this.#changedAt = undefined
-    this.#kinds.forget()
+    this.#letIn()
+    this.#requests.unlimited()
+    this.#unsettled = false
+    this.#cohorts.clear()
   }
 
-  #grow(nowMs: number, serviceMs: number): void {
-    if (this.#loop.busy || this.#limit >= this.#tuning.max || this.#idle.wasHeld(nowMs - serviceMs)) return
-    this.#limit = this.#open.grown(this.#limit, this.#inflight, serviceMs, this.#meanMs, nowMs)
+  #limitContention({ aloneMs, knee, sinceMs }: Contention, nowMs: number): void {
+    const { recent } = this.#requests
+    const rate = this.#rates.lately(nowMs)
+    const needed = rate * this.#spanMs(aloneMs)
+    // Where the loop is scarce its own limit decides. Few that wait for each other are done before a client notices.
+    if (recent <= needed || this.#loop.isScarce) {
+      this.#cohorts.clear()
+      if (this.searching) this.#letIn()
+      return
+    }
+    this.#reason = 'contention'
+    const limit = Math.max(needed, Math.min(this.#tuning.firstShare * recent, knee))
+    this.#set(limit, rate, aloneMs, nowMs, sinceMs)
+    this.#take('measure', this.#limit, nowMs)
   }
 
-  #growKinds(nowMs: number): void {
-    const grew = this.#kinds.grow(nowMs, this.#bound ? this.#boundSince : nowMs, !this.#loop.busy)
-    this.#open.judge(nowMs, grew, this.#tuning.idleMs)
+  /**
+   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of them
+   * came since the last answer: where most were there before, they are known to stay.
+   */
+  #hasHalted(nowMs: number): boolean {
+    const { promiseMs, starvedOf } = this.#tuning
+    const silentMs = nowMs - this.#answeredAt
+    const { usual } = this.#rates
+    if (silentMs < Math.max(promiseMs, HALT_SERVICES * this.#meanMs) || silentMs * usual < starvedOf) return false
+    const { inService } = this.#requests
+    return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
   }
 
-  /** Not long ago, as many in service were found not to wait for each other. */
-  #refuted(nowMs: number): boolean {
-    return nowMs < this.#refutedUntil && this.#inflight <= REFUTED * this.#before
+  #limitHalted(nowMs: number): void {
+    const rate = this.#rates.usual
+    this.#reason = 'halt'
+    this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
+    this.#rests(this.#limit, nowMs, this.#lookAt)
   }
 
-  /** `share`: where requests of a kind begin to wait for each other, as a share of those in service. */
-  #searchContention(share: number, nowMs: number): void {
-    this.#byLoop = false
-    this.#contended = true
-    this.#search(contendedLimit(this.#inflight, share), nowMs)
+  /** By Little's law the limit is throughput times this, ms. */
+  #spanMs(aloneMs: number): number {
+    const { workMs } = this.#tuning
+    return Math.max(workMs, aloneMs + Math.min(aloneMs, workMs))
   }
 
-  #searchLoop(nowMs: number): void {
-    if (!this.#loop.scarce || !this.#bound) return
-    this.#byLoop = true
-    this.#contended = false
-    this.#search(Math.min(this.#limit, Math.max(this.#inflight, this.#tuning.initial)), nowMs)
+  #set(limit: number, rate: number, aloneMs: number, nowMs: number, sinceMs: number): void {
+    const { countedSpans, leastCountedMs, promiseMs } = this.#tuning
+    if (!this.#waits) this.#unboundAt = nowMs
+    this.#rate = rate
+    this.#aloneMs = aloneMs
+    this.#limit = limit
+    this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
+    this.#countedThen = this.#requests.inService - this.#requests.uncounted
+    this.#before = this.#countedThen
+    this.#drained.clear()
+    this.#boundAt = nowMs
+    this.#starvation.begin(nowMs)
   }
 
-  #search(limit: number, nowMs: number): void {
-    this.#phase = 'reference'
-    if (!this.#bound) this.#unboundAt = nowMs
-    this.#limit = Math.max(1, Math.floor(limit))
-    this.#reference = { rate: 0, limit: Math.max(this.#limit, this.#inflight / 2) }
-    this.#before = Math.max(this.#inflight, limit)
-    this.#changedAt = undefined
-    this.#measureFrom(nowMs)
+  #lookWhetherStarved(nowMs: number): void {
+    const usual = this.#phase === 'open' ? this.#rates.usual : this.#rate
+    const judged = this.#starvation.judge(nowMs, this.#waits, usual, this.#spanMs(this.#aloneMs))
+    if (judged === 'fed') this.#starvation.fed(this.#counts, this.#unsettled)
+    else if (judged === 'starved' && this.#phase === 'lower') {
+      if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
+      this.#starvation.forget()
+      this.#lookHigher(nowMs)
+    } else if (judged === 'starved')
+      this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.excess)
+  }
+
+  #measure(nowMs: number, workMs: number): void {
+    if (this.#unsettled) this.#drained.add(workMs)
+    if (!this.#settled(nowMs)) return
+    this.#measurement.answered(workMs)
+    if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
+    if (this.#measurement.isBound) {
+      this.#boundAt = nowMs
+      this.#learn(nowMs)
+    } else if (nowMs - this.#boundAt > this.#tuning.forgetMs) this.#open()
+    else this.#measureFrom(nowMs)
   }
 
   #learn(nowMs: number): void {
-    const { busy } = this.#measurement
-    // During a probe the loop may rest because of the lower limit.
-    if (this.#phase !== 'probe') this.#byLoop = busy >= this.#tuning.loopBusy
-    const rate = this.#byLoop ? this.#measurement.rateByWork : this.#measurement.rate
+    const { busy, heavyMs, rate } = this.#measurement
     this.#invalidated = false
     this.#measureFrom(nowMs)
-    const step = this.#stepAfter({ limit: this.#limit, rate, busy, byLoop: this.#byLoop }, nowMs)
-    if (step !== undefined) this.#take(step, nowMs)
+    if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
+    else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
+    else if (this.#phase === 'higher') this.#learnHigher(rate, nowMs)
+    else this.#learnAtRest(rate, heavyMs, nowMs)
   }
 
-  #stepAfter(measured: Measured, nowMs: number): Step | undefined {
-    if (this.#phase === 'probe') return afterProbe(measured, this.#reference, this.#contended, this.#tuning)
-    if (this.#phase === 'reference') {
-      this.#reference.rate = measured.rate
-      return afterReference(measured, this.#contended, this.#tuning)
-    }
-    const step = this.#rest!.measured(measured, nowMs)
-    if (step?.to === 'probe') {
-      this.#reference = { rate: this.#rest!.rate, limit: this.#limit }
-      this.#before = this.#limit
-    }
-    return step
+  /** The loop decides, so that nothing shows what is behind it. */
+  #leaveToLoop(nowMs: number): void {
+    if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
   }
 
-  #take(step: Step, nowMs: number): void {
-    if (step.to === 'open') {
-      this.#limit = this.#before
-      if (this.#contended) this.#refutedUntil = nowMs + this.#tuning.lookEveryMs
-      this.#forgetLimit()
+  #learnFirst(rate: number, nowMs: number): void {
+    const limit = this.#limit
+    // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
+    const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
+    const { grows } = this.#tuning
+    if (fell && grows * limit >= this.#countedThen) {
+      this.#open()
       return
     }
-    this.#phase = step.to
-    this.#limit = Math.min(this.#tuning.max, step.limit)
-    this.#changedAt = nowMs
-    if (step.to === 'probe') return
-    this.#contended = false
-    this.#rest = new Rest(nowMs, this.#tuning)
+    if (!fell) this.#rate = rate
+    this.#rests(fell ? grows * limit : limit, nowMs, nowMs + this.#tuning.promiseMs)
   }
 
-  #giveUpProbe(nowMs: number): void {
-    this.#take(rest(this.#reference.limit), nowMs)
-  }
-
-  #settled(nowMs: number): boolean {
-    if (this.#changedAt === undefined) return true
-    const sinceMs = nowMs - this.#changedAt
-    const { maxWindowMs } = this.#tuning
-    if (this.#inflight > this.#limit) {
-      // A probe that admits no request for this long costs more than it can teach.
-      if (this.#phase === 'probe' && !this.#contended && sinceMs > maxWindowMs) this.#giveUpProbe(nowMs)
-      return false
+  #learnLower(rate: number, heavyMs: number, nowMs: number): void {
+    const { fell, proportion, workMs } = this.#tuning
+    this.#rate = Math.max(this.#rate, rate)
+    if (rate >= fell * this.#rate) {
+      this.#aloneMs = Math.min(this.#aloneMs, heavyMs)
+      this.#lookLower(nowMs)
+      return
     }
-    if (sinceMs < Math.min(this.#meanMs, maxWindowMs)) return false
-    this.#changedAt = undefined
+    this.#aloneMs = heavyMs
+    const knee = (this.#limit * this.#rate) / rate
+    if (knee >= proportion * this.#before) this.#lookHigher(nowMs)
+    else this.#rests(Math.max(this.#rate * workMs, knee + Math.min(knee, this.#rate * workMs)), nowMs)
+  }
+
+  #learnHigher(rate: number, nowMs: number): void {
+    const { brings } = this.#tuning
+    const gains = rate > this.#rate * (1 + brings * (this.#limit / this.#before - 1))
+    this.#rate = Math.max(this.#rate, rate)
+    if (!gains) {
+      this.#rests(this.#before, nowMs)
+      return
+    }
+    this.#before = this.#limit
+    this.#lookHigher(nowMs)
+  }
+
+  #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
+    const { promiseMs, raised, starved } = this.#tuning
+    if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
+    this.#measured++
+    const needed = this.#rate * this.#spanMs(this.#aloneMs)
+    const isLate = this.#measured >= SURE_LATE && heavyMs > this.#aloneMs + promiseMs / 2
+    if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
+    else if (nowMs >= this.#lookAt || isLate) this.#lookLower(nowMs)
+  }
+
+  #lookLower(nowMs: number): void {
+    const next = Math.max(this.#rate * this.#tuning.workMs, Math.round(this.#limit / 2))
+    if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
+    else {
+      if (this.#phase === 'rest') this.#before = this.#limit
+      this.#take('lower', next, nowMs)
+    }
+  }
+
+  #lookHigher(nowMs: number): void {
+    this.#take('higher', this.#tuning.grows * this.#before, nowMs)
+  }
+
+  #rests(limit: number, nowMs: number, lookAt: number = nowMs + this.#tuning.lookMs): void {
+    this.#measured = 0
+    this.#lookAt = lookAt
+    this.#take('rest', limit, nowMs)
+  }
+
+  #take(phase: Phase, limit: number, nowMs: number): void {
+    this.#phase = phase
+    this.#limit = Math.min(this.#tuning.max, Math.max(1, Math.round(limit)))
+    this.#unsettled = true
+    this.#changedAt = nowMs
+  }
+
+  /** Whether those admitted under the limit before have left. */
+  #settled(nowMs: number): boolean {
+    if (!this.#unsettled) return true
+    const { promiseMs } = this.#tuning
+    const sinceMs = nowMs - this.#changedAt
+    const drains = this.#counted > this.#limit
+    // A lower limit that admits nothing for this long costs more than it can teach.
+    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
+    if (drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
+    this.#unsettled = false
+    if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
     this.#measureFrom(nowMs)
     return true
   }
 
-  get #measures(): boolean {
-    return this.#bound || this.#phase === 'reference'
+  /** While more were in service than the limit, as many left as can. */
+  #limitByDrain(drainedMs: number): void {
+    if (this.#drained.all < this.#tuning.samples || drainedMs < 2 * this.#aloneMs) return
+    this.#rate = this.#drained.count / drainedMs
+    const needed = Math.min(this.#rate * this.#spanMs(this.#aloneMs), this.#tuning.firstShare * this.#countedThen)
+    this.#limit = Math.max(this.#limit, Math.round(needed))
   }
 
   #pass(nowMs: number): void {
-    if (this.#phase !== 'open') this.#measurement.pass(nowMs, this.#busyMs(), this.#measures)
+    this.#requests.advance(nowMs)
+    this.#measurement.pass(nowMs, this.#busyMs(), this.#waits)
   }
 
   #measureFrom(nowMs: number): void {

@@ -1,5 +1,5 @@
 /**
- * What the gate knows of a limiter. A limiter is pure: it is told what happened and when, and answers with a number.
+ * What the gate knows of a limiter. A limiter is pure: it gets what happened and when, and answers with a number.
  */
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
@@ -8,7 +8,9 @@ export interface Limiter {
   readonly usualLimit?: number
   /** Whether it was found, or set: a limit that never bound says nothing. */
   readonly known?: boolean
-  /** True while the limit still rises and overload is not established. */
+  /** Why the limit is what it is. @default 'set' */
+  readonly reason?: LimitReason
+  /** True while a limit is only a suspicion: what waits for it is no overload. */
   readonly searching: boolean
   /** The loop works or answers come, as far as is known: what waits gets its turn. */
   goesOn?(nowMs: number): boolean
@@ -16,21 +18,28 @@ export interface Limiter {
   readonly uncounted?: number
   /** In service above the limit: they leave before a request that waits gets a place. */
   readonly excess?: number
-  /** What it knows the request by that was admitted last, if it tells requests apart. */
+  /** Identifies the request that was admitted last, for {@link completed} and {@link dropped}. */
   readonly ticket?: number
-  admitted(nowMs: number, kind?: number): void
-  inService?(kind: number): number
-  /** `inServiceThen`: how many of its kind were in service when it came, including it. */
-  completed(nowMs: number, serviceMs: number, kind?: number, inServiceThen?: number, ticket?: number): void
-  /** A request no longer counts: its client left or it straggles. `serviceMs`: how long it counted, where known. */
-  dropped(nowMs: number, serviceMs?: number, kind?: number, ticket?: number): void
-  gaveUp?(kind?: number): void
+  admitted(nowMs: number): void
+  completed(nowMs: number, serviceMs: number, ticket?: number): void
+  /** A request no longer counts, and how long it took says nothing. `serviceMs`: how long it counted. */
+  dropped(nowMs: number, serviceMs: number, ticket?: number): void
   limitReached(nowMs: number): void
   tick(nowMs: number): void
   limitCleared(nowMs: number): void
-  /** The loop stalled for so long that the current measurement says nothing about the limit. */
+  /** The loop stalled so long that the current measurement says nothing about the limit. */
   invalidated(nowMs: number): void
 }
+
+/**
+ * - `set`: by the operator.
+ * - `none`: nothing shows that requests wait for each other.
+ * - `suspected`: requests took longer among more; the number in service is held for a second at most.
+ * - `loop`: the event loop never rests.
+ * - `contention`: requests wait for each other behind the loop.
+ * - `halt`: requests are in service, and none is answered any more.
+ */
+export type LimitReason = 'set' | 'none' | 'suspected' | 'loop' | 'contention' | 'halt'
 
 export function fixedLimit(limit: number): Limiter {
   const nothing = (): void => {}

@@ -1,21 +1,24 @@
 /** Throughput under one limit, from the requests answered under it. Pure. */
+import { Answers } from './answers.ts'
 
 export interface MeasurementTuning {
   /** Answers a measurement needs, so that its noise is below the differences it looks for. */
   readonly samples: number
-  /** Shortest measurement, ms: one busy turn of the loop may answer dozens of cheap requests. */
-  readonly busyWindowMs: number
+  /** Shortest measurement, ms: one turn of the loop may let in dozens of cheap requests that waited. */
+  readonly leastWindowMs: number
   /** Longest measurement, ms, unless a single service is longer. */
   readonly maxWindowMs: number
 }
 
+/** A measurement counts if requests waited during this share of it. */
+const BOUND = 0.5
+
 export class Measurement {
   readonly #tuning: MeasurementTuning
+  readonly #answers = new Answers()
   #overMs = 0
   #busyMs = 0
-  #answers = 0
-  #servedMs = 0
-  #squares = 0
+  #boundMs = 0
   #passedAt = 0
   #busyThen = 0
 
@@ -24,57 +27,52 @@ export class Measurement {
   }
 
   begin(): void {
+    this.#answers.clear()
     this.#overMs = 0
     this.#busyMs = 0
-    this.#answers = 0
-    this.#servedMs = 0
-    this.#squares = 0
+    this.#boundMs = 0
   }
 
-  /** `busyMs`: busy time of the loop, cumulative. `counts`: whether the limit mattered since the last call. */
-  pass(nowMs: number, busyMs: number, counts: boolean): void {
-    if (counts) {
-      this.#overMs += nowMs - this.#passedAt
-      this.#busyMs += busyMs - this.#busyThen
-    }
+  /** `busyMs`: busy time of the loop, cumulative. `waits`: whether requests have waited since the last call. */
+  pass(nowMs: number, busyMs: number, waits: boolean): void {
+    const elapsedMs = nowMs - this.#passedAt
+    this.#overMs += elapsedMs
+    this.#busyMs += busyMs - this.#busyThen
+    if (waits) this.#boundMs += elapsedMs
     this.#passedAt = nowMs
     this.#busyThen = busyMs
   }
 
   answered(serviceMs: number): void {
-    this.#answers++
-    this.#servedMs += serviceMs
-    this.#squares += serviceMs * serviceMs
+    this.#answers.add(serviceMs)
   }
 
+  /** Busy share of the loop. */
   get busy(): number {
     return this.#busyMs / this.#overMs
   }
 
-  get meanMs(): number {
-    return this.#servedMs / Math.max(this.#answers, 1)
+  get isBound(): boolean {
+    return this.#boundMs >= BOUND * this.#overMs
   }
 
+  get heavyMs(): number {
+    return this.#answers.heavyMs
+  }
+
+  /** Answers per ms (answers.ts). */
   get rate(): number {
-    return Math.max(this.#answers, 1) / this.#overMs
-  }
-
-  /** Of the requests that did most of the work: the limit does not decide how many cheap ones come among them. */
-  get rateByWork(): number {
-    return Math.max(this.#effectiveAnswers, 1) / this.#overMs
-  }
-
-  get #effectiveAnswers(): number {
-    return this.#squares === 0 ? 0 : this.#servedMs ** 2 / this.#squares
+    return Math.max(this.#answers.count, 1) / this.#overMs
   }
 
   /**
    * Enough to compare throughputs. Requests that share a pool leave in volleys, one per service time: several must fit.
+   * `spanMs`: what a request should take.
    */
-  get suffices(): boolean {
-    const { meanMs } = this
-    const { samples, busyWindowMs, maxWindowMs } = this.#tuning
-    if (this.#overMs < Math.max(busyWindowMs, Math.min(3 * meanMs, maxWindowMs))) return false
-    return this.#effectiveAnswers >= samples || this.#overMs >= Math.max(maxWindowMs, 4 * meanMs)
+  suffices(spanMs: number): boolean {
+    const { samples, leastWindowMs, maxWindowMs } = this.#tuning
+    const { meanMs, count } = this.#answers
+    if (this.#overMs < Math.max(leastWindowMs, 2 * spanMs, Math.min(3 * meanMs, maxWindowMs))) return false
+    return count >= samples || this.#overMs >= Math.max(maxWindowMs, 4 * meanMs)
   }
 }

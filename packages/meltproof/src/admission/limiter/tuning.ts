@@ -1,46 +1,65 @@
 /** The constants of the concurrency limiter. docs/admission-curves.md has the curve behind each. */
-import type { ContentionTuning } from './contention.ts'
-import type { LoopLoadTuning } from './loop-load.ts'
+import type { CohortTuning } from './cohorts.ts'
+import type { LoopLimitTuning } from './loop-limit.ts'
 import type { MeasurementTuning } from './measurement.ts'
-import type { RestTuning } from './rest.ts'
-import type { WaitingTuning } from './waiting-kinds.ts'
+import type { StarvationTuning } from './starvation.ts'
 
-export interface LimiterTuning extends LoopLoadTuning, MeasurementTuning, RestTuning, WaitingTuning, ContentionTuning {
-  /** The limit before anything is learned. */
-  readonly initial: number
+export interface LimiterTuning extends CohortTuning, LoopLimitTuning, MeasurementTuning, StarvationTuning {
   /** Most requests in service: each holds memory. */
   readonly max: number
-  /** A limit that is not reached for this long, ms, is forgotten. */
+  /** An answer within this time is in time, ms. */
+  readonly promiseMs: number
+  /** A limit that was not reached for this long is forgotten, ms. */
   readonly forgetMs: number
-  /** No answer for this long, ms, and for twice the mean service time: the dependency has halted. */
-  readonly idleMs: number
+  /** The limit holds at least this much work, ms: less gains a latency that no client notices. */
+  readonly workMs: number
+  /** The first limit is at most this share of those in service, or it would show nothing. */
+  readonly firstShare: number
+  /** Throughput below this share: the limit is below the knee. */
+  readonly fell: number
+  /** Half the limit that leaves at most half of this in throughput: nothing is scarce at this limit. */
+  readonly proportion: number
+  /** A higher limit must bring this share of what it rose by. */
+  readonly brings: number
+  /** The limit rises when Little's law asks for this multiple of it. */
+  readonly raised: number
+  /** A request counts for this many times what it should take. */
+  readonly countedSpans: number
+  readonly leastCountedMs: number
 }
 
 export const LIMITER_TUNING: LimiterTuning = {
-  initial: 16,
   max: 10_000,
+  promiseMs: 1000,
   forgetMs: 5000,
-  idleMs: 400,
-  workMs: 50,
-  workElsewhereMs: 100,
+  workMs: 100,
+  firstShare: 0.6,
   fell: 0.85,
-  lookEveryMs: 16_000,
-  samples: 24,
-  maxWindowMs: 1000,
+  proportion: 0.8,
+  brings: 0.5,
+  raised: 1.2,
+  countedSpans: 3,
+  leastCountedMs: 300,
+  // Cohorts.
+  cohort: 5,
+  apart: 1.25,
+  shows: 0.5,
+  plausible: 4,
+  standardErrors: 3,
+  // The loop.
   loopBusy: 0.9,
   busyWindowMs: 20,
-  busyToLimit: 3,
-  promiseMs: 1000,
-  patienceMs: 400,
-  blindPerMs: 0.25,
-  blindMs: 800,
-  larger: 1.5,
-  slower: 0.5,
-  atMost: 1.6,
-  alike: 0.5,
-  clearly: 2,
-  least: 8,
-  ofThose: 1 / 3,
-  missing: 2,
-  soonMs: 33,
+  busyForMs: 100,
+  fewest: 16,
+  loopWorkMs: 50,
+  lookMs: 16_000,
+  grows: 1.5,
+  // Measurements.
+  samples: 24,
+  leastWindowMs: 100,
+  maxWindowMs: 1000,
+  // Starvation.
+  starved: 0.6,
+  starvedOf: 24,
+  quietTrial: 8,
 }

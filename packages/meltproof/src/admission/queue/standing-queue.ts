@@ -28,7 +28,7 @@ export interface StandingTuning {
   readonly targetMs: number
   /** For this long after a queue has stood, a backlog gets no other chance to drain. */
   readonly rememberMs: number
-  /** The longest wait in any queue: most of the usual SLO of one second. */
+  /** The longest wait in any queue, ms: a burst that drains within it is answered, as it is without meltproof. */
   readonly maxWaitMs: number
   /** The longest wait in a standing queue, unless {@link staleDepartures} departures take longer. */
   readonly staleMs: number
@@ -54,10 +54,10 @@ export interface StandingTuning {
 export const STANDING_TUNING: StandingTuning = {
   intervalMs: 100,
   promiseMs: 1000,
-  drains: 0.35,
+  drains: 0.6,
   targetMs: 50,
   rememberMs: 10_000,
-  maxWaitMs: 800,
+  maxWaitMs: 2000,
   staleMs: 40,
   staleDepartures: 8,
   keptLonger: 3,
@@ -68,10 +68,8 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog of so many longest waits stands at once, */
-const HOPELESS = 2
-/** and of so many while the service gets faster. */
-const HOPELESS_IF_FASTER = 3
+/** A backlog of one longest wait stands at once; while the service gets faster, of this many. */
+const HOPELESS_IF_FASTER = 1.5
 
 /** An entry is shed, taken or removed once. */
 export interface QueueHooks<E extends Waiting> {
@@ -153,7 +151,7 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, line)
     this.#queue.push(entry, line)
     // Hopeless growth shows at once, before an interval has passed.
-    const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : HOPELESS
+    const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
     if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'

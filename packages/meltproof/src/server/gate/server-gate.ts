@@ -37,8 +37,9 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
 
   constructor(parts: ServerGateParts) {
     const { answerMs, failOpen, limiter, onGone, onUploadPaused, policy, shed, start, tuning } = parts
-    const { level, clients, loopBusyMs } = policy
+    const { level, clients } = policy
     const kinds = new RequestKinds()
+    const kindOf = (exchange: Exchange): number => kinds.inService(exchange)
     super({
       limiter,
       tuning,
@@ -47,7 +48,7 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
       shed,
       level: level && ((exchange: Exchange) => level(exchange.request)),
       kind: (exchange: Exchange) => kinds.ofWaiting(exchange),
-      kindInService: (exchange: Exchange) => kinds.inService(exchange),
+      kindInService: kindOf,
       client: clients && ((exchange: Exchange) => (exchange.client ??= clients.of(exchange.request))),
       answerBy: answerMs && ((exchange: Exchange) => exchange.answerBy),
       permits: gate => {
@@ -55,8 +56,8 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
           kinds.answered(exchange, nowMs, gate.standing)
           if ((exchange.response?.statusCode ?? 0) >= 500) this.load.failed()
         }
-        return new RequestPermits(gate, tuning, {
-          ...{ onRecorded, onUploadPaused, onGone, loopBusyMs },
+        return new RequestPermits(gate, {
+          ...{ kindOf, onRecorded, onUploadPaused, onGone },
           guarded: act => failOpen.guard(act),
         })
       },

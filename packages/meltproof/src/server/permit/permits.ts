@@ -6,7 +6,6 @@ import type { ServerResponse } from 'node:http'
 import type { Gate } from '../../admission/gate.ts'
 import type { Orphan } from '../../admission/in-service/permit.ts'
 import { Permits } from '../../admission/in-service/permits.ts'
-import type { StragglerTuning } from '../../admission/in-service/stragglers.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../handler-end.ts'
@@ -29,7 +28,7 @@ export interface RequestPermitHooks {
   readonly onGone: (exchange: Exchange) => void
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
-  readonly loopBusyMs: (() => number) | undefined
+  readonly kindOf: (exchange: Exchange) => number
 }
 
 export class RequestPermits extends Permits<Exchange> {
@@ -38,8 +37,8 @@ export class RequestPermits extends Permits<Exchange> {
   readonly #reachable = new ReachableRequests(orphan => this.#hooks.guarded(() => this.collected(orphan, now())))
   #lookAgainAt = 0
 
-  constructor(gate: Gate<Exchange>, tuning: StragglerTuning, hooks: RequestPermitHooks) {
-    super(gate, tuning, hooks)
+  constructor(gate: Gate<Exchange>, hooks: RequestPermitHooks) {
+    super(gate, hooks)
     this.#hooks = hooks
   }
 
@@ -82,7 +81,7 @@ export class RequestPermits extends Permits<Exchange> {
 
   /** Those that came over a connection, with a permit or without. */
   of(connection: Connection<Exchange>): Exchange[] {
-    const all = [this.inService, this.#streams.resting, this.stragglers.going]
+    const all = [this.inService, this.#streams.resting]
     return all.flatMap(each => [...each].filter(exchange => exchange.connection === connection))
   }
 
@@ -92,9 +91,9 @@ export class RequestPermits extends Permits<Exchange> {
   }
 
   /** Takes the permits of requests that wait for their client or for events, and of those that ended unseen. */
-  override lookAround(nowMs: number): void {
+  override reclaim(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
-    super.lookAround(nowMs)
+    super.reclaim(nowMs)
     for (const exchange of this.#streams.atWorkAgain(nowMs)) this.#takeAgain(exchange, nowMs)
     for (const exchange of this.inService) this.#look(exchange, nowMs)
     const tookMs = now() - nowMs
@@ -139,18 +138,8 @@ export class RequestPermits extends Permits<Exchange> {
     this.gate.goOn(nowMs, nowMs - exchange.startedAt, exchange)
   }
 
-  protected override endedLent(exchange: Exchange): boolean {
-    if (!super.endedLent(exchange)) this.#streams.resting.delete(exchange)
-    return true
-  }
-
-  protected override mayStraggle(exchange: Exchange, nowMs: number): boolean {
-    const { abandoned, request, shadow } = exchange
-    // Not the shadow of one whose handler has ended.
-    if (abandoned || (shadow !== undefined && shadow.tookMs >= 0)) return false
-    // What its handler does with the body is still to come.
-    if (waitsForBody(request)) this.times.again(exchange, nowMs)
-    return true
+  protected override endedLent(exchange: Exchange): void {
+    this.#streams.resting.delete(exchange)
   }
 }
 

@@ -23,7 +23,6 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   left = false
   line = 0
   startBy: number = Number.POSITIVE_INFINITY
-  inServiceThen = 0
   ticket: number | undefined = undefined
   /** It asks for the end of an upload alone (gate/upload-ends.ts). */
   again = false

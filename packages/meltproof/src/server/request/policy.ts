@@ -21,8 +21,6 @@ export interface RequestPolicy {
   /** Has the answer of a request that starts tell of the load. */
   readonly tellsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   readonly tellsTiming?: ((request: IncomingMessage) => boolean) | undefined
-  /** How long the loop has been busy, ever, ms. Where it is absent, stragglers keep their permits. */
-  readonly loopBusyMs?: (() => number) | undefined
   readonly dryRun?: boolean
   /** True while the heap is nearly full: every request is shed. */
   readonly memoryShort?: (() => boolean) | undefined
