@@ -99,6 +99,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       level,
       kind,
       client,
+      isQuick: kindInService && ((entry: E) => this.permits.isQuick(kindInService(entry))),
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(kindOf(entry))),
     }
     this.gate = new Gate<E>(limiter, hooks, tuning)

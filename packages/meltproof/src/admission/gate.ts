@@ -29,6 +29,8 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
+  /** Its kind is known to leave quickly. */
+  readonly isQuick?: ((entry: E) => boolean) | undefined
   /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
@@ -139,6 +141,10 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
+    if (this.#passesBy(entry) && !this.#turnSpent(nowMs)) {
+      this.enter(nowMs, entry)
+      return 'start'
+    }
     if (entry.startBy < nowMs + this.#queue.expectedWaitMs) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
@@ -163,6 +169,15 @@ export class Gate<E extends Entry> {
     if (this.full || this.#turnSpent(nowMs)) return false
     this.enter(nowMs, entry)
     return true
+  }
+
+  /** Others filled the limit, and it needs none: while the loop has room, what leaves quickly is in no other request's way. */
+  #passesBy(entry: E): boolean {
+    return !this.#held && this.loopHasRoom && this.#hooks.isQuick?.(entry) === true
+  }
+
+  get loopHasRoom(): boolean {
+    return this.#limiter.loopHasRoom === true
   }
 
   #beginWaiting(nowMs: number): void {

@@ -42,6 +42,11 @@ export class Permits<E extends Admitted<E>> {
     return this.times.leastMs(kind)
   }
 
+  /** Work of this kind is known to leave quickly. */
+  isQuick(kind: number): boolean {
+    return this.times.isQuick(kind)
+  }
+
   give(entry: E, nowMs: number): void {
     if (this.#orphans.count > 0) this.#endPresumed(nowMs)
     this.hold(entry, nowMs)

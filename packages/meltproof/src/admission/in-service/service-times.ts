@@ -20,6 +20,12 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
+/**
+ * A kind that leaves within this time, ms, as this many answers have shown, needs no limit but the loop's; as long as no more
+ * are in service, or they have stopped to leave.
+ */
+const QUICK_MS = 10
+const QUICK_OF = 16
 
 export class ServiceTimes<S extends Serving> {
   // By kind; times in ms, 0 before the first.
@@ -71,6 +77,12 @@ export class ServiceTimes<S extends Serving> {
   straggles({ kindNoted: kind, servingSince }: Serving, nowMs: number, times: number): boolean {
     const mean = this.#meanMs[kind]!
     return mean > 0 && nowMs - servingSince >= times * mean
+  }
+
+  /** It is known to leave quickly: it holds nothing that others wait for. */
+  isQuick(kind: number): boolean {
+    const usualMs = this.#meanMs[kind]! + DEVIATIONS * this.#deviationMs[kind]!
+    return this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF && usualMs <= QUICK_MS
   }
 
   /** The shortest service time of this kind, ms; 0 if unknown or none is in service, as it may be outdated. */

@@ -37,6 +37,8 @@ const SHORTEST_HOLD_MS = 20
 /** Measurements before the limit follows throughput up, and before answers count as late. */
 const SURE = 5
 const SURE_LATE = 2
+/** Where requests were found not to wait for each other, up to this multiple of their number may come. */
+const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
@@ -72,6 +74,9 @@ export class ConcurrencyLimiter implements Limiter {
   #holdsUntil = 0
   /** The last cohort that was suspected. */
   #suspected = -1
+  /** Until then, up to this many in service were found not to wait for each other. */
+  #refutedUntil = Number.NEGATIVE_INFINITY
+  #refutedUpTo = 0
 
   /** What can leave, per ms, and what those that leave take among few, ms. */
   #rate = 0
@@ -112,9 +117,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get uncounted(): number {
-    if (this.#phase !== 'open') return this.#requests.uncounted
-    // Where the loop alone is scarce, those that stay hold nothing of it: while it rests, more come in.
-    return this.#loop.isSet ? this.#requests.older : 0
+    return this.known ? this.#requests.uncounted : 0
   }
 
   get known(): boolean {
@@ -127,6 +130,10 @@ export class ConcurrencyLimiter implements Limiter {
 
   get reason(): LimitReason {
     return this.#loop.limit < this.#limit ? 'loop' : this.#reason
+  }
+
+  get loopHasRoom(): boolean {
+    return !this.#loop.isBusy
   }
 
   get searching(): boolean {
@@ -222,7 +229,8 @@ export class ConcurrencyLimiter implements Limiter {
   #judge(nowMs: number): void {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
-    const found = this.#cohorts.contention(nowMs)
+    const isRefuted = nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo
+    const found = isRefuted ? undefined : this.#cohorts.contention(nowMs)
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.searching) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
@@ -231,7 +239,8 @@ export class ConcurrencyLimiter implements Limiter {
 
   #hold({ ageMs, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    this.#limit = Math.max(1, this.#requests.inService)
+    // As many more as show whether the times rise again. They are also places for quick requests among ones that wait.
+    this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
   }
@@ -247,6 +256,13 @@ export class ConcurrencyLimiter implements Limiter {
     this.#requests.unlimited()
     this.#unsettled = false
     this.#cohorts.clear()
+  }
+
+  /** A queue that drains leaves one by one. */
+  #refute(nowMs: number): void {
+    this.#refutedUntil = nowMs + this.#tuning.forgetMs
+    this.#refutedUpTo = REFUTED * this.#requests.inService
+    this.#open()
   }
 
   #limitContention({ aloneMs, knee, sinceMs }: Contention, nowMs: number): void {
@@ -271,11 +287,14 @@ export class ConcurrencyLimiter implements Limiter {
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
-    const silentMs = nowMs - this.#answeredAt
     const { usual } = this.#rates
-    if (silentMs < Math.max(promiseMs, HALT_SERVICES * this.#meanMs) || silentMs * usual < starvedOf) return false
+    if (!this.#isSilent(nowMs) || (nowMs - this.#answeredAt) * usual < starvedOf) return false
     const { inService } = this.#requests
     return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
+  }
+
+  #isSilent(nowMs: number): boolean {
+    return nowMs - this.#answeredAt >= Math.max(this.#tuning.promiseMs, HALT_SERVICES * this.#meanMs)
   }
 
   #limitHalted(nowMs: number): void {
@@ -313,7 +332,9 @@ export class ConcurrencyLimiter implements Limiter {
       if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
       this.#starvation.forget()
       this.#lookHigher(nowMs)
-    } else if (judged === 'starved')
+    } else if (judged === 'starved' && this.#phase === 'measure' && this.#isSilent(nowMs))
+      this.#refute(nowMs)
+    else if (judged === 'starved')
       this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.excess)
   }
 

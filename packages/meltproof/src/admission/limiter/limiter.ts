@@ -14,6 +14,8 @@ export interface Limiter {
   readonly searching: boolean
   /** The loop works or answers come, as far as is known: what waits gets its turn. */
   goesOn?(nowMs: number): boolean
+  /** True while the event loop has room, where the limit is learned: what leaves quickly need not wait. */
+  readonly loopHasRoom?: boolean
   /** How many of those in service the limit does not count: it grew by as many. */
   readonly uncounted?: number
   /** In service above the limit: they leave before a request that waits gets a place. */

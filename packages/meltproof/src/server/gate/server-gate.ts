@@ -109,6 +109,8 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
   ): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memoryShort, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
+    // While the loop has room a request object costs little, and what is known to be quick is not shed.
+    if (this.gate.loopHasRoom && memoryShort?.() !== true) return undefined
     // Kinds matter, and cost, only while somebody waits. The operator's `kind` takes a whole request, which an object made
     // here could only imitate. Without a kind the gate sheds nothing for overload here, and decides when Node has made
     // the request.
