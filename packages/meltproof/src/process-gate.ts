@@ -4,6 +4,7 @@
  */
 import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
 import type { Admitted, Permits } from './admission/in-service/permits.ts'
+import { explainLimit, explainShed } from './admission/explanation.ts'
 import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
 import { LIMITER_TUNING } from './admission/limiter/tuning.ts'
@@ -181,6 +182,13 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       shed: { ...sheds.counts },
       ...this.#loadFigures(now()),
     }
+  }
+
+  /** @param what was shed, such as "request that was shed" */
+  explain(what: string): string {
+    const { gate, sheds } = this
+    const limit = saidBy(() => explainLimit(gate.limit, gate.limitReason), '')
+    return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
   /** For balancers. Undefined while too little has been seen. */

@@ -1,4 +1,5 @@
-/** Why the last shed happened, in one sentence for a person. Pure. */
+/** Why the last shed happened, and why the limit is what it is, in a sentence each for a person. Pure. */
+import type { LimitReason } from './limiter/limiter.ts'
 import type { ShedReason } from './shed-reason.ts'
 import type { LastShed } from './sheds.ts'
 
@@ -12,11 +13,25 @@ export function whyShed({ reason, inflight, limit, queued }: LastShed): string {
   return `${WHY[reason]} (${inflight} in service of ${limit} allowed, ${queued} waiting)`
 }
 
+export function explainLimit(limit: number, reason: LimitReason): string {
+  if (reason === 'none')
+    return 'Nothing limits how many are in service: the event loop has room, and none waits for another.'
+  return `At most ${limit} may be in service: ${WHY_LIMITED[reason]}.`
+}
+
+const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
+  set: 'that is the limit which was set',
+  suspected: 'they took longer the more there were, and for a second at most few are added to see whether that goes on',
+  loop: 'the event loop never rests, and more would only wait for each other',
+  contention: 'beyond that they were seen to wait for each other behind the event loop',
+  halt: 'those in service stopped being answered',
+}
+
 const WHY: Readonly<Record<ShedReason, string>> = {
-  standing: 'the queue had not drained for some time and enough fresh requests waited for the places to come',
-  stale: 'it waited in a queue that did not drain until fresher requests made its turn hopeless',
-  late: 'its turn had not come when it had waited as long as clients do',
-  full: 'as many waited as may wait',
+  standing: 'the queue stayed long, and newer requests took the free permits',
+  stale: 'the queue stayed long, and newer requests went first for as long as it could wait',
+  late: 'it waited the maximum of two seconds',
+  full: 'the queue was full',
   deadline: 'it could not have been answered within its deadline',
   closing: 'a drain was under way',
   upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',

@@ -1,5 +1,4 @@
 /** limiter(): the gate of a server for work that no server brings: messages, jobs, calls of other protocols. */
-import { explainShed } from '../admission/explanation.ts'
 import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
@@ -75,7 +74,7 @@ export function limiter(options: LimiterOptions = {}): Limiter {
     run: (fn, runOptions) => work.run(fn, runOptions),
     stats: () => ({ ...work.turns.gate.stats(), draining: work.draining !== undefined }),
     pressure: () => work.turns.gate.load.pressure(now()),
-    explain: () => explainShed(work.turns.gate.sheds.last, now(), 'run that was shed'),
+    explain: () => work.turns.gate.explain('run that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       work.draining ??= work.drain(timeoutMs)

@@ -194,7 +194,11 @@ const CALLS: readonly Metric[] = [
 
 const GUARD: readonly Metric[] = [
   guardGauge('inflight', '{request}', 'Requests in service that hold a permit. A mere stream may hold none.'),
-  guardGauge('stragglers', '{request}', 'Requests without a permit that take far longer than others of their kind.'),
+  guardGauge(
+    'stragglers',
+    '{request}',
+    'Requests in service that take far longer than others, and that the limit does not count.',
+  ),
   guardGauge('abandoned', '{request}', 'Requests in service whose client has left or was told 504.'),
   guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
   guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),

@@ -16,7 +16,6 @@ import { heapRoom } from '../signals/heap.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
-import { explainShed } from '../admission/explanation.ts'
 import { setTeller } from './operate/held-answers-of.ts'
 import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
@@ -72,12 +71,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       dryRun,
     }),
     pressure: () => interceptor.gate.load.pressure(now()),
-    explain: () =>
-      explainShed(
-        interceptor.gate.sheds.last,
-        now(),
-        dryRun ? 'request that would have been shed' : 'request that was shed',
-      ),
+    explain: () => interceptor.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining

@@ -62,10 +62,7 @@ export class Orphan implements Serving {
   ended = false
   readonly ticket: number | undefined
 
-  constructor(
-    { startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving,
-    ticket: number | undefined,
-  ) {
+  constructor({ startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving, ticket: number | undefined) {
     this.startedAt = startedAt
     this.servingSince = servingSince
     this.kindNoted = kindNoted

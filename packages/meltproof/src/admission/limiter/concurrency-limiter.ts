@@ -332,10 +332,8 @@ export class ConcurrencyLimiter implements Limiter {
       if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
       this.#starvation.forget()
       this.#lookHigher(nowMs)
-    } else if (judged === 'starved' && this.#phase === 'measure' && this.#isSilent(nowMs))
-      this.#refute(nowMs)
-    else if (judged === 'starved')
-      this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.excess)
+    } else if (judged === 'starved' && this.#phase === 'measure' && this.#isSilent(nowMs)) this.#refute(nowMs)
+    else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.excess)
   }
 
   #measure(nowMs: number, workMs: number): void {
