@@ -37,6 +37,8 @@ const SHORTEST_HOLD_MS = 20
 /** Measurements before the limit follows throughput up, and before answers count as late. */
 const SURE = 5
 const SURE_LATE = 2
+/** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
+const LATE_WORKS = 1.5
 /** Where requests were found not to wait for each other, up to this multiple of their number may come. */
 const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
@@ -88,6 +90,8 @@ export class ConcurrencyLimiter implements Limiter {
   #unsettled = false
   #changedAt = 0
   #lookAt = 0
+  /** Whether half of this limit was never tried. */
+  #isFirstLook = false
   #invalidated = false
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
@@ -317,6 +321,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#aloneMs = aloneMs
     this.#limit = limit
     this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
+    this.#isFirstLook = true
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
     this.#drained.clear()
@@ -385,9 +390,11 @@ export class ConcurrencyLimiter implements Limiter {
       this.#lookLower(nowMs)
       return
     }
+    const expected = this.#aloneMs / this.#spanMs(this.#aloneMs)
     this.#aloneMs = heavyMs
     const knee = (this.#limit * this.#rate) / rate
-    if (knee >= proportion * this.#before) this.#lookHigher(nowMs)
+    // The knee is expected at this share of the limit; where nothing is scarce it is at the limit or above.
+    if (knee >= ((1 + Math.max(expected, proportion)) / 2) * this.#before) this.#lookHigher(nowMs)
     else this.#rests(Math.max(this.#rate * workMs, knee + Math.min(knee, this.#rate * workMs)), nowMs)
   }
 
@@ -404,13 +411,14 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
-    const { promiseMs, raised, starved } = this.#tuning
+    const { promiseMs, raised, starved, workMs } = this.#tuning
     if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
     this.#measured++
     const needed = this.#rate * this.#spanMs(this.#aloneMs)
-    const isLate = this.#measured >= SURE_LATE && heavyMs > this.#aloneMs + promiseMs / 2
+    const aboveMs = this.#measured >= SURE_LATE ? heavyMs - this.#aloneMs : 0
+    const isDue = nowMs >= this.#lookAt && (this.#isFirstLook || aboveMs > LATE_WORKS * workMs)
     if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
-    else if (nowMs >= this.#lookAt || isLate) this.#lookLower(nowMs)
+    else if (isDue || aboveMs > promiseMs / 2) this.#lookLower(nowMs)
   }
 
   #lookLower(nowMs: number): void {
@@ -418,6 +426,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
     else {
       if (this.#phase === 'rest') this.#before = this.#limit
+      this.#isFirstLook = false
       this.#take('lower', next, nowMs)
     }
   }

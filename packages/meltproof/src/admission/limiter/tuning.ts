@@ -35,7 +35,7 @@ export const LIMITER_TUNING: LimiterTuning = {
   workMs: 100,
   firstShare: 0.6,
   fell: 0.85,
-  proportion: 0.8,
+  proportion: 0.5,
   brings: 0.5,
   raised: 1.2,
   countedSpans: 3,
