@@ -39,6 +39,8 @@ const SURE = 5
 const SURE_LATE = 2
 /** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
 const LATE_WORKS = 1.5
+/** When this share of those in service has left, a queue drains. */
+const DRAINS = 1 / 2
 /** Where requests were found not to wait for each other, up to this multiple of their number may come. */
 const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
@@ -84,7 +86,9 @@ export class ConcurrencyLimiter implements Limiter {
   #rate = 0
   #aloneMs = 0
   #countedThen = 0
+  /** Of those that came before the limit, the ones that left since. */
   readonly #drained = new Answers()
+  #drainedAt = 0
   #measured = 0
   /** Whether requests from before the limit changed are still in service. */
   #unsettled = false
@@ -141,10 +145,23 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get searching(): boolean {
+    return this.#isHeld || !this.#drains
+  }
+
+  get #isHeld(): boolean {
     return this.#reason === 'suspected'
   }
 
+  /** Whether those that came before the first limit are a queue shows when they leave. */
+  get #drains(): boolean {
+    return this.#phase !== 'measure' || !this.#unsettled || this.#drained.all >= DRAINS * this.#countedThen
+  }
+
   get excess(): number {
+    return this.#drains ? this.#above : 0
+  }
+
+  get #above(): number {
     return Math.max(0, this.#counted - this.#counts)
   }
 
@@ -179,7 +196,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#loop.answered(serviceMs)
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
-    else this.#measure(nowMs, workMs)
+    else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
 
   dropped(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
@@ -208,6 +225,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#pass(nowMs)
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
+    else if (this.#isNoQueue(nowMs)) this.#refute(nowMs)
     else this.#settled(nowMs)
     this.#lookWhetherStarved(nowMs)
   }
@@ -233,10 +251,11 @@ export class ConcurrencyLimiter implements Limiter {
   #judge(nowMs: number): void {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
+    if (!this.known) this.#requests.follow(this.#meanMs)
     const isRefuted = nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo
     const found = isRefuted ? undefined : this.#cohorts.contention(nowMs)
     if (found?.isSure) this.#limitContention(found, nowMs)
-    else if (this.searching) {
+    else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }
@@ -262,7 +281,14 @@ export class ConcurrencyLimiter implements Limiter {
     this.#cohorts.clear()
   }
 
-  /** A queue that drains leaves one by one. */
+  /** None of those that came before the limit leaves, and a queue leaves one by one. */
+  #isNoQueue(nowMs: number): boolean {
+    const since = Math.max(this.#drainedAt, this.#changedAt)
+    const { promiseMs } = this.#tuning
+    // Sooner than those that wait meanwhile have waited for too long.
+    return !this.#drains && nowMs - since >= Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
+  }
+
   #refute(nowMs: number): void {
     this.#refutedUntil = nowMs + this.#tuning.forgetMs
     this.#refutedUpTo = REFUTED * this.#requests.inService
@@ -276,7 +302,7 @@ export class ConcurrencyLimiter implements Limiter {
     // Where the loop is scarce its own limit decides. Few that wait for each other are done before a client notices.
     if (recent <= needed || this.#loop.isScarce) {
       this.#cohorts.clear()
-      if (this.searching) this.#letIn()
+      if (this.#isHeld) this.#letIn()
       return
     }
     this.#reason = 'contention'
@@ -337,12 +363,14 @@ export class ConcurrencyLimiter implements Limiter {
       if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
       this.#starvation.forget()
       this.#lookHigher(nowMs)
-    } else if (judged === 'starved' && this.#phase === 'measure' && this.#isSilent(nowMs)) this.#refute(nowMs)
-    else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.excess)
+    } else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
   }
 
-  #measure(nowMs: number, workMs: number): void {
-    if (this.#unsettled) this.#drained.add(workMs)
+  #measure(nowMs: number, startedAt: number, workMs: number): void {
+    if (this.#unsettled && startedAt <= this.#changedAt) {
+      this.#drained.add(workMs)
+      this.#drainedAt = nowMs
+    }
     if (!this.#settled(nowMs)) return
     this.#measurement.answered(workMs)
     if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return

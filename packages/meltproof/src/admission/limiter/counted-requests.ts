@@ -73,6 +73,12 @@ export class CountedRequests {
     this.allowed = 0
   }
 
+  /** Without a limit, {@link recent} counts those of the last two mean service times, or of a fixed window if that is longer. */
+  follow(meanMs: number): void {
+    const windowMs = Math.max(this.#openWindowMs, 2 * meanMs)
+    if (Math.abs(windowMs - this.windowMs) > 0.25 * this.windowMs) this.#starts.setWindow(windowMs)
+  }
+
   unlimited(): void {
     this.#starts.setWindow(this.#openWindowMs)
     this.#limitedAt = Number.NaN

@@ -1,7 +1,7 @@
-/** When those in service started, as counts for each slot of the last four seconds. Pure. */
+/** When those in service started, as counts for each slot of the last 16 seconds. Pure. */
 
-const SLOT_MS = 30
-const SLOTS = 136
+const SLOT_MS = 40
+const SLOTS = 400
 
 export class StartTimes {
   readonly #started = new Int32Array(SLOTS)
@@ -18,7 +18,7 @@ export class StartTimes {
     return this.#windowSlots * SLOT_MS
   }
 
-  /** At most four seconds. */
+  /** At most 16 seconds. */
   setWindow(ms: number): void {
     this.#windowSlots = slotsOf(ms)
     this.recent = this.#sum(this.#slot - this.#windowSlots)
