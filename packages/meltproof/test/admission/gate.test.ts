@@ -21,8 +21,6 @@ const entryOf = (id: number): Entry => ({
   left: false,
   startBy: Number.POSITIVE_INFINITY,
   again: false,
-  kindNoted: 0,
-  inServiceThen: 0,
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
@@ -432,6 +430,55 @@ test('a permit that is dropped is free, and the limiter is told that its service
   gate.release(world.now, 10, waiting)
   assert.deepEqual(told, ['dropped', 'completed'])
   assert.equal(gate.inflight, 0)
+})
+
+test('the limiter gets the ticket of each request back when it leaves service, whichever way', () => {
+  let ticket = 0
+  const left: (number | undefined)[] = []
+  const note = (_nowMs: number, _serviceMs: number, ticket?: number): void => void left.push(ticket)
+  const { gate, world, arrive, endTurn } = gateOn({
+    ...fixedLimit(4),
+    get ticket() {
+      return ticket
+    },
+    admitted: () => void ticket++,
+    completed: note,
+    dropped: note,
+  })
+  const entries = Array.from({ length: 5 }, () => arrive().entry)
+  gate.release(world.now, 1, entries[2]!)
+  endTurn()
+  gate.drop(world.now, 1, entries[0]!)
+  gate.releaseOrphan(world.now, 1, entries[3]!)
+  gate.goOn(world.now, 1, entries[4]!)
+  gate.release(world.now, 1, entries[1]!)
+  assert.deepEqual(left, [3, 1, 4, 5, 2])
+  assert.equal(gate.inflight, 0)
+})
+
+test('the handler of an orphan that has ended counts as answered', () => {
+  const told: string[] = []
+  const limiter = {
+    ...fixedLimit(1),
+    completed: (nowMs: number, serviceMs: number) => told.push(`completed ${nowMs} ${serviceMs}`),
+    dropped: () => told.push('dropped'),
+  }
+  const { gate, world, arrive, endTurn } = gateOn(limiter)
+  arrive()
+  const waiting = arrive().entry
+  world.now = 40
+  gate.releaseOrphan(world.now, 30, entryOf(0))
+  endTurn()
+  assert.deepEqual(world.started, [0, waiting.id])
+  assert.deepEqual(told, ['completed 40 30'])
+})
+
+test('a limit that was set counts every request, and a learned one says which it leaves out', () => {
+  const set = gateOn(fixedLimit(3)).gate
+  assert.deepEqual([set.uncounted, set.limit, set.countedLimit, set.limitReason], [0, 3, 3, 'set'])
+  const learned = gateOn({ ...fixedLimit(10), uncounted: 4, reason: 'contention' }).gate
+  assert.deepEqual([learned.uncounted, learned.limit, learned.countedLimit], [4, 10, 6])
+  assert.equal(learned.limitReason, 'contention')
 })
 
 test('a request that cannot start in time is shed at once, on arrival or while it waits', () => {

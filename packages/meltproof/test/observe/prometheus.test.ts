@@ -181,7 +181,7 @@ test('sheds and clients that leave are in the histogram of requests, and their w
   for (const client of waiting) client.get('/')
   await eventually('they wait', () => guard.stats().queued === 59)
   for (const client of waiting.slice(49)) client.destroy()
-  // Nobody is served, so whoever waits is told after 800 ms in vain.
+  // None is served, so each is shed after the longest wait, 2 s.
   await eventually('all others are shed', () => guard.stats().shed.late === 49)
   const counted = (start: string): number | undefined => value(handler, start)
   const requests = 'http_server_request_duration_seconds_count'
@@ -306,7 +306,7 @@ test('a scrape is answered during overload, on the port of the service too', asy
   })
   const house = await listen(server)
   for (let i = 0; i < 20; i++) (await house.connect()).get('/work')
-  // Nobody leaves, so whoever waits is told after 800 ms in vain, and nobody takes the place.
+  // None leaves, so each is shed after the longest wait, 2 s.
   await eventually('somebody was shed', () => guard.stats().shed.late > 0)
   assert.equal(guard.stats().inflight, 1)
   const scrape = await fetch(`http://127.0.0.1:${house.port}/metrics`)

@@ -10,12 +10,12 @@ import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundLimits } from '../../src/outbound/limits.ts'
 import { eventually } from '../server/harness.ts'
-import { CLIENTS, codesOf } from './clients.ts'
+import { type Client, CLIENTS, codesOf } from './clients.ts'
 
-/** As many as go out before anything is learned. */
-const FIRST = 16
-/** While nothing is answered the limit rises by up to 200, for services that merely wait. */
+/** More than the limit of {@link overload}, and than any limit that a busy machine makes of it. */
 const MANY = 300
+/** Fewer than that limit on any machine. */
+const FEW = 3
 
 /** A dependency whose answers the test gives. */
 const held: http.ServerResponse[] = []
@@ -38,6 +38,62 @@ const answerAll = (): void => {
   for (const response of held.splice(0)) response.end('answered')
 }
 
+/** It has four connections, and each takes 20 ms: 200 calls a second. */
+const POOL = { connections: 4, ms: 20 }
+const inPool: http.ServerResponse[] = []
+let busy = 0
+const work = (): void => {
+  while (busy < POOL.connections && inPool.length > 0) {
+    busy++
+    const response = inPool.shift()!
+    setTimeout(() => {
+      busy--
+      response.end('answered')
+      work()
+    }, POOL.ms)
+  }
+}
+const pooled = (response: http.ServerResponse): void => {
+  inPool.push(response)
+  work()
+}
+
+interface Overload {
+  /** What became of the calls. */
+  readonly answers: readonly (string | string[])[]
+  /** The most at the dependency at once, at the end of the overload. */
+  readonly most: number
+}
+
+/** Three times as many calls as the pool can do, until long after that was learned; then all of them end. */
+async function overload(client: Client): Promise<Overload> {
+  behave = pooled
+  const perMs = (3 * POOL.connections) / POOL.ms
+  const calls: Promise<string | string[]>[] = []
+  let most = 0
+  const begunAt = performance.now()
+  for (let ms = 0; ms < 1500; ms = performance.now() - begunAt) {
+    while (calls.length < ms * perMs) calls.push(client(url).catch(codesOf))
+    if (ms > 1000) most = Math.max(most, busy + inPool.length)
+    await sleep(5)
+  }
+  const answers = await Promise.all(calls)
+  behave = hold
+  arrived = 0
+  return { answers, most }
+}
+
+/** The calls that go out of those there are, once no more do. */
+async function wentOut(): Promise<number> {
+  await eventually('the first are there', () => arrived >= FEW)
+  let before: number
+  do {
+    before = arrived
+    await sleep(20)
+  } while (arrived > before)
+  return arrived
+}
+
 let uninstall: (() => void) | undefined
 const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
@@ -57,13 +113,16 @@ for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
     test('the excess waits for its turn, and what gets none in time fails', async () => {
       withLimits({ adaptive: true })
+      const { answers, most } = await overload(client)
+      assert.ok(most >= FEW && most <= 100, `${most} were there at once, of ${answers.length}`)
+      const failed = answers.filter(answer => answer !== 'answered')
+      assert.ok(failed.length > answers.length / 10, `${failed.length} of ${answers.length} failed`)
+      for (const codes of failed) assert.ok(codes.includes('MELTPROOF_OUTBOUND_FULL'), String(codes))
       const calls = Array.from({ length: MANY }, () => client(url).catch(codesOf))
-      await eventually('the first are there', () => arrived >= FIRST)
-      assert.ok(arrived < MANY, `${arrived} went out`)
+      const before = await wentOut()
+      assert.ok(before < MANY, `${before} went out`)
       answerAll()
-      const answers = await Promise.all(calls)
-      assert.equal(answers.filter(answer => answer === 'answered').length, arrived)
-      for (const answer of answers) {
+      for (const answer of await Promise.all(calls)) {
         assert.ok(answer === 'answered' || answer.includes('MELTPROOF_OUTBOUND_FULL'), String(answer))
       }
     })
@@ -95,11 +154,12 @@ for (const [name, client] of Object.entries(CLIENTS)) {
 
     test('when the limits are taken off, what waits goes out', async () => {
       withLimits({ adaptive: true })
+      await overload(client)
       // On a busy machine some have waited too long before.
       let refused = 0
       const calls = Array.from({ length: MANY }, () => client(url).catch(() => refused++))
-      await eventually('the first are there', () => arrived >= FIRST)
-      const before = arrived
+      const before = await wentOut()
+      assert.ok(before + refused < MANY, `${before} went out, ${refused} were refused`)
       uninstall?.()
       await eventually('the rest is there', () => arrived + refused === MANY)
       assert.ok(arrived > before, `${arrived} went out, ${before} of them before`)
@@ -112,6 +172,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
 for (const name of ['fetch', 'node:http'] as const) {
   test(`${name}: what gets no turn in time fails, and the error names the origin`, async () => {
     withLimits({ adaptive: true })
+    await overload(CLIENTS[name]!)
     let settled = 0
     const calls = Array.from({ length: 900 }, () =>
       CLIENTS[name]!(url)
@@ -134,15 +195,20 @@ for (const name of ['fetch', 'node:http'] as const) {
 
 test('a call that its caller gives up while it waits leaves the line', async () => {
   withLimits({ adaptive: true, totalMs: false })
-  const first = Array.from({ length: FIRST }, () => CLIENTS['fetch']!(url))
-  await eventually('the first are there', () => arrived >= FIRST)
+  const client = CLIENTS['fetch']!
+  await overload(client)
+  const first = Array.from({ length: MANY / 3 }, () => client(url).catch(codesOf))
+  const before = await wentOut()
   const leaving = new AbortController()
-  const gone = CLIENTS['fetch']!(url, { signal: leaving.signal })
+  const gone = client(url, { signal: leaving.signal })
+  await sleep(5)
   leaving.abort()
   await assert.rejects(gone, { name: 'AbortError' })
+  assert.equal(arrived, before)
   answerAll()
   await Promise.all(first)
-  assert.equal(await CLIENTS['fetch']!(url), 'answered')
+  assert.ok(arrived <= first.length, `${arrived} of ${first.length} and one that left`)
+  assert.equal(await client(url), 'answered')
 })
 
 for (const name of ['fetch', 'node:http'] as const) {
@@ -150,15 +216,23 @@ for (const name of ['fetch', 'node:http'] as const) {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
     answerAll()
-    for (let i = 0; i < 60; i++) assert.equal(await client(url), 'answered')
+    for (const untilMs = Date.now() + 1500; Date.now() < untilMs; ) {
+      assert.equal(await client(url), 'answered')
+      await sleep(5)
+    }
     behave = hold
     let refused = 0
-    const hanging = Array.from({ length: 60 }, () => client(url).catch(() => refused++))
-    await eventually('the excess is refused', () => refused > 0)
+    const hanging: Promise<unknown>[] = []
+    await eventually('the excess is refused', () => {
+      hanging.push(client(url).catch(() => refused++))
+      return refused > 0
+    })
     behave = response => void response.end('answered')
     await eventually('it recovers', async () => (await client(url).catch(codesOf)) === 'answered')
-    const calls = Array.from({ length: 10 }, () => client(url))
-    assert.deepEqual(await Promise.all(calls), new Array(10).fill('answered'))
+    await eventually('it gets all calls', async () => {
+      const calls = Array.from({ length: 10 }, () => client(url).catch(codesOf))
+      return (await Promise.all(calls)).every(answer => answer === 'answered')
+    })
     assert.ok(held.length > 0, 'some hang still')
     answerAll()
     await Promise.all(hanging)
@@ -167,12 +241,13 @@ for (const name of ['fetch', 'node:http'] as const) {
 
 test('an event stream does not hold its place', async () => {
   withLimits({ adaptive: true })
+  await overload(CLIENTS['fetch']!)
   behave = response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
     held.push(response)
   }
-  const streams = await Promise.all(Array.from({ length: 3 * FIRST }, () => fetch(url)))
-  assert.equal(arrived, 3 * FIRST)
+  const streams = await Promise.all(Array.from({ length: MANY }, () => fetch(url)))
+  assert.equal(arrived, MANY)
   answerAll()
   await Promise.all(streams.map(stream => stream.text()))
 })
@@ -249,21 +324,18 @@ test('what Node throws for a request that it cannot make reaches its caller', as
   assert.equal(error.code, 'ERR_SOCKET_BAD_PORT')
   withLimits({ origins: { [url]: { adaptive: true } } })
   assert.throws(() => http.get(bad), { code: 'ERR_SOCKET_BAD_PORT' })
-  const first = Array.from({ length: FIRST }, () => CLIENTS['fetch']!(url))
-  await eventually('the limits are still there', () => arrived >= FIRST)
+  const first = Array.from({ length: FEW }, () => CLIENTS['fetch']!(url))
+  await eventually('the limits are still there', () => arrived === FEW)
   answerAll()
   await Promise.all(first)
 })
 
 test('nothing is limited unless it is asked for, for everything or for an origin', async () => {
   for (const limits of [{}, { adaptive: true, origins: { [url]: { adaptive: false } } }]) {
-    arrived = 0
-    behave = hold
     withLimits(limits)
-    const calls = Array.from({ length: 3 * FIRST }, () => CLIENTS['fetch']!(url))
-    await eventually('all are there', () => arrived === 3 * FIRST)
-    answerAll()
-    await Promise.all(calls)
+    const { answers, most } = await overload(CLIENTS['node:http']!)
+    assert.ok(most > 200, `${most} were there at once`)
+    assert.deepEqual(new Set(answers), new Set(['answered']))
     uninstall?.()
   }
   assert.throws(() => install({ adaptive: 1 } as never), /adaptive must be true or false/)

@@ -5,6 +5,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { STANDING_TUNING } from '../../src/admission/queue/standing-queue.ts'
 import { type ProtectOptions, pressureOf, protect } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
 import { Holding, eventually, type House, listen } from './harness.ts'
@@ -233,8 +234,9 @@ describe('a dry run', () => {
   })
 
   it('counts as many as would have been shed: shadows hold their permits as long as handlers took', async () => {
-    // One at a time, 500 ms each: the second has its turn within the 800 ms anybody waits, the others have not.
-    const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), 500))
+    // One at a time: the second has its turn within the longest wait, the others have not.
+    const serviceMs = 0.6 * STANDING_TUNING.maxWaitMs
+    const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), serviceMs))
     const guard = protect(server, { lanes: 1, limit: 1, dryRun: true })
     const house = await listen(server)
     const clients = await Promise.all(Array.from({ length: 5 }, () => house.connect()))

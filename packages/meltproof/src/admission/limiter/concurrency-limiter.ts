@@ -299,8 +299,10 @@ export class ConcurrencyLimiter implements Limiter {
     const { recent } = this.#requests
     const rate = this.#rates.lately(nowMs)
     const needed = rate * this.#spanMs(aloneMs)
-    // Where the loop is scarce its own limit decides. Few that wait for each other are done before a client notices.
-    if (recent <= needed || this.#loop.isScarce) {
+    // Where the loop is scarce its own limit decides, once it holds requests back.
+    const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
+    if (this.#loop.isScarce && !loopDecides) return
+    if (recent <= needed || loopDecides) {
       this.#cohorts.clear()
       if (this.#isHeld) this.#letIn()
       return

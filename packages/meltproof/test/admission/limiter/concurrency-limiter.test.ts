@@ -1,0 +1,329 @@
+/** The limiter that ships, on small simulated services. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { goodRate, usualLimit } from '../../../sim/figures.ts'
+import { cpu5, pool50, poolOf, scenario, waits } from '../../../sim/scenarios.ts'
+import { quantile, type SimResult, simulate } from '../../../sim/service.ts'
+import type { Step, Workload } from '../../../sim/workload.ts'
+import { GATE_TUNING } from '../../../src/admission/gate.ts'
+import { ConcurrencyLimiter } from '../../../src/admission/limiter/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
+
+const { fewest, forgetMs, max, promiseMs } = LIMITER_TUNING
+const SEEDS = [1, 2, 3]
+
+/** Runs a service, and looks at its limiter whenever a request comes. */
+function run(
+  workload: Workload,
+  seconds: number,
+  seed: number,
+  look: (limiter: ConcurrencyLimiter, nowMs: number) => void = () => {},
+): SimResult {
+  let limiter: ConcurrencyLimiter | undefined
+  const rate = (nowMs: number): number => {
+    if (limiter !== undefined) look(limiter, nowMs)
+    return workload.rate(nowMs)
+  }
+  return simulate(
+    { ...workload, rate },
+    { seconds, seed, limiter: busyMs => (limiter = new ConcurrencyLimiter(busyMs)) },
+  )
+}
+
+const shedFrom = ({ seconds }: SimResult, from: number): number =>
+  seconds.slice(from).reduce((sum, { shed }) => sum + shed, 0)
+
+/** 200/s are possible, and three times as many come. */
+const POOL_AT_3X: Workload = { rate: () => 600, steps: pool50 }
+
+describe('nothing is limited', () => {
+  for (const [name, workload] of Object.entries<Workload>({
+    'where all wait 300 ms': { rate: () => 300, steps: () => waits(300) },
+    'where all wait 2 s, at 1000/s': { rate: () => 1000, steps: () => waits(2000) },
+    'where 100/s become 1000/s at once': { rate: nowMs => (nowMs < 5000 ? 100 : 1000), steps: () => waits(300) },
+  })) {
+    it(name, () => {
+      for (const seed of SEEDS) {
+        const limits = new Set<number>()
+        const result = run(workload, 15, seed, ({ limit }) => limits.add(limit))
+        assert.deepEqual([...limits], [max], `seed ${seed}`)
+        assert.equal(result.shed, 0)
+      }
+    })
+  }
+
+  for (const [name, workload] of Object.entries<Workload>({
+    'where one in three waits 3 s': {
+      rate: () => 150,
+      steps: random => waits(random.next() < 1 / 3 ? 3000 : 2),
+    },
+    'where each waits for another time': { rate: () => 400, steps: random => waits(random.exponential(300)) },
+    'where all become slower at once': { rate: () => 300, steps: (_, nowMs) => waits(nowMs < 5000 ? 20 : 800) },
+    'before the first answer': { rate: () => 200, steps: () => waits(5000) },
+  })) {
+    it(`for more than a moment ${name}`, () => {
+      for (const seed of SEEDS) {
+        const known = new Set<boolean>()
+        const result = run(workload, 15, seed, limiter => known.add(limiter.known))
+        assert.deepEqual([...known], [false], `seed ${seed}`)
+        assert.equal(result.shed, 0)
+      }
+    })
+  }
+
+  it('so that a pool that suffices sheds any', () => {
+    for (const seed of SEEDS) assert.equal(run({ rate: () => 160, steps: pool50 }, 30, seed).shed, 0, `seed ${seed}`)
+  })
+
+  it('of 500 at once that wait 2.5 s', () => {
+    const arrivals = Array.from({ length: 500 }, () => ({ atMs: 100, kind: 0 }))
+    const steps = (): Step[] => [{ cpu: 0.01 }, { wait: 2500 }]
+    for (const seed of SEEDS) {
+      const result = run({ rate: () => 0, arrivals, steps }, 5, seed)
+      // Longer than that no turn of the loop starts handlers.
+      const wait = quantile(result.waits, 1)
+      assert.ok(wait <= 2 * GATE_TUNING.turnBudgetMs, `${wait} ms`)
+      assert.deepEqual([result.shed, result.limiter!.limit], [0, max])
+    }
+  })
+
+  it('once what was learned is old: other traffic comes that merely waits', () => {
+    const isPooled = (nowMs: number): boolean => nowMs < 10_000
+    const rate = (nowMs: number): number => (isPooled(nowMs) || nowMs >= 10_000 + 2 * forgetMs ? 600 : 5)
+    const steps = (_: unknown, nowMs: number): Step[] => (isPooled(nowMs) ? pool50() : waits(300))
+    for (const seed of SEEDS) {
+      const result = run({ rate, steps }, 30, seed)
+      assert.ok(result.seconds[9]!.limit < 100, `seed ${seed}: limit ${result.seconds[9]!.limit}`)
+      assert.equal(shedFrom(result, 20), 0, `seed ${seed}`)
+      assert.equal(result.seconds[29]!.limit, max)
+    }
+  })
+})
+
+describe('a pool of ten', () => {
+  for (const times of [1.5, 3, 10]) {
+    it(`at ${times} times its capacity gets a limit between 10 and 40, and stays busy`, () => {
+      for (const seed of SEEDS) {
+        const result = run({ ...POOL_AT_3X, rate: () => 200 * times }, 30, seed)
+        const { known, limit, reason } = result.limiter!
+        assert.ok(limit >= 10 && limit <= 40, `seed ${seed}: ${limit}`)
+        assert.deepEqual([known, reason], [true, 'contention'])
+        assert.ok(goodRate(result, 2) >= 185, `seed ${seed}: ${goodRate(result, 2)}/s`)
+      }
+    })
+  }
+
+  it('gets its limit within a second, before hundreds are in service', () => {
+    for (const seed of SEEDS) {
+      const result = run(POOL_AT_3X, 10, seed)
+      assert.ok(result.seconds[0]!.limit <= 60, `seed ${seed}: ${result.seconds[0]!.limit}`)
+      assert.ok(result.mostInService <= 200, `seed ${seed}: ${result.mostInService}`)
+    }
+  })
+
+  it('gets its limit although the loop stalls at first, as that of a cold process does', () => {
+    for (const [everyMs, forMs] of [
+      [150, 110],
+      [200, 120],
+      [300, 120],
+    ] as const) {
+      const stalls = Array.from({ length: 8 }, (_, i): [number, number] => [20 + everyMs * i, forMs])
+      const steps = (): Step[] => [{ cpu: 0.3 }, { pool: 20 }, { cpu: 0.1 }]
+      for (const seed of [1, 2, 3, 4, 5]) {
+        const result = run({ rate: () => 600, steps, poolSize: 4, stalls }, 8, seed)
+        const at = `stalls of ${forMs} ms every ${everyMs} ms, seed ${seed}`
+        assert.ok(goodRate(result, 4) >= 170, `${at}: ${goodRate(result, 4)}/s of 200`)
+      }
+    }
+  })
+
+  it('is judged by its usual limit, while a lower one is tried', () => {
+    let tried = 0
+    for (const seed of SEEDS) {
+      run(POOL_AT_3X, 60, seed, ({ limit, phase, usualLimit }) => {
+        assert.ok(usualLimit >= limit)
+        if (phase !== 'lower') return
+        tried++
+        assert.ok(usualLimit > limit && usualLimit >= 10, `seed ${seed}: ${usualLimit}, and ${limit} is tried`)
+      })
+    }
+    assert.ok(tried > 0, 'no lower limit was tried')
+  })
+
+  it('gets places again when it becomes ten times as large', () => {
+    for (const seed of SEEDS) {
+      const steps = (_: unknown, nowMs: number): Step[] => poolOf(nowMs < 10_000 ? 50 : 5)
+      const result = run({ rate: () => 600, steps }, 40, seed)
+      assert.ok(goodRate(result, 20, 39) >= 570, `seed ${seed}: ${goodRate(result, 20, 39)}/s`)
+    }
+  })
+})
+
+describe('the event loop', () => {
+  it('that never rests has a limit of its own', () => {
+    for (const seed of SEEDS) {
+      const { limiter } = run({ rate: () => 600, steps: cpu5 }, 10, seed)
+      assert.ok(limiter!.limit <= fewest, `seed ${seed}: ${limiter!.limit}`)
+      assert.deepEqual([limiter!.reason, limiter!.known], ['loop', true])
+    }
+  })
+
+  it('that rests again lets all in', () => {
+    const steps = (_: unknown, nowMs: number): Step[] => (nowMs < 5000 ? cpu5() : waits(300))
+    for (const seed of SEEDS) {
+      const result = run({ rate: () => 600, steps }, 20, seed)
+      assert.equal(shedFrom(result, 8), 0, `seed ${seed}`)
+    }
+  })
+})
+
+describe('a suspicion', () => {
+  it('holds the limit for a second at most, and sheds none', () => {
+    let suspicions = 0
+    for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      let sinceMs: number | undefined
+      const steps = (random: { next(): number }): Step[] => waits(random.next() < 0.3 ? 400 : 10)
+      const result = run({ rate: () => 300, steps }, 20, seed, ({ searching, reason }, nowMs) => {
+        assert.equal(searching, reason === 'suspected')
+        if (searching && sinceMs === undefined) suspicions++
+        sinceMs = searching ? (sinceMs ?? nowMs) : undefined
+        if (sinceMs !== undefined) assert.ok(nowMs - sinceMs <= promiseMs + 100, `for ${nowMs - sinceMs} ms`)
+      })
+      assert.equal(result.shed, 0, `seed ${seed}`)
+    }
+    assert.ok(suspicions > 0, 'nothing was suspected')
+  })
+})
+
+describe('an outage', () => {
+  const isOut = (nowMs: number): boolean => nowMs >= 10_000 && nowMs < 30_000
+  const untilBack = (nowMs: number, ms: number): number => (isOut(nowMs) ? 30_000 - nowMs + ms : ms)
+
+  it('of what requests merely wait for stops letting in more after a second or two', () => {
+    const steps = (_: unknown, nowMs: number): Step[] => waits(untilBack(nowMs, 50))
+    for (const seed of SEEDS) {
+      const reasons = new Set<string>()
+      const result = run({ rate: () => 600, steps }, 45, seed, ({ reason }) => reasons.add(reason))
+      assert.ok(reasons.has('halt'), `seed ${seed}: ${[...reasons]}`)
+      assert.ok(result.mostInService <= 600 * 2.5, `seed ${seed}: ${result.mostInService} in service`)
+      assert.ok(goodRate(result, 38, 44) >= 570, `seed ${seed}: ${goodRate(result, 38, 44)}/s after it`)
+    }
+  })
+
+  it("of a pool lets in few: that none leaves does not show that they are in no other request's way", () => {
+    const steps = (): Step[] => poolOf(nowMs => untilBack(nowMs, 50))
+    for (const seed of SEEDS) {
+      let [looks, above] = [0, 0]
+      const result = run({ rate: () => 600, steps }, 45, seed, ({ limit, uncounted }, nowMs) => {
+        if (!isOut(nowMs)) return
+        looks++
+        if (uncounted > limit - uncounted) above++
+      })
+      const before = usualLimit(result, 5, 10)
+      assert.ok(above <= 0.25 * looks, `seed ${seed}: at ${above} of ${looks} looks more than the limit were left out`)
+      assert.ok(result.mostInService <= 5 * before, `seed ${seed}: ${result.mostInService} at a limit of ${before}`)
+      assert.ok(goodRate(result, 33, 44) >= 180, `seed ${seed}: ${goodRate(result, 33, 44)}/s after it`)
+    }
+  })
+})
+
+describe('a request that takes far longer than others does not hold them up for ever', () => {
+  const FROM_MS = 5000
+  /** Of those that come from 5 s on, this share waits elsewhere. */
+  const beside = (share: number, ms: number): Workload => ({
+    rate: () => 600,
+    steps: (random, nowMs) => (nowMs >= FROM_MS && random.next() < share ? waits(ms) : pool50()),
+  })
+
+  for (const [name, workload] of Object.entries({
+    '12/s that hang': beside(0.02, 1e9),
+    '40/s that poll for 30 s': beside(0.07, 30_000),
+    'one in ten that waits 10 s': beside(0.1, 10_000),
+  })) {
+    it(`a pool goes on beside ${name}`, () => {
+      for (const seed of SEEDS) {
+        const result = run(workload, 60, seed)
+        assert.ok(goodRate(result, 10, 59) >= 170, `seed ${seed}: ${goodRate(result, 10, 59)}/s of 200`)
+        for (let s = 10; s < 55; s += 5) {
+          const rate = goodRate(result, s, s + 5)
+          assert.ok(rate >= 120, `seed ${seed}: ${rate}/s from ${s} s on`)
+        }
+      }
+    })
+  }
+
+  it('a core at ten times its capacity goes on beside one in ten that waits 10 s', () => {
+    const { workload } = scenario('the core at 10x, and one request in ten waits 10 s')
+    for (const seed of SEEDS) {
+      const result = run(workload, 40, seed)
+      assert.ok(goodRate(result, 5) >= 185, `seed ${seed}: ${goodRate(result, 5)}/s`)
+    }
+  })
+
+  it('hits of a cache go on beside four times as many misses as their pool can serve', () => {
+    const steps = (random: { next(): number }): Step[] =>
+      random.next() < 0.1 ? poolOf(400) : [{ cpu: 0.1 }, { wait: 1 }]
+    for (const seed of SEEDS) {
+      const result = run({ rate: () => 1000, steps }, 40, seed)
+      assert.ok(goodRate(result, 5) >= 850, `seed ${seed}: ${goodRate(result, 5)}/s`)
+    }
+  })
+
+  it('but takes its place where it works: the loop does no more beside it', () => {
+    const heavy = Array.from({ length: 150 }, (): Step[] => [{ cpu: 2 }, 'yield']).flat()
+    const steps = (random: { next(): number }): Step[] => (random.next() < 0.1 ? heavy : [{ cpu: 0.5 }])
+    for (const seed of SEEDS) {
+      const result = run({ rate: () => 310, steps }, 40, seed)
+      assert.ok(result.mostInService <= 2 * fewest, `seed ${seed}: ${result.mostInService} in service`)
+    }
+  })
+})
+
+describe('the limiter', () => {
+  it('says that the service goes on while answers come, or the loop works', () => {
+    let busyMs = 0
+    const limiter = new ConcurrencyLimiter(() => busyMs)
+    limiter.admitted(0)
+    limiter.admitted(0)
+    assert.equal(limiter.goesOn(300), true)
+    assert.equal(limiter.goesOn(1000), false, 'all of it may hang')
+    busyMs = 2000
+    limiter.tick(2000)
+    assert.equal(limiter.goesOn(2000), true, 'the loop has worked')
+    limiter.tick(4000)
+    assert.equal(limiter.goesOn(4000), false, 'it rests')
+    limiter.completed(4000, 4000)
+    assert.equal(limiter.goesOn(4000 + 6000), true, 'the next answer may take as long')
+    assert.equal(limiter.goesOn(4000 + 9000), false)
+  })
+
+  it('stays within its bounds', () => {
+    const limiter = new ConcurrencyLimiter(() => 0, { ...LIMITER_TUNING, max: 8 })
+    limiter.limitReached(0)
+    for (let i = 0; i < 6; i++) limiter.admitted(i)
+    for (let i = 6; i < 1000; i++) {
+      limiter.admitted(i)
+      limiter.completed(i + 0.5, 0.5, limiter.ticket)
+    }
+    assert.equal(limiter.limit, 8)
+  })
+
+  it('ignores how long those took that were dropped', () => {
+    const limited = (ends: 'completed' | 'dropped'): boolean => {
+      const limiter = new ConcurrencyLimiter(() => 0)
+      // First come, first served by one server that takes 10 ms, at twice its rate.
+      const inService: { readonly startedAt: number; readonly ticket: number }[] = []
+      for (let nowMs = 0; nowMs < 5000; nowMs += 5) {
+        if (nowMs % 10 === 0 && inService.length > 0) {
+          const { startedAt, ticket } = inService.shift()!
+          limiter[ends](nowMs, nowMs - startedAt, ticket)
+        }
+        limiter.admitted(nowMs)
+        inService.push({ startedAt: nowMs, ticket: limiter.ticket })
+      }
+      return limiter.known
+    }
+    assert.equal(limited('completed'), true)
+    assert.equal(limited('dropped'), false)
+  })
+})

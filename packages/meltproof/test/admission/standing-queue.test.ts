@@ -1,0 +1,141 @@
+/** When a queue is a burst, and when it is overload. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
+import { STANDING_TUNING, StandingQueue } from '../../src/admission/queue/standing-queue.ts'
+import type { Waiting } from '../../src/admission/queue/wait-queue.ts'
+
+const { drains, few, intervalMs, intervalsToStand, maxWaitMs, promiseMs, rememberMs, targetMs } = STANDING_TUNING
+
+interface Entry extends Waiting {
+  readonly id: number
+}
+
+/** A queue in front of a service from which one request leaves every `gapMs`. */
+function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
+  const shed: string[] = []
+  const queue = new StandingQueue<Entry>({ ...fixedLimit(1), ...limiter }, { shed: (_, reason) => shed.push(reason) })
+  let nowMs = 0
+  let id = 0
+  const push = (count = 1): void => {
+    for (let i = 0; i < count; i++) queue.push({ id: id++, arrivedAt: nowMs, left: false }, nowMs)
+  }
+  return {
+    queue,
+    shed,
+    push,
+    /** One leaves after the other, and as many come as keeps `length` of them waiting. */
+    run(ms: number, length: number): void {
+      for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
+        nowMs += gapMs
+        if (queue.size > 0) {
+          queue.next(nowMs)
+          queue.departed(nowMs)
+          queue.expire(nowMs)
+        }
+        if (!queue.standing) push(length - queue.size)
+      }
+    },
+    /** It has its pace, and then drained. */
+    warmUp(): void {
+      push(40)
+      while (queue.size > 0) {
+        nowMs += gapMs
+        queue.next(nowMs)
+        queue.departed(nowMs)
+      }
+      assert.equal(queue.standing, false)
+    },
+  }
+}
+
+describe('a queue', () => {
+  const gapMs = 10
+  const tolerated = (drains * promiseMs) / gapMs
+  const hopeless = maxWaitMs / gapMs
+
+  it('that drains within six tenths of the promise never stands', () => {
+    assert.equal(drains * promiseMs, 600)
+    const { queue, run, shed } = queueOf(gapMs)
+    run(60_000, tolerated - 1)
+    assert.deepEqual([queue.standing, shed], [false, []])
+  })
+
+  it('that is longer, and does not get shorter, stands after some intervals', () => {
+    const { queue, run, warmUp } = queueOf(gapMs)
+    warmUp()
+    run(intervalsToStand * intervalMs - 2 * gapMs, 1.2 * tolerated)
+    assert.equal(queue.standing, false)
+    run(5 * intervalMs, 1.2 * tolerated)
+    assert.equal(queue.standing, true)
+  })
+
+  it('of one longest wait stands at once', () => {
+    assert.equal(maxWaitMs, 2000)
+    const { queue, push, warmUp } = queueOf(gapMs)
+    warmUp()
+    push(hopeless)
+    assert.equal(queue.standing, false)
+    push(1)
+    assert.equal(queue.standing, true)
+  })
+
+  it('of one longest wait does not stand while departures come faster and faster, but one of half as much again does', () => {
+    const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
+    let nowMs = 0
+    const push = (count: number): void => {
+      for (let id = 0; id < count; id++) queue.push({ id, arrivedAt: nowMs, left: false }, nowMs)
+    }
+    push(60)
+    for (const each of [20, 10, 5]) {
+      for (let i = 0; i < 100 / each; i++) {
+        nowMs += each
+        queue.next(nowMs)
+        queue.departed(nowMs)
+      }
+    }
+    const waitsMs = queue.expectedWaitMs / queue.size
+    push(Math.ceil(maxWaitMs / waitsMs) - queue.size + 5)
+    assert.ok(queue.expectedWaitMs > maxWaitMs)
+    assert.equal(queue.standing, false)
+    push(Math.ceil((1.5 * maxWaitMs) / waitsMs) - queue.size + 1)
+    assert.equal(queue.standing, true)
+  })
+
+  it('counts those in service above the limit: they leave first', () => {
+    const { queue, push, warmUp } = queueOf(gapMs, { excess: hopeless - few })
+    warmUp()
+    push(few)
+    assert.equal(queue.standing, false)
+    push(1)
+    assert.equal(queue.standing, true)
+  })
+
+  it('does not stand before a limit that is only suspected', () => {
+    const { queue, push, run, warmUp } = queueOf(gapMs, { searching: true })
+    warmUp()
+    push(hopeless + 100)
+    run(intervalsToStand * intervalMs + 500, hopeless + 100)
+    assert.equal(queue.standing, false)
+  })
+
+  it('that stood a moment ago stands again at a much smaller backlog, and is forgiven later', () => {
+    for (const [pauseMs, stands] of [
+      [2 * intervalMs, true],
+      [rememberMs + intervalMs, false],
+    ] as const) {
+      const { queue, push, run, warmUp } = queueOf(gapMs)
+      warmUp()
+      push(hopeless + 1)
+      for (let ms = 0; ms < 5 * intervalMs; ms += gapMs) {
+        push(2)
+        run(gapMs, 0)
+      }
+      run(10 * intervalMs, 0)
+      assert.equal(queue.size, 0, 'what it could not serve was shed')
+      run(pauseMs, 0)
+      run(10 * intervalMs, (2 * targetMs) / gapMs)
+      assert.equal(queue.standing, stands, `after ${pauseMs} ms`)
+    }
+  })
+})

@@ -1,0 +1,123 @@
+/** Requests that take far longer than others: a learned limit leaves them out, and a limit that was set counts them. */
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
+import { type ProtectOptions, protect } from '../../src/index.ts'
+import { eventually, type Held, openDoor } from './harness.ts'
+
+describe('requests that take far longer than others', () => {
+  it('do not hold up the others where the limit is learned: a third of all takes 3 s', async t => {
+    const { shed, all } = await shedOfQuick(t)
+    assert.ok(shed <= all / 20, `${shed} of ${all} quick ones were shed`)
+  })
+
+  it('take their places where the limit was set', async t => {
+    const { shed, all } = await shedOfQuick(t, { limit: 8 })
+    assert.ok(shed >= all / 4, `only ${shed} of ${all} quick ones were shed`)
+  })
+
+  it('keep all permits where the limit was set, until they end', async () => {
+    const slow: Held[] = []
+    const { connect, door } = await openDoor(
+      (request, response) => {
+        if (request.url === '/?slow') slow.push({ request, response })
+        else response.end('quick')
+      },
+      { limit: 4 },
+    )
+    const quick = await connect()
+    const clients = []
+    for (let i = 0; i < 3; i++) clients.push((await connect()).get('/?slow'))
+    await eventually('three are in service', () => slow.length === 3)
+    for (let i = 0; i < 10; i++) await quick.get('/').answer()
+    clients.push((await connect()).get('/?slow'))
+    await eventually('four are in service', () => slow.length === 4)
+    quick.get('/')
+    await eventually('the quick one waits', () => door.stats().queued === 1)
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    const { inflight, queued, stragglers } = door.stats()
+    assert.deepEqual({ inflight, queued, stragglers }, { inflight: 4, queued: 1, stragglers: 0 })
+    for (const { response } of slow) response.end()
+    assert.equal((await quick.answer()).body, 'quick')
+    for (const client of clients) await client.answer()
+    await eventually('every permit is back', () => door.stats().inflight === 0)
+  })
+
+  it('are told as stragglers while a learned limit leaves them out', async () => {
+    const slow: Held[] = []
+    const limiter = {
+      ...fixedLimit(4),
+      get uncounted() {
+        return Math.min(slow.length, 2)
+      },
+    }
+    const { connect, door } = await openDoor((request, response) => void slow.push({ request, response }), { limiter })
+    const clients = []
+    for (let i = 0; i < 3; i++) clients.push((await connect()).get('/'))
+    await eventually('three are in service', () => slow.length === 3)
+    const { inflight, stragglers } = door.stats()
+    assert.deepEqual({ inflight, stragglers }, { inflight: 3, stragglers: 2 })
+    for (const { response } of slow) response.end()
+    for (const client of clients) await client.answer()
+  })
+
+  it('because they upload have their permits again when their handlers go on: no more work than there are', async () => {
+    let working = 0
+    let most = 0
+    const { connect, door } = await openDoor(
+      (request, response) => {
+        if (request.method === 'GET') return void response.end('quick')
+        request.resume().on('end', async () => {
+          most = Math.max(most, ++working)
+          await new Promise(resolve => setTimeout(resolve, 50))
+          working--
+          response.end('thanks')
+        })
+      },
+      { limit: 2 },
+    )
+    const uploads = []
+    for (let i = 0; i < 6; i++) {
+      const client = await connect()
+      uploads.push(client.send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1'))
+      const quick = await connect()
+      for (let n = 0; n < 6; n++) await quick.get('/').answer()
+      quick.destroy()
+    }
+    await eventually('all upload', () => door.stats().admitted === 42)
+    for (const client of uploads) client.send('2')
+    for (const client of uploads) assert.equal((await client.answer()).body, 'thanks')
+    assert.equal(most, 2)
+    await eventually('every permit is back', () => door.stats().inflight === 0)
+  })
+})
+
+/** For two seconds 100/s that take 2 ms come, and 50/s that take 3 s. */
+async function shedOfQuick(
+  t: TestContext,
+  options?: ProtectOptions,
+): Promise<{ readonly shed: number; readonly all: number }> {
+  const server = http.createServer((request, response) => {
+    setTimeout(() => response.end(), request.url === '/?slow' ? 3000 : 2)
+  })
+  protect(server, options)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 300 })
+  const get = (path: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      http
+        .get({ port, agent, path }, response => response.resume().on('end', () => resolve(response.statusCode)))
+        .on('error', reject)
+    })
+  const statuses: Promise<number | undefined>[] = []
+  for (let tick = 0; tick < 100; tick++) {
+    statuses.push(get('/'), get('/'), get('/?slow'))
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  const quick = (await Promise.all(statuses)).filter((_, i) => i % 3 !== 2)
+  agent.destroy()
+  return { shed: quick.filter(status => status !== 200).length, all: quick.length }
+}
