@@ -1,4 +1,4 @@
-/** The engine against real sockets: accounting, failures, abort. Connections and closed loops: ../measures. */
+/** The engine against real sockets: accounting, failures, abort. Connections: connections.test.ts; closed loops: ../measures. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
