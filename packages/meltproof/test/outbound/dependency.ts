@@ -12,7 +12,9 @@ export interface Dependency {
   count(): Promise<{ connections: number; open: number }>
   /** Requests that have come so far. */
   came(): number
-  /** Keeps the event loop from turning until it has handed so many answers to the system, in all. */
+  /** Answers that it has handed to the system so far. */
+  written(): number
+  /** Keeps the event loop from turning until it has handed over that number of answers. */
   blockUntilWritten(answers: number): void
 }
 
@@ -31,6 +33,7 @@ export async function startDependency(): Promise<Dependency> {
       return count
     },
     came: () => Atomics.load(counts, CAME),
+    written: () => Atomics.load(counts, WRITTEN),
     blockUntilWritten(answers) {
       for (let written = 0; written < answers; written = Atomics.load(counts, WRITTEN)) {
         Atomics.wait(counts, WRITTEN, written)

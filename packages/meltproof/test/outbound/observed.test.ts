@@ -79,11 +79,11 @@ for (const [name, call] of Object.entries(clients)) {
   test(`${name}: an answer that lay here during a stall is not the dependency's`, async () => {
     await call(`${dependency.url}/hello`)
     await next()
-    const came = dependency.came()
+    const [came, written] = [dependency.came(), dependency.written()]
     const startedAtMs = now()
     const answered = call(`${dependency.url}/claims?ms=30`)
     await eventually('the request is there', () => dependency.came() > came)
-    dependency.blockUntilWritten(came + 1)
+    dependency.blockUntilWritten(written + 1)
     // Longer than all that a busy machine took until now, so that the stall is what was slow.
     block(300 + 2 * (now() - startedAtMs))
     await answered
