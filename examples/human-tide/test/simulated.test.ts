@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
+import { skipWithout } from '../../../packages/meltproof/test/installed.ts'
 import { lanAddress } from '../src/lan.ts'
 import type { TestDatabase } from './postgres.ts'
 import { tideHere } from './tide-here.ts'
@@ -77,8 +78,9 @@ test('this computer is told the address for phones, others theirs; nobody but th
   assert.equal((await about({ host: 'x'.repeat(300) })).join, null)
 })
 
+const noPhones = lanAddress() === undefined || process.platform === 'win32'
 test('npm run phones: a certificate for this address, kept, and the service over https', {
-  skip: lanAddress() === undefined || process.platform === 'win32',
+  skip: noPhones || skipWithout('openssl', 'openssl'),
   timeout: 180_000,
 }, async t => {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-phones-'))
@@ -113,7 +115,7 @@ test('npm run phones: a certificate for this address, kept, and the service over
 })
 
 test('npm run phones without openssl says what to do', {
-  skip: lanAddress() === undefined || process.platform === 'win32',
+  skip: noPhones,
 }, t => {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-phones-'))
   t.after(() => rmSync(folder, { recursive: true }))
