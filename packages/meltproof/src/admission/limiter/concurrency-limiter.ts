@@ -39,8 +39,9 @@ const SURE = 5
 const SURE_LATE = 2
 /** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
 const LATE_WORKS = 1.5
-/** When this share of those in service has left, a queue drains. */
+/** When this share of those in service has left, a queue drains, unless it pauses for this long, ms. */
 const DRAINS = 1 / 2
+const PAUSE_MS = 300
 /** Where requests were found not to wait for each other, up to this multiple of their number may come. */
 const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
@@ -68,6 +69,7 @@ export class ConcurrencyLimiter implements Limiter {
   /** The limit before another one was tried. */
   #before = 0
   #waits = false
+  #nowMs = 0
   #unboundAt = Number.NEGATIVE_INFINITY
   /** Requests waited during half of the measurement that ended then. */
   #boundAt = 0
@@ -152,9 +154,15 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#reason === 'suspected'
   }
 
-  /** Whether those that came before the first limit are a queue shows when they leave. */
+  /** Those that came before the first limit leave one by one, as a queue does. */
   get #drains(): boolean {
-    return this.#phase !== 'measure' || !this.#unsettled || this.#drained.all >= DRAINS * this.#countedThen
+    if (this.#phase !== 'measure' || !this.#unsettled) return true
+    return this.#drained.all >= DRAINS * this.#countedThen && this.#undrainedMs < PAUSE_MS
+  }
+
+  /** For so long none of those has left, ms. */
+  get #undrainedMs(): number {
+    return this.#nowMs - Math.max(this.#drainedAt, this.#changedAt)
   }
 
   get excess(): number {
@@ -225,7 +233,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#pass(nowMs)
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
-    else if (this.#isNoQueue(nowMs)) this.#refute(nowMs)
+    else if (this.#isNoQueue) this.#refute(nowMs)
     else this.#settled(nowMs)
     this.#lookWhetherStarved(nowMs)
   }
@@ -281,12 +289,12 @@ export class ConcurrencyLimiter implements Limiter {
     this.#cohorts.clear()
   }
 
-  /** None of those that came before the limit leaves, and a queue leaves one by one. */
-  #isNoQueue(nowMs: number): boolean {
-    const since = Math.max(this.#drainedAt, this.#changedAt)
+  /** Those that came before the limit do not leave: they wait for something else. */
+  get #isNoQueue(): boolean {
     const { promiseMs } = this.#tuning
     // Sooner than those that wait meanwhile have waited for too long.
-    return !this.#drains && nowMs - since >= Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
+    const longestMs = Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
+    return this.#phase === 'measure' && this.#above > 0 && this.#undrainedMs >= longestMs
   }
 
   #refute(nowMs: number): void {
@@ -502,6 +510,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #pass(nowMs: number): void {
+    this.#nowMs = nowMs
     this.#requests.advance(nowMs)
     this.#measurement.pass(nowMs, this.#busyMs(), this.#waits)
   }
