@@ -33,6 +33,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { LIMITERS } from '../packages/meltproof/sim/limiters/all.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { FINAL } from './lib/admission-sets.ts'
 import { BareRuns } from './lib/bare-runs.ts'
 import { conditions } from './lib/conditions.ts'
 import { ALL_SETS, BARE, type SetName } from './lib/measured-run.ts'
@@ -41,7 +42,6 @@ import { changes, type Measured, type Yardstick, yardstickOf } from './lib/yards
 import { scenarioTable, summaryTable, type YardstickResult, yardsticksPage } from './lib/yardsticks-page.ts'
 
 const LONGEST_QUICK_S = 90
-const FINAL: SetName = 'mixed-held-out'
 
 const options = scriptOptions(
   import.meta.filename,

@@ -1,6 +1,6 @@
 /**
- * The picture of docs/admission.md, from the simulator: requests that hold one of ten connections for 50 ms, three times
- * as many as these can serve. Left: what each limit gives. Right: how the limiter finds the one it stays at.
+ * docs/images/admission.svg, from the simulator: requests that hold one of ten connections for 50 ms, three times as many as
+ * these can serve. Left: what each limit gives. Right: how the limiter finds the one it stays at.
  *
  *   node bench/admission-picture.ts
  */
@@ -20,36 +20,43 @@ const RIGHT = { x: 500, y: 92, w: 420, h: 230 }
 
 interface Moment {
   readonly atMs: number
+  readonly inService: number
   readonly limit: number
   readonly phase: string
 }
 
-/** The limit whenever it changes. */
+/** What the limiter did, whenever a request came or left. */
 function trace(): Moment[] {
   const moments: Moment[] = []
   class Watched extends ConcurrencyLimiter {
-    override completed(...told: Parameters<ConcurrencyLimiter['completed']>): void {
-      super.completed(...told)
-      note(told[0], this)
+    #inService = 0
+    override admitted(nowMs: number): void {
+      super.admitted(nowMs)
+      this.#inService++
+      this.#note(nowMs)
     }
-    override tick(nowMs: number): void {
-      super.tick(nowMs)
-      note(nowMs, this)
+    override completed(...given: Parameters<ConcurrencyLimiter['completed']>): void {
+      super.completed(...given)
+      this.#inService--
+      this.#note(given[0])
     }
-  }
-  const note = (atMs: number, { limit, phase }: ConcurrencyLimiter): void => {
-    const last = moments.at(-1)
-    if (last?.limit !== limit || last.phase !== phase) moments.push({ atMs, limit, phase })
+    #note(atMs: number): void {
+      const { limit, reason, phase } = this
+      moments.push({ atMs, inService: this.#inService, limit, phase: phase === 'open' ? reason : phase })
+    }
   }
   simulate({ rate: () => 3 * CAPACITY, steps: pool50 }, { seconds: 3, seed: 2, limiter: busyMs => new Watched(busyMs) })
-  return moments
+  return moments.filter(({ atMs }) => atMs < MOST_MS)
 }
 
-const MOST_MS = 1800
+const MOST_MS = 1200
+const MOST_IN_SERVICE = 75
 const PHASES: Readonly<Record<string, readonly [style: string, says: string]>> = {
-  open: ['open', 'open'],
-  reference: ['reference', 'measure'],
-  probe: ['probe', 'try half'],
+  none: ['open', 'open'],
+  suspected: ['hold', 'hold'],
+  measure: ['measure', 'measure'],
+  lower: ['hold', 'try half'],
+  higher: ['hold', 'try more'],
   rest: ['rest', 'rest'],
 }
 
@@ -90,48 +97,60 @@ function throughput(): string[] {
 function search(): string[] {
   const { x, y, w, h } = RIGHT
   const cx = (ms: number): number => x + (w * ms) / MOST_MS
-  const cy = (limit: number): number => y + h - (h * limit) / 75
-  const moments = [{ atMs: 0, limit: 16, phase: 'open' }, ...trace().filter(({ atMs }) => atMs < MOST_MS)]
+  const cy = (requests: number): number => y + h - (h * requests) / MOST_IN_SERVICE
+  const moments = trace()
   const phases = moments.filter(({ phase }, i) => moments[i - 1]?.phase !== phase)
-  const bands = phases.flatMap(({ atMs, phase }, i) => {
-    const untilMs = phases[i + 1]?.atMs ?? MOST_MS
-    const [style, says] = PHASES[phase]!
-    return [
-      `<rect class="${style}" x="${px(cx(atMs))}" y="${y}" width="${px(cx(untilMs) - cx(atMs))}" height="${h}"/>`,
-      text(cx((atMs + untilMs) / 2), y + 16, says, 'class="small" text-anchor="middle"'),
-    ]
-  })
+  const bands = phases.map(({ atMs, phase }, i) => ({
+    ...{ phase, lowered: i % 2 },
+    fromMs: i === 0 ? 0 : atMs,
+    untilMs: phases[i + 1]?.atMs ?? MOST_MS,
+  }))
+  const limited = moments.filter(({ limit }) => limit <= MOST_IN_SERVICE)
   return [
     text(x, y - 26, 'How the limiter finds it', 'class="name"'),
-    ...bands,
-    ...[0, 20, 40, 60].map(
-      limit =>
-        `<line class="grid" x1="${x}" x2="${x + w}" y1="${px(cy(limit))}" y2="${px(cy(limit))}"/>` +
-        text(x - 8, cy(limit) + 4, String(limit), 'class="tick" text-anchor="end"'),
+    ...bands.map(
+      ({ phase, fromMs, untilMs }) =>
+        `<rect class="${PHASES[phase]![0]}" x="${px(cx(fromMs))}" y="${y}" width="${px(cx(untilMs) - cx(fromMs))}" height="${h}"/>`,
     ),
-    text(x - 8, y - 8, 'limit', 'class="tick" text-anchor="end"'),
+    // A short phase leaves little room beside the name of the next one.
+    ...bands.map(({ phase, lowered, fromMs, untilMs }) =>
+      text(cx((fromMs + untilMs) / 2), y + 16 + 16 * lowered, PHASES[phase]![1], 'class="small" text-anchor="middle"'),
+    ),
+    ...[0, 20, 40, 60].map(
+      requests =>
+        `<line class="grid" x1="${x}" x2="${x + w}" y1="${px(cy(requests))}" y2="${px(cy(requests))}"/>` +
+        text(x - 8, cy(requests) + 4, String(requests), 'class="tick" text-anchor="end"'),
+    ),
+    line(
+      'service',
+      moments.map(({ atMs, inService }) => [cx(atMs), cy(inService)] as const),
+    ),
     line('limit', [
-      ...moments.flatMap(({ atMs, limit }, i) => [
-        [cx(atMs), cy(moments[i - 1]?.limit ?? limit)] as const,
+      ...limited.flatMap(({ atMs, limit }, i) => [
+        [cx(atMs), cy(limited[i - 1]?.limit ?? limit)] as const,
         [cx(atMs), cy(limit)] as const,
       ]),
-      [cx(MOST_MS), cy(moments.at(-1)!.limit)],
+      [cx(MOST_MS), cy(limited.at(-1)!.limit)],
     ]),
-    ...[0, 500, 1000, 1500].map(ms => text(cx(ms), y + h + 18, `${ms / 1000}`, 'class="tick" text-anchor="middle"')),
+    text(cx(0.7 * MOST_MS), cy(26), 'limit', 'class="limited"'),
+    text(cx(0.7 * MOST_MS), cy(9), 'in service', 'class="tick"'),
+    ...[0, 500, 1000].map(ms => text(cx(ms), y + h + 18, `${ms / 1000}`, 'class="tick" text-anchor="middle"')),
     text(x + w, y + h + 38, 'seconds since the overload began', 'class="tick" text-anchor="end"'),
   ]
 }
 
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-labelledby="title">
-<title id="title">Throughput is flat in the limit from a knee on; the limiter halves the limit until throughput falls, and rests above</title>
+<title id="title">Throughput is flat in the limit from a knee on; the limiter sees after a tenth of a second that requests wait for each other, lets those in service leave, and rests above the knee</title>
 <style>
 text{font-family:system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;font-size:13px;fill:#16181d}
 .name{font-size:16px;font-weight:650}.tick{fill:#5b6270;font-size:12px}.small{font-size:12px}
 .paper{fill:#fff}.grid{stroke:#e6e8ec}.knee{stroke:#5b6270;stroke-dasharray:4 4}
-.rate,.limit{fill:none;stroke:#0072b2;stroke-width:3;stroke-linejoin:round}
-.open{fill:#f3f4f6}.reference{fill:#f7f1cf}.probe{fill:#fbdcc0}.rest{fill:#dff1e6}
+.rate,.limit{fill:none;stroke:#0072b2;stroke-width:3;stroke-linejoin:round}.limited{fill:#0072b2}
+.service{fill:none;stroke:#5b6270;stroke-width:1.5}
+.open{fill:#f3f4f6}.measure{fill:#f7f1cf}.hold{fill:#fbdcc0}.rest{fill:#dff1e6}
 @media (prefers-color-scheme:dark){text{fill:#f2f4f8}.tick{fill:#a3abb9}.paper{fill:#12151b}.grid{stroke:#262b35}
-.rate,.limit{stroke:#56b4e9}.open{fill:#1a1f28}.reference{fill:#3d3916}.probe{fill:#51331a}.rest{fill:#163b2a}}
+.rate,.limit{stroke:#56b4e9}.limited{fill:#56b4e9}.service{stroke:#a3abb9}
+.open{fill:#1a1f28}.measure{fill:#3d3916}.hold{fill:#51331a}.rest{fill:#163b2a}}
 </style>
 <rect class="paper" width="${WIDTH}" height="${HEIGHT}" rx="12"/>
 ${text(24, 32, 'Ten connections of 50 ms each, and three times as many requests as they can serve', 'class="tick"')}

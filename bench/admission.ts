@@ -1,73 +1,81 @@
 /**
  * What each rule and each constant of admission is worth: every variant is the source with one edit, on the simulated
- * scenarios (all sets but `thirty`). Virtual time; some ten seconds a variant and seed.
+ * scenarios (all sets but the final one, lib/admission-sets.ts). Virtual time; 25 s of one core for a variant and seed.
  *
- *   npm run bench:admission [-- --seeds 1,2] [--only samples,fell] [--write]
+ *   npm run bench:admission [-- --seeds 1,2] [--constants 1] [--only samples,fell] [--threads 2] [--write]
  *
- * Writes bench/results/admission.json, where what was measured before is kept, and docs/admission-curves.md from it.
- * `--write` measures nothing. How it does against other limiters: bench/admission-held-out.ts.
+ * `--seeds` are those of the rules, `--constants` those of the constants. Writes bench/results/admission.json, where what was
+ * measured before is kept, and docs/admission-curves.md from it. `--write` measures nothing. How it does against other limiters:
+ * bench/admission-held-out.ts.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { CONSTANTS, RULES } from './lib/admission-edits.ts'
 import { type AdmissionResult, admissionCurves, type Variant } from './lib/admission-curves.ts'
-import { figuresOf, type Outcome } from './lib/admission-sets.ts'
+import { CONSTANTS, RULES } from './lib/admission-edits.ts'
 import { conditions } from './lib/conditions.ts'
 import type { Edit } from './lib/edited-source.ts'
 
+interface Wanted extends Pick<Variant, 'name' | 'value' | 'seeds'> {
+  readonly edits: readonly Edit[]
+}
+
 const options = scriptOptions(import.meta.filename, {
   seeds: { type: 'string', default: '1,2' },
+  constants: { type: 'string', default: '1' },
   only: { type: 'string' },
+  threads: { type: 'string', default: String(availableParallelism()) },
   write: { type: 'boolean', default: false },
 })
-const { seeds, write } = options.values
+const { seeds, constants, write } = options.values
 const names = [...RULES.map(({ name }) => name), ...CONSTANTS.map(({ name }) => name)]
 const chosen = options.chosen('only', names)
 const file = join(import.meta.dirname, 'results/admission.json')
 const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as AdmissionResult) : undefined
 const docs = join(import.meta.dirname, '../docs/admission-curves.md')
 if (write && before !== undefined) writeFileSync(docs, admissionCurves(before))
-else measure()
+else await measure()
 
-function measure(): void {
-  const wanted: [name: string, value: string, edits: readonly Edit[]][] = [
-    ['', '', []],
-    ...RULES.map(({ name, edits }) => [name, '', edits] as [string, string, readonly Edit[]]),
-    ...CONSTANTS.flatMap(({ name, shipped, values, editFor }) =>
-      values
-        .filter(value => value !== shipped)
-        .map(value => [name, value, [editFor(value)]] as [string, string, readonly Edit[]]),
-    ),
-  ]
-  let variants = (before?.variants ?? []).filter(({ name }) => names.includes(name) && !chosen.includes(name))
+async function measure(): Promise<void> {
+  const rules = RULES.map(({ name, edits }) => ({ name, value: '', seeds, edits }))
+  const values = CONSTANTS.flatMap(({ name, shipped, values, editFor }) =>
+    values
+      .filter(value => value !== shipped)
+      .map(value => ({ name, value, seeds: constants, edits: [editFor(value)] })),
+  )
+  const all: readonly Wanted[] = [...rules, ...values].filter(({ name }) => chosen.includes(name))
+  const ships = [...new Set(all.map(each => each.seeds))].map(each => ({ name: '', value: '', seeds: each, edits: [] }))
+  const wanted: readonly Wanted[] = [...ships, ...all]
+  const isMeasured = (each: Variant): boolean =>
+    wanted.some(({ name, seeds }) => name === each.name && (name !== '' || seeds === each.seeds))
+  let variants = (before?.variants ?? []).filter(
+    each => (each.name === '' || names.includes(each.name)) && !isMeasured(each),
+  )
   const where = conditions()
-  for (const [name, value, edits] of wanted) {
-    if (name !== '' && !chosen.includes(name)) continue
-    console.log(`${name} ${value}`)
-    variants = [...variants, { name, value, sets: summed(outcomesWith(edits)) }]
-    const result: AdmissionResult = { ...where, seeds, variants }
-    writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`)
-    writeFileSync(docs, admissionCurves(result))
+  let next = 0
+  const oneAtATime = async (): Promise<void> => {
+    for (let at = next++; at < wanted.length; at = next++) {
+      const { name, value, seeds, edits } = wanted[at]!
+      const sets = await setsWith(edits, seeds)
+      variants = [...variants, { name, value, seeds, sets }]
+      console.log(`${at + 1} of ${wanted.length}: ${name} ${value}`)
+      const result: AdmissionResult = { ...where, variants }
+      writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`)
+    }
   }
+  await Promise.all(Array.from({ length: options.whole('threads') }, oneAtATime))
+  writeFileSync(docs, admissionCurves({ ...where, variants }))
 }
 
-function outcomesWith(edits: readonly Edit[]): Readonly<Record<string, readonly Outcome[]>> {
+async function setsWith(edits: readonly Edit[], seeds: string): Promise<Variant['sets']> {
   const lib = join(import.meta.dirname, 'lib')
-  const text = execFileSync(
+  const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--import', join(lib, 'edited-source.ts'), join(lib, 'admission-outcomes.ts'), seeds],
     { encoding: 'utf8', env: { ...process.env, MELT_EDITS: JSON.stringify(edits) } },
   )
-  return JSON.parse(text) as Record<string, readonly Outcome[]>
-}
-
-function summed(outcomes: Readonly<Record<string, readonly Outcome[]>>): Variant['sets'] {
-  return Object.fromEntries(
-    Object.entries(outcomes).map(([set, mine]) => {
-      const { mean, worst, below, falseSheds } = figuresOf(mine)
-      return [set, { mean, worst: worst?.good ?? 1, below, falseSheds }]
-    }),
-  )
+  return JSON.parse(stdout) as Variant['sets']
 }

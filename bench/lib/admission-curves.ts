@@ -1,90 +1,163 @@
 /** docs/admission-curves.md, from what bench/admission.ts measured. Pure. */
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import { CONSTANTS, RULES } from './admission-edits.ts'
+import type { SetSummary } from './admission-sets.ts'
 import type { Conditions } from './conditions.ts'
+
+export interface SetFigures extends Omit<SetSummary, 'worst'> {
+  /** Goodput of the worst scenario. */
+  readonly worst: number
+}
 
 export interface Variant {
   /** Of the rule or constant; empty for what ships. */
   readonly name: string
   /** The constant's; empty for a rule that is off. */
   readonly value: string
+  readonly seeds: string
   readonly sets: Readonly<Record<string, SetFigures>>
 }
 
-export interface SetFigures {
-  /** Goodput of the ideal: mean and worst of the scenarios. */
-  readonly mean: number
-  readonly worst: number
-  /** Scenarios below 75 %. */
-  readonly below: number
-  /** Scenarios that shed where nobody must be shed. */
-  readonly falseSheds: number
-}
-
 export interface AdmissionResult extends Conditions {
-  readonly seeds: string
   readonly variants: readonly Variant[]
 }
 
-const SETS = ['tuned', 'development', 'held-out', 'unseen', 'fresh']
-const percent = (share: number): string => (100 * share).toFixed(1)
-const total = (sets: Variant['sets'], key: 'below' | 'falseSheds'): number =>
-  Object.values(sets).reduce((sum, each) => sum + each[key], 0)
-const average = (sets: Variant['sets']): number => SETS.reduce((sum, set) => sum + sets[set]!.mean, 0) / SETS.length
+type Share = 'mean' | 'shed' | 'late'
+type Sets = Variant['sets']
 
-export function admissionCurves(result: AdmissionResult): string {
-  const ships = result.variants.find(({ name }) => name === '')!
-  const of = (name: string): readonly Variant[] => result.variants.filter(each => each.name === name)
-  const figures = ({ sets }: Variant): string[] => [
-    ...SETS.map(set => {
-      const change = 100 * (sets[set]!.mean - ships.sets[set]!.mean)
-      const worst = 100 * (sets[set]!.worst - ships.sets[set]!.worst)
-      const fell = worst <= -1 ? ` (worst ${worst.toFixed(0)})` : ''
-      return Math.abs(change) < 0.05 ? `0${fell}` : `${change > 0 ? '+' : ''}${change.toFixed(1)}${fell}`
-    }),
-    String(total(sets, 'below')),
-    String(total(sets, 'falseSheds')),
-  ]
-  const point = (value: string, { sets }: Variant): string =>
-    `${value}: ${percent(average(sets))} / ${total(sets, 'below')} / ${total(sets, 'falseSheds')}`
-  const rules = RULES.flatMap(({ name, what }) => of(name).map(variant => [what, ...figures(variant)]))
+/** A rule that moves no figure of any set by this many points is listed. */
+const MOVED = 0.5
+/** A worst scenario that falls by this many points is named. */
+const FELL = 1
+
+const percent = (share: number): string => (100 * share).toFixed(1)
+const signed = (points: number): string =>
+  Math.abs(points) < 0.05 ? '0' : `${points > 0 ? '+' : ''}${points.toFixed(1)}`
+const total = (sets: Sets, key: 'below' | 'falseSheds'): number =>
+  Object.values(sets).reduce((sum, each) => sum + each[key], 0)
+
+/** Those of which the figure says something: goodput where capacity is scarce, sheds where it suffices. */
+function setsOf(sets: Sets, key: Share): string[] {
+  const says = ({ overloaded, ample }: SetFigures): boolean =>
+    key === 'mean' ? overloaded > 0 : key === 'shed' ? ample > 0 : true
+  return Object.keys(sets).filter(set => says(sets[set]!))
+}
+
+function average(sets: Sets, key: Share): number {
+  const names = setsOf(sets, key)
+  return names.reduce((sum, set) => sum + sets[set]![key], 0) / names.length
+}
+
+interface Change {
+  readonly set: string
+  readonly points: number
+}
+
+/** In the order of the sets. */
+function changesOf(sets: Sets, ships: Sets, key: Share): Change[] {
+  return setsOf(ships, key).map(set => ({ set, points: 100 * (sets[set]![key] - ships[set]![key]) }))
+}
+
+const largest = (changes: readonly Change[]): Change =>
+  changes.reduce((most, each) => (Math.abs(each.points) > Math.abs(most.points) ? each : most))
+
+/** The most that any figure of any set moved, points. */
+function mostMoved(sets: Sets, ships: Sets): number {
+  const changes = (['mean', 'shed', 'late'] as const).flatMap(key => changesOf(sets, ships, key))
+  return Math.abs(largest(changes).points)
+}
+
+/** The mean of the sets, and the set that moved most. */
+function moved(sets: Sets, ships: Sets, key: Share): string {
+  const { set, points } = largest(changesOf(sets, ships, key))
+  const mean = signed(100 * (average(sets, key) - average(ships, key)))
+  return Math.abs(points) < MOVED ? mean : `${mean} (${set} ${signed(points)})`
+}
+
+function worstFall(sets: Sets, ships: Sets): string {
+  const falls = setsOf(ships, 'mean').map(set => ({ set, points: 100 * (sets[set]!.worst - ships[set]!.worst) }))
+  const { set, points } = falls.reduce((most, each) => (each.points < most.points ? each : most))
+  return points > -FELL ? '' : `${points.toFixed(0)} (${set})`
+}
+
+export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionResult): string {
+  const of = (name: string): readonly Variant[] => variants.filter(each => each.name === name)
+  const shipsWith = (seeds: string): Sets => of('').find(each => each.seeds === seeds)!.sets
+  const ruleVariants = RULES.flatMap(({ name, what }) => of(name).map(variant => ({ what, ...variant })))
+  const seeds = ruleVariants[0]?.seeds ?? of('')[0]!.seeds
+  const ships = shipsWith(seeds)
+  const rules = ruleVariants.map(({ what, sets, seeds }) => {
+    const ships = shipsWith(seeds)
+    return [
+      what,
+      ...(['mean', 'shed', 'late'] as const).map(key => moved(sets, ships, key)),
+      worstFall(sets, ships),
+      String(total(sets, 'below')),
+      String(total(sets, 'falseSheds')),
+    ]
+  })
+  const inert = ruleVariants.filter(({ sets, seeds }) => mostMoved(sets, shipsWith(seeds)) < MOVED)
+  const point = (value: string, sets: Sets): string =>
+    `${value}: ${percent(average(sets, 'mean'))} / ${percent(average(sets, 'late'))} / ${total(sets, 'below')} / ${total(sets, 'falseSheds')}`
+  const measured = CONSTANTS.filter(({ name }) => of(name).length > 0)
   const unmeasured = CONSTANTS.filter(({ name }) => of(name).length === 0).map(({ name }) => `\`${name}\``)
-  const constants = CONSTANTS.filter(({ name }) => of(name).length > 0).map(({ name, shipped, values, reason }) => [
+  const constantSeeds = measured.length === 0 ? seeds : of(measured[0]!.name)[0]!.seeds
+  const constants = measured.map(({ name, shipped, values, reason }) => [
     `\`${name}\``,
     reason,
     values
       .flatMap(value => {
-        const variant = value === shipped ? ships : of(name).find(each => each.value === value)
-        if (variant === undefined) return []
-        return value === shipped ? `**${point(value, variant)}**` : point(value, variant)
+        const variant = of(name).find(each => each.value === value)
+        if (value === shipped) return `**${point(value, shipsWith(of(name)[0]!.seeds))}**`
+        return variant === undefined ? [] : point(value, variant.sets)
       })
       .join('<br>'),
   ])
+  const summary = Object.entries(ships).map(([set, figures]) => [
+    set,
+    figures.overloaded === 0 ? '-' : `${percent(figures.mean)} of ${figures.overloaded}`,
+    figures.overloaded === 0 ? '-' : percent(figures.worst),
+    String(figures.below),
+    figures.ample === 0 ? '-' : `${figures.falseSheds} of ${figures.ample}`,
+    figures.ample === 0 ? '-' : percent(figures.shed),
+    percent(figures.late),
+  ])
   return `# Admission: what each rule and constant is worth
 
-Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; not by hand. ${result.date}, Node ${result.node},
-${result.cores} cores of ${result.cpu}; seeds ${result.seeds}, virtual time. What the words mean: [how meltproof decides](admission.md).
+Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; not by hand. ${date}, Node ${node},
+${cores} cores of ${cpu}; virtual time. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. What the words mean:
+[how meltproof decides](admission.md). Scenarios of up to 300 s.
 
-What ships, goodput of the ideal in per cent: ${SETS.map(set => `${set} ${percent(ships.sets[set]!.mean)}`).join(', ')};
-${total(ships.sets, 'below')} scenarios below 75 %, ${total(ships.sets, 'falseSheds')} that shed where nobody must be shed (cold starts near
-the capacity among them).
+## What ships
+
+Goodput is a share of the ideal where capacity is too small: the mean of the scenarios, and the worst. Where capacity
+suffices no request may be shed: a scenario sheds falsely when more than 0.2 % are. All but the counts in per cent.
+
+${markdownTable(['set', 'goodput', 'worst', 'below 75 %', 'false sheds in', 'falsely shed', 'late'], summary)}
 
 ## Without a rule
 
-The change of the mean goodput of each set, in points; then the scenarios below 75 %, and those that shed falsely.
+Each rule is switched off alone. Changes in points, as the mean of the sets; in brackets the set that moves most, if it moves by
+half a point. Then the largest fall of a worst scenario, and how many scenarios are below 75 % (${total(ships, 'below')} with all rules) and shed
+falsely (${total(ships, 'falseSheds')}).
 
-${markdownTable(['without', ...SETS, 'below 75 %', 'false sheds'], rules)}
+${markdownTable(['without', 'goodput', 'falsely shed', 'late', 'worst scenario', 'below 75 %', 'false sheds in'], rules)}
 
-Rules that hardly move an average are kept for one run that fails without them (\`packages/meltproof/test/admission\`, five
-seeds): giving up a probe (\`seconds behind few connections\`), no limit where few wait (\`pool at 80 %\`), a rise within the batch
-(a gateway beside a health page sheds half in one seed of three), stalls (\`one stall of a second\`), half the limit where clients give up
-(\`impatient clients of a pool\`), hopeless growth (\`the core at 10x, and one request in ten waits 10 s\`).
+${
+  inert.length === 0
+    ? 'Each of them moves a set by half a point.'
+    : `These move no set by half a point: ${inert.map(({ what }) => what).join('; ')}.`
+}
 
 ## The constants
 
-Each value with the mean goodput of the five sets in per cent, the scenarios below 75 %, and those that shed falsely; bold
-is what ships. Time in milliseconds where the name ends in \`Ms\` or \`MS\`.
+Each value with the mean goodput and the mean share of late answers of the sets in per cent, the scenarios below 75 %, and those
+that shed falsely. What ships is bold. Time in milliseconds where the name ends in \`Ms\` or \`MS\`.
 
-${markdownTable(['constant', 'what it is', 'value: goodput / below 75 % / false sheds'], constants)}
-${unmeasured.length === 0 ? '' : `\nNot measured since the limiter was redrawn: ${unmeasured.join(', ')}.\n`}`
+${markdownTable(['constant', 'what it is', 'value: goodput / late / below 75 % / false sheds'], constants)}
+${unmeasured.length === 0 ? '' : `\nNot measured yet: ${unmeasured.join(', ')}.\n`}`
+}
+
+function seedsOf(seeds: string): string {
+  return seeds.includes(',') ? `Seeds ${seeds.replaceAll(',', ', ')}` : `Seed ${seeds}`
 }

@@ -12,10 +12,21 @@ export interface Rule {
 }
 
 const LIMITER = 'limiter/concurrency-limiter.ts'
-const WAITING = 'limiter/waiting-kinds.ts'
-const CONTENTION = 'limiter/contention.ts'
+const COHORTS = 'limiter/cohorts.ts'
+const LOOP = 'limiter/loop-limit.ts'
+const COUNTED = 'limiter/counted-requests.ts'
+const STARVATION = 'limiter/starvation.ts'
+const MEASUREMENT = 'limiter/measurement.ts'
+const ANSWERS = 'limiter/answers.ts'
+const USUAL = 'limiter/usual-rate.ts'
+const STARTS = 'limiter/start-times.ts'
+const TUNING = 'limiter/tuning.ts'
+const TIMES = 'in-service/service-times.ts'
+const ABANDONED = 'in-service/abandoned.ts'
+const GATE = 'admission/gate.ts'
 const QUEUE = 'queue/standing-queue.ts'
 const PACE = 'queue/departure-pace.ts'
+const SIMULATED = 'sim/instance.ts'
 
 const rule = (name: string, what: string, ...edits: (readonly [file: string, find: string, put: string])[]): Rule => ({
   name,
@@ -23,113 +34,334 @@ const rule = (name: string, what: string, ...edits: (readonly [file: string, fin
   edits: edits.map(([file, find, put]) => ({ file, find, put })),
 })
 
-export const RULES: readonly Rule[] = [
-  rule('contention', 'a limit where requests wait for each other', [
+/** What shows that requests wait for each other. */
+const EVIDENCE = [
+  rule('cohorts', 'evidence from cohorts that requests wait for each other', [
     LIMITER,
-    'if (share !== undefined && enough && ',
-    'if (share === null && ',
+    'isRefuted ? undefined : this.#cohorts.contention(nowMs)',
+    'undefined',
+  ]),
+  rule('two-rises', 'two rises, not one, as evidence', [COHORTS, 'isSure: false,', 'isSure: true,']),
+  rule('hold', 'the hold of a suspicion', [
+    LIMITER,
+    'found !== undefined && found.serial > this.#suspected',
+    'nowMs < 0',
+  ]),
+  rule('held-once', 'no second hold for the same cohort among few', [
+    LIMITER,
+    'found !== undefined && found.serial > this.#suspected',
+    'found !== undefined',
+  ]),
+  rule('restricted-mean', 'the requests of a cohort that are still in service', [
+    COHORTS,
+    'if (took < 0) continue',
+    'if (!(took >= 0)) continue',
+  ]),
+  rule('few-first', 'a cohort among few comes before the one among more', [
+    COHORTS,
+    ' || low.serial > high.serial) return undefined',
+    ') return undefined',
+  ]),
+  rule('queue-like', 'a rise that is too large for a queue is none', [COHORTS, ' || riseMs > plausible * aheadMs', '']),
+  rule('clear', 'a rise must exceed its noise', [
+    COHORTS,
+    'riseMs < standardErrors * Math.sqrt(few.variance + many.variance)',
+    'nowMs < 0',
+  ]),
+  rule('few-contend', 'no limit where few wait for each other', [
+    LIMITER,
+    'recent <= needed || loopDecides',
+    'loopDecides',
   ]),
   rule(
-    'waiting-kinds',
-    'kinds that merely wait, which do not count',
-    [LIMITER, 'return this.#kinds.uncounted', 'return 0'],
-    [LIMITER, 'const counts = this.#kinds.counts(kind)', 'const counts = true'],
+    'scarce-loop',
+    'no limit by cohorts where the loop is scarce',
+    [LIMITER, 'recent <= needed || loopDecides', 'recent <= needed'],
+    [LIMITER, 'if (this.#loop.isScarce && !loopDecides) return', ''],
   ),
-  rule('reference', 'a knee that is compared with the limit at which throughput was measured', [
+  rule('scarce-loop-waits', 'cohorts are kept until the limit of the loop holds requests back', [
     LIMITER,
-    'Math.max(this.#limit, this.#inflight / 2)',
-    'Math.max(this.#limit, this.#inflight)',
+    'if (this.#loop.isScarce && !loopDecides) return',
+    '',
   ]),
-  rule('refuted', 'no second suspicion soon after the first was refuted', [LIMITER, ' && !this.#refuted(nowMs)', '']),
-  rule('stragglers', 'stragglers, which go on without a permit', [
-    'in-service/stragglers.ts',
-    'return request.servingSince <= this.#startedBefore &&',
-    'return request.servingSince > Number.MAX_VALUE &&',
+  rule('refutation', 'a limit goes when none of those before it leave', [
+    LIMITER,
+    'else if (this.#isNoQueue) this.#refute(nowMs)',
+    'else if (nowMs < 0) this.#refute(nowMs)',
   ]),
-  rule('fair-shares', 'fair shares between kinds', [
-    'sim/instance.ts',
-    'kind: workload.kinds === undefined ? undefined :',
-    'kind: 1 > 0 ? undefined :',
+  rule(
+    'seen-to-drain',
+    'no overload before the queue in service is seen to drain',
+    [LIMITER, 'return this.#isHeld || !this.#drains', 'return this.#isHeld'],
+    [LIMITER, 'return this.#drains ? this.#above : 0', 'return this.#above'],
+  ),
+  rule('drain-pause', 'a queue that pauses does not drain', [LIMITER, ' && this.#undrainedMs < PAUSE_MS', '']),
+  rule('follow-window', 'a longer window for slow requests while nothing is limited', [
+    LIMITER,
+    'if (!this.known) this.#requests.follow(this.#meanMs)',
+    'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
+  rule('refuted', 'no second suspicion soon after the first was refuted', [
+    LIMITER,
+    'nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo',
+    'false',
+  ]),
+  rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (this.#hasHalted(nowMs))', 'if (nowMs < 0)']),
+  rule('halt-recent', 'no halt where most were in service before', [
+    LIMITER,
+    ' && 2 * this.#requests.since(this.#answeredAt) >= inService',
+    '',
+  ]),
+]
+
+/** The limit where the event loop is scarce. */
+const LOOP_RULES = [
+  rule('loop', 'a limit where the event loop never rests', [
+    LOOP,
+    'nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs',
+    'nowMs < 0',
+  ]),
+  rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
+  rule('loop-grows', 'more while the loop rests and requests wait', [
+    LOOP,
+    'if (waits && counted >= this.limit)',
+    'if (nowMs < 0)',
+  ]),
+  rule('loop-rested', 'no second try of a limit at which the loop rested', [
+    LOOP,
+    'nowMs < this.#restsUntil ? this.#restsBelow : 1',
+    '1',
+  ]),
+  rule('loop-decides', 'no knee from throughput while the loop is busy', [
+    LIMITER,
+    'if (busy >= this.#tuning.loopBusy)',
+    'if (busy < 0)',
+  ]),
+]
+
+/** How the limit is found and checked. */
+const SEARCH = [
+  rule('effective-count', 'answers counted by the time they took', [
+    ANSWERS,
+    'this.#squares === 0 ? 0 : this.#sumMs ** 2 / this.#squares',
+    'this.all',
+  ]),
+  rule(
+    'heavy-time',
+    'the time of those that take most of it, not the mean',
+    [ANSWERS, 'this.#sumMs === 0 ? 0 : this.#squares / this.#sumMs', 'this.meanMs'],
+    [COHORTS, 'heavyMs: sum === 0 ? 0 : squares / sum', 'heavyMs: meanMs'],
+  ),
+  rule('capped-time', 'old requests count as the slowest that counts', [
+    LIMITER,
+    'Math.min(serviceMs, this.#requests.windowMs)',
+    'serviceMs',
+  ]),
+  rule('cohort-knee', 'a first limit at the knee that cohorts showed', [
+    LIMITER,
+    'Math.min(this.#tuning.firstShare * recent, knee)',
+    'this.#tuning.firstShare * recent',
+  ]),
+  rule('drain', 'the limit from what leaves while the queue in service drains', [
+    LIMITER,
+    "if (this.#phase === 'measure') this.#limitByDrain(sinceMs)",
+    'if (nowMs < 0) this.#limitByDrain(sinceMs)',
+  ]),
+  rule('first-check', 'the first check', [
+    LIMITER,
+    'rate < this.#rate * Math.sqrt(limit / this.#countedThen)',
+    'false',
+  ]),
+  rule('lets-go', 'no limit where throughput falls as far as the limit', [
+    LIMITER,
+    'if (fell && grows * limit >= this.#countedThen)',
+    'if (nowMs < 0)',
+  ]),
+  rule('lower', 'half the limit, as a trial', [
+    LIMITER,
+    'else if (isDue || aboveMs > promiseMs / 2)',
+    'else if (nowMs < 0)',
+  ]),
+  rule('lower-late', 'a trial at once where answers are late', [LIMITER, 'isDue || aboveMs > promiseMs / 2', 'isDue']),
+  rule('lower-waits', 'no second trial where requests hardly wait in service', [
+    LIMITER,
+    ' && (this.#isFirstLook || aboveMs > LATE_WORKS * workMs)',
+    '',
+  ]),
+  rule('expected-knee', 'a knee at the limit shows only above the expected one', [
+    LIMITER,
+    '((1 + Math.max(expected, proportion)) / 2) * this.#before',
+    'proportion * this.#before',
+  ]),
+  rule('lower-again', 'half of that again where throughput stays', [
+    LIMITER,
+    'heavyMs)\n      this.#lookLower(nowMs)',
+    'heavyMs)\n      this.#rests(this.#limit, nowMs)',
+  ]),
+  rule('lower-given-up', 'a trial ends when it lets nothing in for a second', [
+    LIMITER,
+    "drains && this.#phase === 'lower' && sinceMs > promiseMs",
+    'nowMs < 0',
+  ]),
+  rule('higher', 'a higher limit, as a trial', [
+    LIMITER,
+    "this.#take('higher', this.#tuning.grows * this.#before, nowMs)",
+    'this.#rests(this.#before, nowMs)',
+  ]),
+  rule('follow-up', 'the limit follows throughput up', [
+    LIMITER,
+    'this.#measured >= SURE && needed > raised * this.#limit',
+    'nowMs < 0',
+  ]),
+  rule('usual-kept', 'a measurement far below the usual does not count', [
+    LIMITER,
+    'if (rate > starved * this.#rate) this.#rate +=',
+    'this.#rate +=',
+  ]),
+  rule('usual-best', 'the best of the last seconds as what can leave', [
+    USUAL,
+    'Math.max(this.usual * (1 - FORGOTTEN), this.#last)',
+    'this.#last',
+  ]),
+  rule('bound', 'a measurement counts only if requests waited', [
+    MEASUREMENT,
+    'return this.#boundMs >= BOUND * this.#overMs',
+    'return true',
+  ]),
+  rule('invalidated', 'a measurement begins anew after a stall', [
+    LIMITER,
+    "this.#phase !== 'open' && !this.#invalidated",
+    'nowMs < 0',
+  ]),
+  rule('forget', 'a limit that was not reached is forgotten', [
+    LIMITER,
+    'if (nowMs - this.#unboundAt > this.#tuning.forgetMs)',
+    'if (nowMs < 0)',
+  ]),
+  rule('forget-unbound', 'a limit that requests rarely wait for is forgotten', [
+    LIMITER,
+    'else if (nowMs - this.#boundAt > this.#tuning.forgetMs)',
+    'else if (nowMs < 0)',
+  ]),
+]
+
+/** Requests that stay far longer than others. */
+const COUNTING = [
+  rule('uncounted', 'old requests do not count', [COUNTED, ' + Math.min(this.older, this.allowed)', '']),
+  rule('waited-before', 'requests from before the queue in service do not count', [
+    COUNTED,
+    'this.#waitedBefore = this.inService - this.#backlog',
+    'this.#waitedBefore = 0',
+  ]),
+  rule('starvation', 'all that happens where far fewer leave than could', [
+    STARVATION,
+    "waits && this.#pace < starved * rate ? 'starved' : 'fed'",
+    "'fed'",
+  ]),
+  rule('starvation-trial', 'more let in as a trial where far fewer leave than could', [
+    STARVATION,
+    'if (nowMs >= this.#pausedUntil)',
+    'if (nowMs < 0)',
+  ]),
+  rule('starvation-pause', 'a pause after a trial that failed', [
+    STARVATION,
+    'this.#pausedUntil = nowMs + this.#pauseMs',
+    'this.#pausedUntil = nowMs',
+  ]),
+  rule('new-usual', 'after several trials that failed, what leaves now is usual', [
+    STARVATION,
+    'return Math.max(this.#pace, rate / 2)',
+    'return rate',
+  ]),
+  rule('starved-lower', 'a trial of a lower limit ends when far fewer leave', [
+    LIMITER,
+    "judged === 'starved' && this.#phase === 'lower'",
+    'nowMs < 0',
+  ]),
+  rule('quick-kinds', 'quick kinds pass by a limit that others filled', [
+    TIMES,
+    'return this.#answered[kind]! >= QUICK_OF',
+    'return this.#answered[kind]! < 0',
+  ]),
+  rule('quick-room', 'they do so only while the loop has room', [
+    GATE,
+    '!this.#held && this.loopHasRoom',
+    '!this.#held',
+  ]),
+  rule('permit-to-end', 'a permit lasts as long as the handler, also without a client', [
+    SIMULATED,
+    "request.state = 'left'\n      this.#abandoned.add(request, this.loop.nowMs)",
+    'this.#drop(request)',
+  ]),
+  rule('presumed-over', 'such a handler is treated as finished after a while', [
+    ABANDONED,
+    '    this.#believe(nowMs)\n    const over',
+    '    this.#believe(nowMs)\n    if (nowMs >= 0) return []\n    const over',
+  ]),
+]
+
+const QUEUE_RULES = [
+  rule(
+    'turn-budget',
+    'the turn budget',
+    [GATE, 'return ranFor >= this.#turnBudgetMs', 'return ranFor < 0'],
+    [GATE, 'const until = nowMs + this.#turnBudgetMs', 'const until = Number.POSITIVE_INFINITY'],
+  ),
   rule('newest-first', 'newest first while the queue stands', [
     QUEUE,
-    "? 'newest' : 'oldest'",
-    "? 'oldest' : 'oldest'",
+    "newest ? 'newest' : 'oldest'",
+    "newest ? 'oldest' : 'oldest'",
+  ]),
+  rule('on-arrival', 'sheds on arrival while the queue stands', [
+    QUEUE,
+    'nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps',
+    'nowMs < 0',
+  ]),
+  rule('remembered', 'less backlog is tolerated once a queue has stood', [
+    QUEUE,
+    'stood ? tuning.targetMs : tuning.promiseMs * tuning.drains',
+    'tuning.promiseMs * tuning.drains',
+  ]),
+  rule(
+    'suspected-waits',
+    'no overload while a limit is only suspected',
+    [QUEUE, '!this.#limiter.searching && ', ''],
+    [QUEUE, 'this.#limiter.searching || ', ''],
+  ),
+  rule('excess', 'requests in service above the limit count as waiting', [
+    QUEUE,
+    '(this.#queue.size + (this.#limiter.excess ?? 0))',
+    'this.#queue.size',
+  ]),
+  rule('few-wait-on', 'up to 64 wait until their clients leave', [
+    QUEUE,
+    'return this.#limiter.goesOn?.(nowMs) === true',
+    'return false',
+  ]),
+  rule('goes-on', 'they do so only while the service goes on', [
+    QUEUE,
+    'return this.#limiter.goesOn?.(nowMs) === true',
+    'return true',
+  ]),
+  rule('few-newest', 'newest first while one of them has waited for two seconds', [
+    QUEUE,
+    'this.#standing || this.#someWaitOn(nowMs)',
+    'this.#standing',
+  ]),
+  rule('few-overtaken', 'one of them that 64 have overtaken is shed', [
+    QUEUE,
+    ' || this.#overtakes - overtakesThen! >= few',
+    '',
+  ]),
+  rule('few-slow', 'in a standing queue they wait on where service is slow', [
+    QUEUE,
+    'return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs',
+    'return this.size < 0',
   ]),
   rule('gets-faster', 'no overload while the service gets faster', [
     PACE,
     'return this.#fasterInARow >=',
     'return this.#fasterInARow < 0 && this.#fasterInARow >=',
-  ]),
-  rule('kept-knee', 'no more above the knee than 100 ms of work', [
-    'limiter/probe.ts',
-    'Math.min(knee, reference.rate * tuning.workElsewhereMs)',
-    'knee',
-  ]),
-  rule('effective-answers', 'answers weighed by their work', [
-    'limiter/measurement.ts',
-    'this.#servedMs ** 2 / this.#squares',
-    'this.#answers',
-  ]),
-  rule('gave-up', 'half the limit where nobody is answered and clients give up', [
-    LIMITER,
-    "if (found === 'given up') this",
-    'if (nowMs < 0) this',
-  ]),
-  rule('probe-given-up', 'giving up a probe that keeps everybody out', [
-    LIMITER,
-    'sinceMs > maxWindowMs)',
-    'sinceMs > 1e9)',
-  ]),
-  rule('probe-idle', 'giving up a probe in which nobody is answered', [
-    LIMITER,
-    "if (found === 'idle' &&",
-    'if (nowMs < 0 &&',
-  ]),
-  rule('raise', 'raising a limit at rest that is below the floor', [
-    'limiter/rest.ts',
-    'if (this.#count >= SURE && floor',
-    'if (this.#count > 1e9 && floor',
-  ]),
-  rule('by-knee', 'a second look at a limit that a knee made', [
-    'limiter/probe.ts',
-    '(contended ? PROPORTION : 1)',
-    'PROPORTION',
-  ]),
-  rule('loop-knee', 'twice the knee where the loop is scarce', [
-    'limiter/probe.ts',
-    'Math.max(floorOf(measured, tuning), (2 * limit) / busy)',
-    'floorOf(measured, tuning)',
-  ]),
-  rule('idle-growth', 'no growth by answers of those who came before a halt', [
-    LIMITER,
-    '|| this.#idle.wasHeld(nowMs - serviceMs)',
-    '',
-  ]),
-  rule('few', 'no limit where few wait for each other', [
-    LIMITER,
-    'this.#bound || 2 * this.#inflight >= this.#tuning.initial',
-    'true',
-  ]),
-  rule('invalidated', 'a measurement begun anew after a stall', [
-    LIMITER,
-    '!this.#invalidated) this.#measureFrom',
-    'this.#inService < 0) this.#measureFrom',
-  ]),
-  rule('held', 'answers that come at the same moment tell nothing of a kind', [
-    WAITING,
-    'HELD * (known.lastCame - known.firstCame)',
-    '0',
-  ]),
-  rule('others-answered', 'a new kind grows while others are answered', [
-    WAITING,
-    'Math.max(boundSinceMs, this.#othersAnsweredAt)',
-    'boundSinceMs',
-  ]),
-  rule('rises', 'a rise within the batch, for kinds that nothing limits', [
-    CONTENTION,
-    'agesMs !== undefined || this.#products > inService * this.#services',
-    'true',
   ]),
   rule('stalls', 'long gaps between departures are stalls', [
     PACE,
@@ -151,7 +383,24 @@ export const RULES: readonly Rule[] = [
     'if (nowMs - this.#emptySince > this.#tuning.intervalMs) {',
     'if (nowMs >= this.#emptySince) {',
   ]),
+  rule('fair-shares', 'fair shares between kinds', [
+    SIMULATED,
+    'kind: workload.kinds === undefined ? undefined :',
+    'kind: 1 > 0 ? undefined :',
+  ]),
+  rule('fair-clients', 'fair shares between clients', [
+    SIMULATED,
+    'client: workload.kinds?.[0]?.client === undefined ? undefined :',
+    'client: 1 > 0 ? undefined :',
+  ]),
+  rule('kind-growth', 'a kind beyond its usual rate counts as unknown', [
+    'fairness/known-kinds.ts',
+    'return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN',
+    'return kind',
+  ]),
 ]
+
+export const RULES: readonly Rule[] = [...EVIDENCE, ...LOOP_RULES, ...SEARCH, ...COUNTING, ...QUEUE_RULES]
 
 export interface Constant {
   readonly name: string
@@ -165,57 +414,89 @@ export interface Constant {
 
 /** File of the value and of the comment; then each constant with the values beside the one that ships. */
 const VALUES: readonly (readonly [file: string, declared: string, Readonly<Record<string, readonly number[]>>])[] = [
-  ['limiter/tuning.ts', 'limiter/tuning.ts', { initial: [8, 32], forgetMs: [1000, 20_000], idleMs: [200, 800] }],
-  ['limiter/tuning.ts', 'limiter/search.ts', { workMs: [25, 100], workElsewhereMs: [50, 200], fell: [0.7, 0.95] }],
-  ['limiter/tuning.ts', 'limiter/rest.ts', { lookEveryMs: [4000, 60_000] }],
-  ['limiter/tuning.ts', 'limiter/measurement.ts', { samples: [12, 48], maxWindowMs: [500, 2000] }],
-  ['limiter/tuning.ts', 'limiter/loop-load.ts', { loopBusy: [0.8, 0.97], busyWindowMs: [10, 40], busyToLimit: [1, 6] }],
   [
-    'limiter/tuning.ts',
-    WAITING,
-    { promiseMs: [500, 2000], patienceMs: [200, 800], blindPerMs: [0.1, 1], blindMs: [400, 1600] },
-  ],
-  [
-    'limiter/tuning.ts',
-    CONTENTION,
+    TUNING,
+    TUNING,
     {
-      larger: [1.2, 2],
-      slower: [0.3, 0.8],
-      atMost: [1.2, 2.5],
-      alike: [0.25, 1],
-      clearly: [1, 4],
-      least: [4, 16],
-      missing: [1, 5],
-      soonMs: [0, 67],
+      max: [1000, 100_000],
+      promiseMs: [500, 2000],
+      forgetMs: [1000, 20_000],
+      workMs: [50, 200],
+      firstShare: [0.4, 0.8],
+      fell: [0.7, 0.95],
+      proportion: [0.3, 0.7],
+      brings: [0.25, 0.75],
+      raised: [1.1, 1.5],
+      countedSpans: [2, 5],
+      leastCountedMs: [150, 600],
     },
   ],
-  [CONTENTION, CONTENTION, { KEPT: [4, 64] }],
-  [WAITING, WAITING, { SOME: [2, 32], SLOWER: [1, 16], ENOUGH: [3, 16], HELD: [0.2, 0.8] }],
-  [LIMITER, LIMITER, { ANSWER_WEIGHT: [0.05, 0.3], REFUTED: [0, 4] }],
-  ['limiter/open.ts', 'limiter/open.ts', { ABOVE_KNEE: [1, 2.5] }],
-  ['limiter/probe.ts', 'limiter/probe.ts', { PROPORTION: [0.7, 0.9] }],
   [
-    'limiter/rest.ts',
-    'limiter/rest.ts',
-    { RATE_WEIGHT: [0.1, 1], SURE: [1, 20], RAISED: [1.1, 2], RAISED_BY_LOOP: [1.25, 4] },
+    TUNING,
+    COHORTS,
+    { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], plausible: [2, 8], standardErrors: [2, 4] },
   ],
+  [
+    TUNING,
+    LOOP,
+    {
+      loopBusy: [0.8, 0.97],
+      busyWindowMs: [10, 40],
+      busyForMs: [50, 200],
+      fewest: [8, 32],
+      loopWorkMs: [25, 100],
+      lookMs: [4000, 60_000],
+      grows: [1.25, 2],
+    },
+  ],
+  [TUNING, MEASUREMENT, { samples: [12, 48], leastWindowMs: [50, 200], maxWindowMs: [500, 2000] }],
+  [TUNING, STARVATION, { starved: [0.4, 0.75], starvedOf: [12, 48], quietTrial: [2, 16] }],
+  [COHORTS, COHORTS, { LARGEST: [32, 128], LEVELS: [16, 128], FEWEST: [3, 5] }],
+  [
+    LIMITER,
+    LIMITER,
+    {
+      ANSWER_WEIGHT: [0.05, 0.3],
+      RATE_WEIGHT: [0.1, 0.5],
+      JUDGE_MS: [2, 20],
+      SHORTEST_HOLD_MS: [10, 50],
+      SURE: [2, 10],
+      SURE_LATE: [1, 5],
+      LATE_WORKS: [1, 2.5],
+      DRAINS: [0.25, 0.75],
+      PAUSE_MS: [150, 600],
+      REFUTED: [1, 4],
+      HALT_SERVICES: [2, 8],
+      HALT_OF: [32, 128],
+      QUIET_MS: [200, 800],
+      QUIET_SERVICES: [1, 4],
+    },
+  ],
+  [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
+  [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8] }],
+  [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],
+  [COUNTED, COUNTED, { LONGEST_BACKLOG_MS: [1500, 4000] }],
+  [STARTS, STARTS, { SLOT_MS: [20, 80], SLOTS: [200, 800] }],
+  [TIMES, TIMES, { DEVIATIONS: [1, 4], QUICK_MS: [5, 20], QUICK_OF: [8, 32] }],
+  [ABANDONED, ABANDONED, { TIMES: [1.5, 3], FIRST_PROBE_MS: [250, 1000], FIRST_DOUBT_MS: [500, 2000] }],
   [
     QUEUE,
     QUEUE,
     {
       intervalMs: [50, 200],
-      drains: [0.2, 0.6],
+      drains: [0.35, 0.9],
       targetMs: [20, 150],
       rememberMs: [2000, 40_000],
-      maxWaitMs: [400, 1200],
+      maxWaitMs: [1000, 4000],
       staleMs: [0, 160],
       staleDepartures: [3, 20],
       keptLonger: [2, 6],
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
       intervalsToStandAgain: [1, 4],
-      HOPELESS: [1, 4],
-      HOPELESS_IF_FASTER: [2, 6],
+      maxQueued: [1024, 16_384],
+      few: [16, 256],
+      HOPELESS_IF_FASTER: [1, 3],
     },
   ],
   [
@@ -231,13 +512,18 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       FASTER_IN_A_ROW: [1, 3],
     },
   ],
-  ['admission/gate.ts', 'admission/gate.ts', { turnBudgetMs: [4, 30], STALL_MS: [20, 150] }],
-  [
-    'in-service/stragglers.ts',
-    'in-service/stragglers.ts',
-    { straggleMs: [150, 600], overtakenBy: [1.5, 3], restsBelow: [0.7, 0.97], mostStragglers: [200, 1500] },
-  ],
+  [GATE, GATE, { turnBudgetMs: [4, 30], STALL_MS: [20, 150], ASK_TURN_AFTER: [0.1, 0.5] }],
 ]
+
+/** Of those that have no comment of their own. */
+const REASONS: Readonly<Record<string, string>> = {
+  grows: 'What is raised, or tried above, is multiplied by this.',
+  leastCountedMs: 'A request counts for at least this long, ms.',
+  SLOT_MS: 'Starts are counted in slots of this length, ms,',
+  SLOTS: 'and this many slots are remembered.',
+  DEVIATIONS: 'A kind usually takes its mean and this many mean deviations.',
+  maxQueued: 'Requests that may wait, at most.',
+}
 
 export const CONSTANTS: readonly Constant[] = VALUES.flatMap(([file, declared, constants]) =>
   Object.entries(constants).map(([name, others]) => constantIn(file, declared, name, others)),
@@ -246,17 +532,27 @@ export const CONSTANTS: readonly Constant[] = VALUES.flatMap(([file, declared, c
 function constantIn(file: string, declared: string, name: string, others: readonly number[]): Constant {
   const read = (each: string): string => readFileSync(join(admission, each.replace('admission/', '')), 'utf8')
   const [find, before, shipped] =
-    new RegExp(`(?<=\\n)(?<before>(?:export )?const ${name} = |  ${name}: )(?<shipped>[\\d._]+)`).exec(read(file)) ?? []
+    new RegExp(`(?<=\\n)(?<before>(?:export )?const ${name} = |  ${name}: )(?<shipped>[\\d._]+(?: / \\d+)?)`).exec(
+      read(file),
+    ) ?? []
   if (find === undefined || shipped === undefined) throw new Error(`${file} has no constant ${name}`)
-  const [, comment = ''] =
-    new RegExp(`/\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\n(?:const ${name} =|  readonly ${name}:)`).exec(read(declared)) ??
-    []
-  const ships = String(Number(shipped.replaceAll('_', '')))
+  const [over = 0, under = 1] = shipped.replaceAll('_', '').split(' / ').map(Number)
+  const ships = String(over / under)
   return {
     name,
     shipped: ships,
     values: [...others, Number(ships)].sort((a, b) => a - b).map(String),
-    reason: comment.replace(/\s*\n\s*\*\s*/g, ' ').trim(),
+    reason: REASONS[name] ?? commentOf(name, read(declared)),
     editFor: value => ({ file, find, put: `${before}${value}` }),
   }
+}
+
+/** Several constants in a row may share the comment above the first. */
+function commentOf(name: string, source: string): string {
+  const declaration = `(?:(?:(?:export )?const \\w+ = .*\\n)*(?:export )?const ${name} =|  readonly ${name}:)`
+  const [, comment = ''] = new RegExp(`/\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\n${declaration}`).exec(source) ?? []
+  return comment
+    .replace(/\s*\n\s*\*\s*/g, ' ')
+    .replace(/\{@link (\w+)\}/g, '`$1`')
+    .trim()
 }

@@ -20,6 +20,9 @@ export const SETS = {
   mixed: MIXED,
 }
 
+/** For the final judgement. No limiter is changed for one of its scenarios, so it does not run while tuning. */
+export const FINAL = 'mixed-held-out'
+
 /** A scenario sheds falsely above this share. */
 const FALSE_SHEDS = 0.002
 /** A scenario does badly below this share of the ideal. */
@@ -33,13 +36,16 @@ export interface Outcome {
   readonly good: number
   /** Share shed in the worst seed. */
   readonly shed: number
+  /** Share answered late, the mean of the seeds. */
+  readonly late: number
 }
 
 export function outcomeOf(scenario: Scenario, limiter: string, seeds: readonly number[]): Outcome {
   const { name, noShed, seconds, workload } = scenario
   const runs = seeds.map(seed => simulate(workload, { seconds, seed, limiter: LIMITERS[limiter]! }))
-  const good = runs.reduce((sum, run) => sum + shareOfIdeal(scenario, run), 0) / runs.length
-  return { name, noShed, good: Math.min(1, good), shed: Math.max(...runs.map(shedShare)) }
+  const good = meanOf(runs.map(run => shareOfIdeal(scenario, run)))
+  const late = meanOf(runs.map(run => run.late / run.offered))
+  return { name, noShed, good: Math.min(1, good), shed: Math.max(...runs.map(shedShare)), late }
 }
 
 export interface SetSummary {
@@ -51,8 +57,12 @@ export interface SetSummary {
   readonly worst: Outcome | undefined
   /** Scenarios that do badly. */
   readonly below: number
-  /** Scenarios that shed where nobody must be shed. */
+  /** Scenarios that shed where no request may be shed. */
   readonly falseSheds: number
+  /** Mean share shed where no request may be shed. */
+  readonly shed: number
+  /** Mean share of late answers. */
+  readonly late: number
 }
 
 export function figuresOf(outcomes: readonly Outcome[]): SetSummary {
@@ -61,9 +71,16 @@ export function figuresOf(outcomes: readonly Outcome[]): SetSummary {
   return {
     overloaded: overloaded.length,
     ample: ample.length,
-    mean: overloaded.length === 0 ? 1 : overloaded.reduce((sum, { good }) => sum + good, 0) / overloaded.length,
+    mean: overloaded.length === 0 ? 1 : meanOf(overloaded.map(({ good }) => good)),
     worst: overloaded[0],
     below: overloaded.filter(({ good }) => good < POOR).length,
     falseSheds: ample.filter(({ shed }) => shed > FALSE_SHEDS).length,
+    shed: meanOf(ample.map(({ shed }) => shed)),
+    late: meanOf(outcomes.map(({ late }) => late)),
   }
+}
+
+/** 0 of none. */
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 }

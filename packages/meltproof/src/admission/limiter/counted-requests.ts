@@ -67,7 +67,8 @@ export class CountedRequests {
     const nowMs = this.#nowMs
     this.#starts.setWindow(windowMs)
     this.#limitedAt = nowMs
-    this.#backlogSince = Math.max(Math.min(sinceMs, nowMs - atLeastMs), nowMs - LONGEST_BACKLOG_MS)
+    const since = Math.max(Math.min(sinceMs, nowMs - atLeastMs), nowMs - LONGEST_BACKLOG_MS)
+    this.#backlogSince = this.#starts.boundary(since)
     this.#backlog = this.#starts.since(this.#backlogSince)
     this.#waitedBefore = this.inService - this.#backlog
     this.allowed = 0

@@ -50,6 +50,11 @@ export class StartTimes {
     if (slot >= this.#slot - this.#windowSlots) this.recent--
   }
 
+  /** The next time that {@link since} tells exactly. */
+  boundary(atMs: number): number {
+    return Math.ceil(atMs / SLOT_MS) * SLOT_MS
+  }
+
   since(atMs: number): number {
     return this.#sum(Math.ceil(atMs / SLOT_MS))
   }

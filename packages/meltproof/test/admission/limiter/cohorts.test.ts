@@ -14,6 +14,7 @@ interface Departure {
   readonly atMs: number
   readonly tookMs: number
   readonly ticket: number
+  readonly dropped: boolean
 }
 
 interface Found extends Contention {
@@ -24,15 +25,15 @@ interface Found extends Contention {
 const JUDGE_MS = 5
 
 /** What is found until it is sure, in order. */
-function foundIn(arrivals: readonly Arrival[], drops = false): Found[] {
+function foundIn(arrivals: readonly Arrival[], isDropped: (atMs: number) => boolean = () => false): Found[] {
   const cohorts = new Cohorts(LIMITER_TUNING)
   const inService: Departure[] = []
   const found: Found[] = []
   let judgedAt = 0
   const leaveUntil = (nowMs: number): void => {
     while (inService.length > 0 && inService[0]!.atMs <= nowMs && !isSure(found)) {
-      const { atMs: foundAtMs, ticket, tookMs } = inService.shift()!
-      if (drops) cohorts.dropped(ticket)
+      const { atMs: foundAtMs, dropped, ticket, tookMs } = inService.shift()!
+      if (dropped) cohorts.dropped(ticket)
       else cohorts.ended(ticket, tookMs)
       if (foundAtMs - judgedAt < JUDGE_MS) continue
       judgedAt = foundAtMs
@@ -46,7 +47,7 @@ function foundIn(arrivals: readonly Arrival[], drops = false): Found[] {
     const leavesAtMs = atMs + tookMs
     const ticket = cohorts.admitted(atMs, inService.length + 1)
     const behind = inService.findLastIndex(other => other.atMs <= leavesAtMs)
-    inService.splice(behind + 1, 0, { atMs: leavesAtMs, tookMs, ticket })
+    inService.splice(behind + 1, 0, { atMs: leavesAtMs, tookMs, ticket, dropped: isDropped(atMs) })
   }
   leaveUntil(Number.POSITIVE_INFINITY)
   return found
@@ -86,6 +87,7 @@ const WAITS: Readonly<Record<string, (random: Random) => (atMs: number) => numbe
   'one in ten for 3 s, the others for 5 ms': random => () => (random.next() < 0.1 ? 3000 : 5),
   'half of them for 800 ms, the others for 2 ms': random => () => (random.next() < 0.5 ? 800 : 2),
   '20 ms, and from 2 s on 300 ms': () => atMs => (atMs < 2000 ? 20 : 300),
+  '500 ms, then 100 ms, then 20 ms': () => atMs => (atMs < 1700 ? 500 : atMs < 3300 ? 100 : 20),
   '20 ms, and from 2 s on for ever': () => atMs => (atMs < 2000 ? 20 : 1e6),
 }
 
@@ -112,6 +114,18 @@ describe('what merely waits is no queue, from a cold start', () => {
       assert.equal(isSure(foundIn(arrivals)), false, `seed ${seed}`)
     }
   })
+})
+
+it('those that were dropped among few say nothing of the others', () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = new Random(seed)
+    const dropped = (atMs: number): number => (atMs < 3000 ? 0.7 : atMs < 6000 ? 0.35 : 0)
+    const arrivals = [256, 512, 1024].flatMap((perS, i) =>
+      poisson(random, perS, () => 500, 3).map(({ atMs, tookMs }) => ({ atMs: atMs + 3000 * i, tookMs })),
+    )
+    const found = foundIn(arrivals, atMs => random.next() < dropped(atMs))
+    assert.equal(isSure(found), false, `seed ${seed}`)
+  }
 })
 
 describe('a pool with more work than it can do is a queue', () => {
@@ -172,6 +186,15 @@ describe('a pool with more work than it can do is a queue', () => {
     })
   }
 
+  it('behind one in ten requests', { todo: 'a cohort of 64 has too few of them for three standard errors' }, () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = new Random(seed)
+      const misses = poisson(random, 100, () => 400, 20)
+      const hits = poisson(random, 900, () => 1, 20)
+      assert.ok(isSure(foundIn(together(pooled(misses, 10), hits))), `seed ${seed}`)
+    }
+  })
+
   it('only where there is more than it can do', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const work = poisson(new Random(seed), 120, () => 50)
@@ -184,7 +207,10 @@ describe('a pool with more work than it can do is a queue', () => {
       poisson(new Random(1), 600, () => 50),
       10,
     )
-    assert.deepEqual(foundIn(work, true), [])
+    assert.deepEqual(
+      foundIn(work, () => true),
+      [],
+    )
   })
 })
 

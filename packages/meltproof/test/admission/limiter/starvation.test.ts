@@ -154,6 +154,14 @@ describe('a trial', () => {
     assert.ok(at.requests.allowed <= 2 * LIMIT, 'the trials have left nothing behind')
   })
 
+  it('that fails takes what leaves for usual, where that is more than half', () => {
+    const at = fullOfOld()
+    const share = (Math.ceil(starved * USUAL) - 1) / USUAL
+    assert.ok(share > 0.5)
+    for (let i = 0; i < 60; i++) at.judge(Math.round((share * RATE * starvedOf) / at.rate))
+    assert.ok(at.rate >= 0.99 * share * RATE && at.rate < RATE, `${at.rate}/ms, and ${share * RATE}/ms leave`)
+  })
+
   it('fails less and less often while nothing leaves at all', () => {
     const at = fullOfOld()
     let trials = 0
