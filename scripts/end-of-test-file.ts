@@ -4,22 +4,27 @@
  */
 import { relative } from 'node:path'
 import { after } from 'node:test'
+import { isMainThread } from 'node:worker_threads'
+import { noteRunning, WHOLE_FILE_MS } from './running-test-files.ts'
 
 /** After its last test a file may take so long, on a machine that is busy and stalls, ms. */
 const AFTER_LAST_TEST_MS = Number(process.env['TEST_FILE_END_MS'] ?? 20_000)
-/** A file takes no longer than this, ms; the slowest takes a minute, on a machine that has nothing else to do. */
-const WHOLE_FILE_MS = Number(process.env['TEST_FILE_MS'] ?? 600_000)
+const { TEST_FILES_RUNNING: running } = process.env
+const [, file = ''] = process.argv
 
-// Neither keeps the process alive, and nor does what a test waits for in vain.
-setTimeout(() => end(`did not end within ${WHOLE_FILE_MS / 1000} s`), WHOLE_FILE_MS).unref()
-after(() => {
-  setTimeout(() => end('was still open after its last test'), AFTER_LAST_TEST_MS).unref()
-})
+// Threads that a test starts load this as well.
+if (isMainThread) {
+  if (running !== undefined && /\.test\.\w+$/.test(file)) noteRunning(running, file)
+  // Neither keeps the process alive, and nor does what a test waits for in vain.
+  setTimeout(() => end(`did not end within ${WHOLE_FILE_MS / 1000} s`), WHOLE_FILE_MS).unref()
+  after(() => {
+    setTimeout(() => end('was still open after its last test'), AFTER_LAST_TEST_MS).unref()
+  })
+}
 
 function end(what: string): never {
-  const file = relative('', process.argv[1] ?? '')
   const held = Map.groupBy(process.getActiveResourcesInfo(), name => name)
   const list = [...held].map(([name, { length }]) => `${length} ${name}`).join(', ')
-  console.error(`${file} ${what}, and was ended. Held by: ${list || 'nothing that Node knows of'}`)
+  console.error(`${relative('', file)} ${what}, and was ended. Held by: ${list || 'nothing that Node knows of'}`)
   process.exit(1)
 }

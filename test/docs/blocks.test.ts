@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { type Block, blocksOf } from './blocks.ts'
 import { PAGES, ROOT } from './pages.ts'
 import { shellFaults } from './shell.ts'
-import { dockerfileFaults, promqlFaults, targetsFaults, unitFaults, yamlFaults } from './validated.ts'
+import { dockerfileFaults, notInstalled, promqlFaults, targetsFaults, unitFaults, yamlFaults } from './validated.ts'
 
 /** Blocks that neither run nor are validated: by page and beginning, each with the reason. */
 const NOT_RUN: readonly (readonly [page: string, begins: string, reason: string])[] = [
@@ -54,6 +54,13 @@ describe('every block', { concurrency: 3 }, () => {
       else test(`${path}:${block.line} (${block.language})`, () => runsOrIsValid(block))
     }
   }
+})
+
+const DEBIAN_PACKAGES: Readonly<Record<string, string>> = { promtool: 'prometheus', 'systemd-analyze': 'systemd' }
+
+test('what validates blocks is installed', t => {
+  const [missing] = notInstalled
+  if (missing !== undefined) t.skip(`${missing} is not installed: apt-get install ${DEBIAN_PACKAGES[missing]}`)
 })
 
 test('every reason not to run a block is of a block', () => {

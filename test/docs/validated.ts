@@ -80,7 +80,10 @@ function unknownFields(type: string, from: string, value: object): string[] {
   }
 }
 
-/** promtool reads the rules; nothing where Prometheus is not installed, but in CI, which installs it. */
+/** Programs that were to validate something and are not installed here. In CI, which installs them, that is a fault. */
+export const notInstalled: Set<string> = new Set()
+
+/** promtool reads the rules. */
 export function ruleFaults(rules: string): string[] {
   return checked('rules.yml', rules, file => ['promtool', ['check', 'rules', file]])
 }
@@ -114,7 +117,10 @@ function checked(name: string, text: string, command: (file: string) => [string,
     writeFileSync(file, text)
     const [program, args] = command(file)
     const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
-    if (error !== undefined) return process.env['CI'] === undefined ? [] : [`${program} is missing`]
+    if (error !== undefined) {
+      notInstalled.add(program)
+      return process.env['CI'] === undefined ? [] : [`${program} is missing`]
+    }
     return status === 0 && !stderr.includes(name) ? [] : [`${stdout}${stderr}`]
   } finally {
     rmSync(folder, { recursive: true, force: true })

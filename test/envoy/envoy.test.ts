@@ -21,7 +21,7 @@ const ENVOY = existsSync(installed) ? installed : 'envoy'
 const missing = spawnSync(ENVOY, ['--version']).error !== undefined
 if (missing && process.env['CI'] !== undefined) throw new Error(`envoy is missing: ${INSTALL}`)
 if (missing) console.error(`The tests of deploy/envoy are skipped: ${INSTALL}`)
-const options = missing ? { skip: `${INSTALL}, to run this` } : { timeout: 120_000 }
+const options = missing ? { skip: `envoy is not installed: ${INSTALL}` } : { timeout: 120_000 }
 
 const CONFIGS = globSync('deploy/envoy/*.yaml')
 

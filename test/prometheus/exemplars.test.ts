@@ -22,7 +22,7 @@ async function portOf(server: net.Server): Promise<number> {
 }
 
 test('a real Prometheus finds the trace of a request', {
-  ...(missing ? { skip: 'install the package prometheus to run this' } : {}),
+  ...(missing ? { skip: 'prometheus is not installed: apt-get install prometheus' } : {}),
   timeout: 120_000,
 }, async context => {
   const server = http.createServer((_, response) => response.end())

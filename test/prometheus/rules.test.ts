@@ -27,7 +27,7 @@ after(() => {
 
 const missing = spawnSync('promtool', ['--version']).error !== undefined
 if (missing && process.env['CI'] !== undefined) throw new Error('promtool is missing: apt-get install prometheus')
-const options = missing ? { skip: 'install the package prometheus to run this' } : {}
+const options = missing ? { skip: 'promtool is not installed: apt-get install prometheus' } : {}
 
 /** promtool's verdict on the cases with these rules. */
 function passes(rules: string, cases: string = CASES): boolean {

@@ -18,7 +18,8 @@ export class SimulatedWalkers {
   readonly #store: Store
   readonly #shore: Shore
   #timer: NodeJS.Timeout | undefined
-  #steps: Promise<unknown> = Promise.resolve()
+  /** What the database has not taken yet: a step, or that those before are forgotten. The next step comes after it. */
+  #underWay: Promise<void> | undefined
 
   constructor(store: Store, shore: Shore) {
     this.#store = store
@@ -31,13 +32,13 @@ export class SimulatedWalkers {
     const walkers = Array.from({ length: SIMULATED }, () => new BayWalker())
     const endAt = Date.now() + LAST_MS
     this.#timer = setInterval(() => {
-      // What the database does not take now is not missed: the next step follows.
       if (Date.now() > endAt) void this.stop().catch(() => {})
-      else this.#steps = this.#step(walkers).catch(() => {})
+      // What the database does not take now is not missed: the next step follows.
+      else if (this.#underWay === undefined) void this.#wait(this.#step(walkers)).catch(() => {})
     }, STEP_MS)
     this.#timer.unref()
     try {
-      await this.#forget()
+      await this.#wait(this.#forget())
     } catch (error) {
       this.#end()
       throw error
@@ -47,8 +48,18 @@ export class SimulatedWalkers {
   /** Throws a Refusal (503) when the database is away: they have stopped, but what they walked is still there. */
   async stop(): Promise<void> {
     if (!this.#end()) return
-    await this.#steps
+    await this.#underWay
     await this.#forget()
+  }
+
+  /** Lets no step begin before `work` has ended. Settles as it does. */
+  #wait(work: Promise<void>): Promise<void> {
+    const ended = (): void => {
+      if (this.#underWay === underWay) this.#underWay = undefined
+    }
+    const underWay = work.then(ended, ended)
+    this.#underWay = underWay
+    return work
   }
 
   #end(): boolean {

@@ -37,8 +37,9 @@ export interface ManagedContext {
   end(): Promise<void>
 }
 
-const defaultStartTimeoutMs = 15_000
-const askTimeoutMs = 5000
+const defaultStartTimeoutMs = 60_000
+/** An app that has a backlog, on a machine that is busy, takes its time. */
+const ASK_TIMEOUT_MS = 30_000
 
 export function makeContext({ form, signal, progress, cores, checkpoint = () => {} }: ContextParts): ManagedContext {
   const undo: (() => Promise<void> | void)[] = []
@@ -128,20 +129,24 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
     origin,
     watch: () => watch(app.pid),
     stop,
-    async ask<T>(path: string): Promise<T> {
+    async ask<T>(path: string, timeoutMs = ASK_TIMEOUT_MS): Promise<T> {
       // A kept connection may be closed by the app just as we ask again.
-      const response = await fetch(new URL(path, origin), {
-        headers: { connection: 'close' },
-        signal: AbortSignal.timeout(askTimeoutMs),
-      }).catch((error: Error) => {
-        this.check()
-        const { cause } = error
-        const reason = cause instanceof Error ? cause.message : error.message
-        throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
-      })
+      const request = { headers: { connection: 'close' }, signal: AbortSignal.timeout(timeoutMs) }
+      const answer = await fetch(new URL(path, origin), request)
+        .then(async response => ({ ok: response.ok, status: response.status, text: await response.text() }))
+        .catch((error: Error) => {
+          this.check()
+          const { name, message, cause } = error
+          if (name === 'TimeoutError') {
+            const waited = `${timeoutMs / 1000}s; it is slow, or the machine is busy`
+            throw new UserError(`${app.name} did not answer ${path} within ${waited}${quote(app.lastWords())}`)
+          }
+          const reason = cause instanceof Error ? cause.message : message
+          throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
+        })
       // A protected app may refuse us, in JSON.
-      if (!response.ok) throw new Error(`${app.name} answered ${response.status} to ${path}`)
-      return (await response.json()) as T
+      if (!answer.ok) throw new Error(`${app.name} answered ${answer.status} to ${path}`)
+      return JSON.parse(answer.text) as T
     },
     check(when = 'in the middle of the run') {
       if (app.ended() === undefined || stopping()) return

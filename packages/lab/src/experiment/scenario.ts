@@ -95,8 +95,8 @@ export interface RunningApp extends App {
   readonly origin: string
   /** Memory and CPU from outside, from now on. */
   watch(): Watch
-  /** GET, the answer parsed as JSON; throws for any status but 2xx. */
-  ask<T>(path: string): Promise<T>
+  /** GET, the answer parsed as JSON; throws for any status but 2xx, and after 30 s unless `timeoutMs` says otherwise. */
+  ask<T>(path: string, timeoutMs?: number): Promise<T>
   /** Throws, with its last words, when it has ended by itself; `when` says in the middle of what. */
   check(when?: string): void
 }

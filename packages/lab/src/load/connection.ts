@@ -39,6 +39,8 @@ export abstract class Connection {
   /** Of the request on it, set by the owner: when it was due and when it was sent, milliseconds from the start. */
   due = 0
   sentAt = 0
+  /** When it was queued to leave: later where it had to wait for its connection. */
+  queuedAt = 0
   /** How much of its latency the generator caused by the time it was sent, milliseconds, at most. */
   ownMs = 0
   /** When connecting, then closing, began, and until when it may get another request: set by the owner. */

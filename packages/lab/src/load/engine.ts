@@ -254,13 +254,14 @@ export class Engine implements ConnectionOwner {
   }
 
   onQueued(connection: Connection): void {
+    connection.queuedAt = this.#now()
     this.#queued.push(connection)
   }
 
   /** What was queued before this turn has left: how long that took at most is the generator's doing, too. */
   #haveLeft(now: number): void {
     if (this.#queued.length === 0) return
-    for (const connection of this.#queued) connection.ownMs += Math.max(0, now - connection.sentAt)
+    for (const connection of this.#queued) connection.ownMs += Math.max(0, now - connection.queuedAt)
     this.#queued = []
   }
 

@@ -23,6 +23,8 @@ const WINDOW_BYTES = 2 ** 24
 export interface SessionUser {
   /** The connection stands. */
   connected(): void
+  /** It may open the stream that `mayOpen` refused. */
+  admitted(): void
   /** It takes no more requests, or not as many: a place without one goes. */
   leaveIfIdle(): void
   sessionEnded(code: FailureCode, reason: string): void
@@ -35,6 +37,12 @@ export class Http2Session {
   readonly #onEnd: (session: Http2Session) => void
   readonly #socket: Socket
   #limit: number
+  /** The server has said how many streams it takes (SETTINGS). */
+  #settled = false
+  /** Went ahead before that. */
+  #first: SessionUser | undefined
+  /** Wait for that. */
+  readonly #held: Set<SessionUser> = new Set()
   #session: ClientHttp2Session | undefined
   #bytesSeen = 0
 
@@ -72,6 +80,17 @@ export class Http2Session {
     return more
   }
 
+  /**
+   * False while it is not known how many streams the server takes, for all but the first: it would refuse the others if it
+   * takes one at a time. They are `admitted` later; node:http2 then holds back what is over the limit.
+   */
+  mayOpen(user: SessionUser): boolean {
+    this.#first ??= user
+    if (this.#settled || this.#first === user) return true
+    this.#held.add(user)
+    return false
+  }
+
   /** Throws where node:http2 refuses to send it. */
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
     return this.#session!.request(headers, { endStream })
@@ -87,6 +106,7 @@ export class Http2Session {
   /** Nobody wants to connect any more. */
   leave(user: SessionUser): void {
     this.users.delete(user)
+    this.#held.delete(user)
     if (this.users.size === 0 && (this.state !== 'open' || this.#fresh)) this.destroy()
   }
 
@@ -123,6 +143,11 @@ export class Http2Session {
   #limitTo(most: number | undefined): void {
     this.#limit = Math.min(this.#limit, most ?? this.#limit)
     for (const user of [...this.users]) if (this.users.size > this.#limit) user.leaveIfIdle()
+    this.#settled = true
+    for (const user of [...this.#held]) {
+      this.#held.delete(user)
+      user.admitted()
+    }
   }
 
   /** The server takes no more requests on it (GOAWAY). It ends when those that it took are answered. */

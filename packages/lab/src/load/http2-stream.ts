@@ -63,6 +63,10 @@ export class Http2Stream extends Connection implements SessionUser {
     this.#owner.onConnected(this)
   }
 
+  admitted(): void {
+    if (this.busy && this.state === 'open') this.#open()
+  }
+
   sessionEnded(code: FailureCode, reason: string): void {
     if (this.state === 'gone') return
     this.#owner.onBytes(this.#session.newBytes())
@@ -75,6 +79,7 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 
   #open(): void {
+    if (!this.#session.mayOpen(this)) return
     const { headers, body } = this.#message!
     this.bodyBytes = 0
     this.#status = 0

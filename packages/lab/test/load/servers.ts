@@ -63,7 +63,6 @@ export const httpServer = (listener: RequestListener): Promise<TestServer> => {
   return listening(server, new Set())
 }
 
-/** A port on which nothing listens, and nobody will by chance. */
 /** Answers each request after a while, and knows how many it had at once at most. */
 export const waitingServer = async (
   answersAfterMs: number,
@@ -81,6 +80,7 @@ export const waitingServer = async (
   return { ...server, mostAtOnce: () => most }
 }
 
+/** A port on which nothing listens, and nothing will by chance. */
 export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
@@ -130,10 +130,19 @@ export const booksBalance = (outcome: LoadOutcome): void => {
   )
 }
 
-/** Runs a plan against a server, balances the books and closes the server. Waits long: a busy machine may be slow. */
+/** A machine that stalls for a while is no failure. */
+export const PATIENT = { timeoutMs: 20_000, connectTimeoutMs: 20_000, sloMs: 20_000 } as const
+
+/**
+ * The timeout of requests that are never answered. A request that finds no connection within it is not sent at all, so it is
+ * longer than a busy machine stalls.
+ */
+export const SILENCE_MS = 5_000
+
+/** Runs a plan against a server, balances the books and closes the server. */
 export const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
   try {
-    const outcome = await runLoad(planFor(server.url, { timeoutMs: 20_000, sloMs: 20_000, ...plan }))
+    const outcome = await runLoad(planFor(server.url, { ...PATIENT, ...plan }))
     booksBalance(outcome)
     return outcome
   } finally {

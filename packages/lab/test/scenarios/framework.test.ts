@@ -193,6 +193,30 @@ test('an app that does not start is named', async () => {
   assert.match(String(failure), /the backend exited with code 1 before it listened/)
 })
 
+test('an app that is slow to answer is named, and no fault of meltlab', async () => {
+  const slow = `require('http').createServer((request, response) => request.url === '/half' && response.write('{'))
+    .listen(process.env.PORT, '127.0.0.1'); console.error('still loading')`
+  for (const path of ['/never', '/half']) {
+    const { failure } = await runScenario(
+      made(async context => {
+        const app = await context.start({
+          name: 'the backend',
+          run: [process.execPath, '-e', slow],
+          core: 'dependency',
+        })
+        await app.ask(path, 500)
+      }),
+      options(),
+    )
+    assert.ok(failure instanceof UserError, String(failure))
+    assert.match(
+      failure.message,
+      new RegExp(`^the backend did not answer ${path} within 0.5s; it is slow, or the machine`),
+    )
+    assert.match(failure.message, /its last words:\n {2}\| still loading/)
+  }
+})
+
 test('what an app needs and the lab does not bring is asked for before anything starts', async () => {
   const started: string[] = []
   const needy = { ...made(async () => void started.push('it')), needs: ['commander', 'no-such-package'] }

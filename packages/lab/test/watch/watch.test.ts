@@ -116,7 +116,7 @@ describe('meltlab watch', () => {
       '--',
       process.execPath,
       '-e',
-      'setTimeout(() => {}, 1500)',
+      'setTimeout(() => {}, 3000)',
     ])
     assert.equal(samplesOf(JSON.parse(stdout) as ScenarioResult)[0]!.probeMs, null)
   })
@@ -137,8 +137,12 @@ describe('meltlab watch', () => {
     [['--url', 'here', '--', 'node'], /--url must be an http/],
     [['--', ''], /command is empty/],
     [['--', 'no-such-program'], /there is no such program/],
-    [['--', process.execPath, '-e', '0'], /exit code 0 before the first sample; a shorter --interval/],
-    [['--interval', '250ms', '--', 'sleep', '1'], /sleep is no Node program, so only its memory and CPU/],
+    // However slowly it starts, it has ended before that.
+    [
+      ['--interval', '1h', '--', process.execPath, '-e', '0'],
+      /exit code 0 before the first sample; a shorter --interval/,
+    ],
+    [['--interval', '250ms', '--', 'sleep', '3'], /sleep is no Node program, so only its memory and CPU/],
     [
       [
         '--interval',
@@ -148,7 +152,7 @@ describe('meltlab watch', () => {
         '--',
         process.execPath,
         '-e',
-        'setTimeout(() => {}, 1500)',
+        'setTimeout(() => {}, 3000)',
       ],
       /nothing answered at http:\/\/127\.0\.0\.1:1\/; --url must be/,
     ],

@@ -66,20 +66,24 @@ test('stalls are given back and told', async () => {
   block(150)
   const error = await kept(pending)
   assert.ok(error instanceof DeadlineExceededError)
-  assert.ok(error.ownStallMs > 130)
-  // As much as the limit itself is given back at most.
-  assert.ok(error.waitedMs - Math.min(error.ownStallMs, 250) >= 200)
-  assert.match(error.message, /stalled for \d+ ms of that, which was given back/)
+  const { ownStallMs, waitedMs, message } = error
+  assert.ok(ownStallMs > 130, message)
+  // A busy machine may stall it for longer. No more than the limit itself is given back: it ends after 500 ms awake or not.
+  if (waitedMs - ownStallMs >= 249) assert.match(message, /stalled for \d+ ms of that, which was given back/)
+  else {
+    assert.ok(waitedMs >= 499, message)
+    assert.match(message, /stalled for \d+ ms of that, which left \d+ ms/)
+  }
 })
 
 test('nested limits only shrink, and the end of the outer one ends all', async () => {
   await kept(
-    within(80, async () => {
-      assert.ok(remaining() <= 80)
-      await within(10_000, async () => assert.ok(remaining() <= 80))
-      await within(20, async () => assert.ok(remaining() <= 20))
-      assert.ok(remaining() > 20)
-      await within(Number.POSITIVE_INFINITY, async () => assert.ok(remaining() <= 80))
+    within(80_000, async () => {
+      assert.ok(remaining() <= 80_000)
+      await within(100_000, async () => assert.ok(remaining() <= 80_000))
+      await within(20_000, async () => assert.ok(remaining() <= 20_000))
+      assert.ok(remaining() > 20_000)
+      await within(Number.POSITIVE_INFINITY, async () => assert.ok(remaining() <= 80_000))
     }),
   )
   assert.equal(remaining(), Number.POSITIVE_INFINITY)

@@ -1,10 +1,13 @@
 /** limiter(): who runs, who waits, who is told what, and when a permit comes back. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { getEventListeners } from 'node:events'
 import { after, describe, it } from 'node:test'
+import { runWithBudget } from '../../src/deadline/context.ts'
 import { remaining, within } from '../../src/deadline/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { type Limiter, limiter, ShedError } from '../../src/limiter/index.ts'
+import { WatchedBudget } from '../deadline/watched-budget.ts'
 
 /** Nothing of ours keeps a process alive, and what the tests hold does not either. */
 const alive = setInterval(() => undefined, 1000)
@@ -267,22 +270,64 @@ describe('a run that nobody waits for any more', () => {
     const { inflight, abandoned } = jobs.stats()
     assert.deepEqual([inflight, abandoned], [0, 0])
   })
+})
 
-  it('leaves the listeners of its signal as they were', async () => {
-    const { signal } = new AbortController()
-    const jobs = limiter({ limit: 1 })
-    const listeners: string[] = []
-    const { addEventListener, removeEventListener } = signal
-    signal.addEventListener = (...args: unknown[]) => {
-      listeners.push('add')
-      Reflect.apply(addEventListener, signal, args)
-    }
-    signal.removeEventListener = (...args: unknown[]) => {
-      listeners.push('remove')
-      Reflect.apply(removeEventListener, signal, args)
-    }
-    await jobs.run(() => 1, { signal })
-    assert.deepEqual(listeners, ['add', 'remove'])
+/** One run that holds the only permit, and one that waits for it. */
+interface Waiting {
+  readonly jobs: Limiter
+  readonly held: Held
+  readonly leaving: AbortController
+  readonly deadline: WatchedBudget
+}
+
+describe('a run listens to its signal and its deadline until it is over', () => {
+  const listening = ({ leaving, deadline }: Waiting): number[] => [
+    getEventListeners(leaving.signal, 'abort').length,
+    deadline.listeners.size,
+  ]
+
+  function watched(limit: number): Waiting & { readonly run: Promise<string> } {
+    const jobs = limiter({ limit })
+    const held = new Held()
+    void jobs.run(held.work('first'))
+    const leaving = new AbortController()
+    const deadline = new WatchedBudget(60_000)
+    const { signal } = leaving
+    const run = runWithBudget(deadline, () => jobs.run(held.work('it'), { signal }))
+    return { jobs, held, leaving, deadline, run }
+  }
+
+  const gone = new Error('gone')
+  const ways: readonly (readonly [string, number, (waiting: Waiting) => void, RegExp | undefined])[] = [
+    ['settled', 2, ({ held }) => held.end('it'), undefined],
+    ['failed', 2, ({ held }) => held.fail('it', gone), /gone/],
+    ['given up by its signal while it works', 2, ({ leaving }) => leaving.abort(gone), /gone/],
+    ['given up by its deadline while it works', 2, ({ deadline }) => deadline.cancel(gone), /gone/],
+    ['given up by its signal while it waits', 1, ({ leaving }) => leaving.abort(gone), /gone/],
+    ['given up by its deadline while it waits', 1, ({ deadline }) => deadline.cancel(gone), /gone/],
+    ['shed', 1, ({ jobs }) => void jobs.drain(0), /Shed/],
+  ]
+  for (const [how, limit, end, error] of ways) {
+    it(how, async () => {
+      const waiting = watched(limit)
+      assert.deepEqual(listening(waiting), [1, 1])
+      end(waiting)
+      if (error === undefined) assert.equal(await waiting.run, 'it')
+      else await assert.rejects(waiting.run, error)
+      assert.deepEqual(listening(waiting), [0, 0])
+      waiting.deadline.settle()
+    })
+  }
+
+  it('settled after it has waited', async () => {
+    const { run, ...waiting } = watched(1)
+    waiting.held.end('first')
+    await turns()
+    assert.deepEqual(listening(waiting), [1, 1])
+    waiting.held.end('it')
+    assert.equal(await run, 'it')
+    assert.deepEqual(listening(waiting), [0, 0])
+    waiting.deadline.settle()
   })
 })
 

@@ -96,6 +96,17 @@ it('counts a line as written when its end is, also within lines that came at onc
   assert.partialDeepStrictEqual(b.queue.stats, { written: 2, waiting: 0, lost: 1, lostBytes: 3 })
 })
 
+it('holds the notice of a cut line alone after it was given up within one, and then nothing', () => {
+  const b = bench(4000)
+  b.push('one\ntwo\nthree\n')
+  b.write(6)
+  assert.equal(b.queue.stats.bufferedBytes, PIECE_OVERHEAD + 'one\ntwo\nthree\n'.length)
+  b.queue.abandon()
+  assert.equal(b.queue.stats.bufferedBytes, PIECE_OVERHEAD + CUT_NOTICE.length)
+  b.drain()
+  assert.equal(b.queue.stats.bufferedBytes, 0)
+})
+
 describe('whatever is logged and however it is read', () => {
   it('no line is torn, out of order or unaccounted for', () => {
     fc.assert(
@@ -161,9 +172,10 @@ describe('whatever is logged and however it is read', () => {
           seen.whole,
           logged.filter(line => got.has(line)),
         )
-        const { lost } = b.queue.stats
+        const { lost, bufferedBytes, waiting } = b.queue.stats
         assert.equal(seen.whole.length + lost, logged.length)
         assert.equal(seen.told + untold, lost)
+        assert.deepEqual([bufferedBytes, waiting], [0, 0])
       }),
       { numRuns: 5000 },
     )

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { after } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { CAME, WRITTEN } from './dependency-counts.ts'
 
 export interface Dependency {
   readonly url: string
@@ -9,10 +10,17 @@ export interface Dependency {
   readonly port: number
   /** Connections it holds, and requests it has not finished. */
   count(): Promise<{ connections: number; open: number }>
+  /** Requests that have come so far. */
+  came(): number
+  /** Answers that it has handed to the system so far. */
+  written(): number
+  /** Keeps the event loop from turning until it has handed over that number of answers. */
+  blockUntilWritten(answers: number): void
 }
 
 export async function startDependency(): Promise<Dependency> {
-  const worker = new Worker(new URL('dependency.worker.ts', import.meta.url))
+  const counts = new Int32Array(new SharedArrayBuffer(8))
+  const worker = new Worker(new URL('dependency.worker.ts', import.meta.url), { workerData: counts })
   const [ports] = (await once(worker, 'message')) as [{ port: number; securePort: number }]
   after(() => worker.terminate())
   return {
@@ -23,6 +31,13 @@ export async function startDependency(): Promise<Dependency> {
       worker.postMessage('count')
       const [count] = (await once(worker, 'message')) as [{ connections: number; open: number }]
       return count
+    },
+    came: () => Atomics.load(counts, CAME),
+    written: () => Atomics.load(counts, WRITTEN),
+    blockUntilWritten(answers) {
+      for (let written = 0; written < answers; written = Atomics.load(counts, WRITTEN)) {
+        Atomics.wait(counts, WRITTEN, written)
+      }
     },
   }
 }

@@ -5,15 +5,24 @@
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { CERTIFICATE } from '../server/tls.fixture.ts'
+import { CAME, WRITTEN } from './dependency-counts.ts'
+
+/** Requests that have come, and answers that have been written. */
+const counts = workerData as Int32Array
 
 const sockets = new Set<Socket>()
 let open = 0
 
 function answer(request: http.IncomingMessage, response: http.ServerResponse): void {
   open++
+  Atomics.add(counts, CAME, 1)
   response.once('close', () => open--)
+  response.once('finish', () => {
+    Atomics.add(counts, WRITTEN, 1)
+    Atomics.notify(counts, WRITTEN)
+  })
   const url = new URL(request.url!, 'http://dependency')
   const ms = Number(url.searchParams.get('ms') ?? 0)
   const bytes = Number(url.searchParams.get('bytes') ?? 0)
@@ -21,6 +30,9 @@ function answer(request: http.IncomingMessage, response: http.ServerResponse): v
   switch (url.pathname) {
     case '/hello':
       setTimeout(() => response.writeHead(200, { 'content-type': type }).end('hello'), ms)
+      break
+    case '/claims':
+      setTimeout(() => response.writeHead(200, { 'server-timing': `total;dur=${ms}` }).end('hello'), ms)
       break
     case '/silent':
       break

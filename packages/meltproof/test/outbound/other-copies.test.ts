@@ -7,8 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { bound, install } from '../../src/outbound/install.ts'
 import type { OutboundLimits } from '../../src/outbound/limits.ts'
+import type { OutboundRecord } from '../../src/record.ts'
 import { watchCalls } from '../../src/timing/tracker.ts'
 import { block } from '../block.ts'
+import { eventually, listen } from '../server/harness.ts'
 import { codesOf, exceeded } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
@@ -56,11 +58,14 @@ for (const [name, copy] of Object.entries(copies)) {
       })
 
       test('has no false timeout', async () => {
-        // A stall doubles a limit at most; the rest is room for a busy machine.
-        withLimits({ totalMs: 400 })
+        const limitMs = 600
+        withLimits({ totalMs: limitMs })
+        const [came, written] = [dependency.came(), dependency.written()]
         const call = get('/hello?ms=50')
-        await sleep(20)
-        block(500)
+        await eventually('the request is there', () => dependency.came() > came)
+        // The answer lies in the socket when the limit has passed.
+        dependency.blockUntilWritten(written + 1)
+        block(limitMs + 100)
         assert.equal(await call, 'hello')
       })
 
@@ -144,18 +149,29 @@ for (const [name, copy] of Object.entries(copies)) {
     })
 
     test('keeps its limits while it tries again, and records each attempt', async () => {
-      const seen: number[] = []
-      const stop = watchCalls(({ status }) => seen.push(status ?? 0))
-      const failing = http.createServer((_, response) => setTimeout(() => response.writeHead(503).end(), 150))
-      await new Promise<void>(resolve => failing.listen(0, '127.0.0.1', resolve))
-      const origin = `http://127.0.0.1:${(failing.address() as AddressInfo).port}`
+      const seen: OutboundRecord[] = []
+      const stop = watchCalls(record => seen.push(record))
+      let attempts = 0
+      // The third attempt gets no answer.
+      const { port } = await listen(
+        http.createServer((_, response) => {
+          if (++attempts < 3) setTimeout(() => response.writeHead(503).end(), 100)
+        }),
+      )
       const agent = new undici.Agent()
-      const own = bound(new undici.RetryAgent(agent, { minTimeout: 1 }), { totalMs: 400 })
-      assert.equal((await exceeded(own.request({ origin, path: '/', method: 'GET' }))).phase, 'total')
-      assert.deepEqual(seen, [503, 503, 0])
+      const own = bound(new undici.RetryAgent(agent, { minTimeout: 1 }), { totalMs: 1_500 })
+      const origin = `http://127.0.0.1:${port}`
+      const { phase, waitedMs } = await exceeded(own.request({ origin, path: '/', method: 'GET' }))
+      assert.equal(phase, 'total')
+      assert.deepEqual(
+        seen.map(({ status }) => status),
+        [503, 503, undefined],
+      )
+      // One limit for all of them: it counted before the second attempt began.
+      const [, second, third] = seen
+      assert.ok(waitedMs > third!.endedAtMs - second!.startedAtMs, `${waitedMs} ms: ${JSON.stringify(seen)}`)
       stop()
       void agent.destroy().catch(() => undefined)
-      failing.close()
     })
   })
 }

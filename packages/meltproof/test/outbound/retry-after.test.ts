@@ -45,6 +45,15 @@ test('without a Date that can be read, our own clock tells how far a date is', (
   assert.equal(retryAfterMs(undefined, undefined, never), undefined)
 })
 
+test('a wait until a date is not cut to whole seconds: a client that comes sooner comes too soon', () => {
+  for (const lateMs of [1, 499, 500, 999]) {
+    assert.equal(
+      retryAfterMs('Tue, 24 Nov 2026 08:49:40 GMT', undefined, () => SENT_MS + lateMs),
+      3_000 - lateMs,
+    )
+  }
+})
+
 test('never throws, and never asks for less than nothing', () => {
   fc.assert(
     fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (value, date) => {

@@ -1,13 +1,17 @@
 /** retry() and its budget: on numbers first, then with real waits and stalls of our own. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Budget } from '../../src/deadline/budget.ts'
 import { runWithBudget } from '../../src/deadline/context.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
 import { retry, type RetryOptions } from '../../src/outbound/retry.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../src/outbound/retry-budget.ts'
+import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
+import { WatchedBudget } from '../deadline/watched-budget.ts'
+import { eventually } from '../server/harness.ts'
 
 describe('RetryBudget', () => {
   test('starts with its burst, earns a share of the attempts and a little with time', () => {
@@ -21,6 +25,21 @@ describe('RetryBudget', () => {
     assert.equal(budget.take(1_000), true)
     assert.equal(budget.take(1_000_000), true)
     assert.equal(budget.available, 2)
+  })
+
+  test('earns nothing while the clock goes back, and nothing twice when it goes on', () => {
+    const budget = new RetryBudget({ ratio: 0, minPerSecond: 1, burst: 3 })
+    for (let i = 0; i < 3; i++) assert.equal(budget.take(10_000), true)
+    for (const nowMs of [9_000, 0, 5_000, 10_000, 10_999]) assert.equal(budget.take(nowMs), false, `${nowMs}`)
+    assert.equal(budget.take(11_000), true)
+    assert.equal(budget.take(11_000), false)
+  })
+
+  test('loses nothing that it has saved when the clock goes back', () => {
+    const budget = new RetryBudget({ ratio: 0, minPerSecond: 1, burst: 3 })
+    assert.equal(budget.take(10_000), true)
+    assert.equal(budget.take(0), true)
+    assert.equal(budget.available, 1)
   })
 
   test('retries never exceed burst + ratio * attempts + minPerSecond * time', () => {
@@ -148,6 +167,51 @@ describe('retry()', () => {
     )
     assert.equal(attempts.length, 1)
     spent.settle()
+  })
+
+  test('leaves no listener at its deadline, and no heartbeat', async () => {
+    const deadline = new WatchedBudget(60_000)
+    assert.equal(await runWithBudget(deadline, () => retry(failing(2).fn, new RetryBudget(), FAST)), 'up')
+    assert.deepEqual([deadline.added, deadline.listeners.size], [2, 0])
+    deadline.settle()
+    await eventually('the heartbeat stops', () => !isBeating())
+  })
+
+  test('leaves no timer when its deadline passes while it waits', async t => {
+    t.mock.method(Math, 'random', () => 0.5)
+    const deadline = new WatchedBudget(60_000)
+    const timers = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+    const before = timers()
+    const result = runWithBudget(deadline, () =>
+      retry(failing(9).fn, new RetryBudget(), { baseMs: 60_000, maxWaitMs: 60_000 }),
+    )
+    await turn()
+    assert.deepEqual([deadline.listeners.size, timers()], [1, before + 1])
+    deadline.expire()
+    await assert.rejects(result, down)
+    assert.deepEqual([deadline.listeners.size, timers()], [0, before])
+  })
+
+  test('what began in an attempt and goes on is a call of its own, with retries of its own', async () => {
+    const budget = new RetryBudget({ ratio: 1, minPerSecond: 0, burst: 10 })
+    while (budget.take(0));
+    const goesOn = Promise.withResolvers<void>()
+    const later: Promise<string>[] = []
+    const inner = failing(1)
+    const outer = failing(1)
+    await retry(
+      count => {
+        later.push(goesOn.promise.then(() => retry(inner.fn, budget, FAST)))
+        return outer.fn(count)
+      },
+      budget,
+      FAST,
+    )
+    assert.equal(budget.available, 0, 'one earned, one taken')
+    goesOn.resolve()
+    assert.deepEqual(await Promise.all(later), ['up', 'up'])
+    assert.deepEqual(inner.attempts.toSorted(), [1, 1, 2])
+    assert.equal(budget.available, 1, 'two more earned, one taken')
   })
 
   test('refuses arguments of the wrong type and options out of range', async () => {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { METRICS } from '../../src/observe/metrics.ts'
 import { AllGuards, oneOf } from '../../src/all-guards.ts'
+import type { EventLoop } from '../../src/observe/event-loop.ts'
+import { METRICS } from '../../src/observe/metrics.ts'
 import type { GuardStats } from '../../src/server/guard.ts'
 import { protect } from '../../src/server/protect.ts'
 
@@ -25,6 +26,45 @@ test('what a server has counted stays when it listens no more, and its gauges go
   listening = []
   assert.deepEqual(figures(), [5, 1, 20])
 })
+
+test('no counter of the guards falls when a server listens no more', () => {
+  const [first, second] = [0, 1].map(() => {
+    const guard = protect(http.createServer())
+    const stats = sevens(guard.stats()) as GuardStats
+    return { ...guard, stats: () => stats }
+  })
+  let listening = [first!, second!]
+  const all = new AllGuards(() => listening)
+  const loop = { time: () => ({ active: 0, idle: 0 }) } as EventLoop
+  const counters = (): Record<string, number[]> => {
+    const found: Record<string, number[]> = {}
+    for (const { kind, prometheus, read } of METRICS) {
+      if (kind !== 'counter' || read === undefined) continue
+      let ofGuard = false
+      const asked = <T>(figures: T): T => {
+        ofGuard = true
+        return figures
+      }
+      const readings = read({ stats: () => asked(all.stats()), sheds: () => asked(all.sheds()) }, loop)
+      if (ofGuard) found[prometheus] = readings.map(([, value]) => value)
+    }
+    return found
+  }
+  const before = counters()
+  const { shed } = first!.stats()
+  assert.deepEqual(before['meltproof_admitted_total'], [14])
+  assert.equal(before['meltproof_shed_total']?.length, Object.keys(shed).length)
+  listening = [second!]
+  assert.deepEqual(counters(), before)
+  assert.equal(all.stats().inflight, 7, 'a gauge falls')
+})
+
+/** Any figure may become a counter, so each is 7. */
+function sevens(value: unknown): unknown {
+  if (typeof value === 'number') return 7
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, sevens(each)]))
+}
 
 test('a server that listens again counts once', () => {
   let more = 0

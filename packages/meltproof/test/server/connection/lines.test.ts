@@ -64,6 +64,31 @@ describe('a line', () => {
     assert.equal(connection.hasLine, false)
   })
 
+  it('is forgotten when all that stood in it has started', async () => {
+    const { lines, connection, asked } = open('b', 'c')
+    lines.wait(connection, named('a'))
+    for (const name of ['b', 'c']) lines.join(connection, named(name))
+    lines.move(connection)
+    assert.deepEqual([...lines.connections], [connection])
+    await turn()
+    assert.deepEqual(asked, ['b', 'c'])
+    assert.deepEqual([...lines.connections], [])
+  })
+
+  for (const [how, leave] of [
+    ['has moved', 'move'],
+    ['is taken', 'takeAll'],
+  ] as const) {
+    it(`makes its socket look busy until it ${how}`, () => {
+      const { lines, connection } = open()
+      assert.equal(connection.socket._httpMessage ?? null, null)
+      lines.wait(connection, named('a'))
+      assert.notEqual(connection.socket._httpMessage ?? null, null)
+      lines[leave](connection)
+      assert.equal(connection.socket._httpMessage, null)
+    })
+  }
+
   it('is read no further behind sixteen, until it has moved', async () => {
     const { lines, connection, socket } = open(...Array.from({ length: 16 }, (_, i) => `${i}`))
     lines.wait(connection, named('first'))

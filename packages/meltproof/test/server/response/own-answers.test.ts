@@ -72,6 +72,19 @@ describe('the message of a shed', () => {
     })
   }
 
+  // Half of an odd range, and a pressure between two seconds, are rounded so that clients come back later, not sooner.
+  for (const [pressure, expected] of [
+    [0, [1, 2, 3]],
+    [0.8, [2, 3, 4]],
+    [1, [2, 3, 4]],
+  ] as const) {
+    it(`spreads Retry-After over no less than half of an odd range, at pressure ${pressure} over ${expected}`, () => {
+      const seen = new Set<number>()
+      for (let i = 0; i < 300; i++) seen.add(retryAfter([1, 4], pressure))
+      assert.deepEqual([...seen].sort(), expected)
+    })
+  }
+
   it('follows no range that is one number', () => {
     for (const pressure of [0, 0.7, 1]) assert.equal(retryAfter([7, 7], pressure), 7)
   })

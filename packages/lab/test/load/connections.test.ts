@@ -1,8 +1,10 @@
-/** Which connection a request goes on: that depends on how soon the one before was answered. */
+/** Which connection a request goes on. Where that depends on the answer before, a user waits for it, or the test holds it. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { against, constant, httpServer, rawServer, waitingServer } from '../load/servers.ts'
+import type { LoadProgress } from '../../src/load/plan.ts'
+import { runLoad } from '../../src/load/run.ts'
+import { against, constant, httpServer, planFor, PATIENT, rawServer, waitingServer } from './servers.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const FRESH = { kind: 'fresh' } as const
@@ -18,13 +20,14 @@ describe('runLoad: connections', () => {
         socket.write(OK)
       })
     })
-    const outcome = await against(server, {
+    await against(server, {
       connections: { kind: 'keep-alive', count: 50, max: 50 },
-      arrival: constant(400, 500),
+      arrival: { kind: 'closed', users: 1, durationMs: 1000, thinkMs: 0 },
     })
-    assert.deepEqual(outcome.answered, { 200: 200 })
     assert.equal(connections, 50)
-    assert.deepEqual([...used.values()], Array(50).fill(4))
+    const times = [...used.values()]
+    assert.equal(times.length, 50)
+    assert.ok(Math.max(...times) - Math.min(...times) <= 1, `${times}`)
   })
 
   it('opens a standing set of 1,500 gently', async () => {
@@ -53,21 +56,33 @@ describe('runLoad: connections', () => {
     assert.match(outcome.why.join(' '), /requests waited for one of 8 connections/)
   })
 
-  it('gives a free connection to whoever came last where newestFirst says so', async () => {
-    const goodOf = async (newestFirst: boolean): Promise<number> => {
-      const server = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 50))
-      const connections = { kind: 'keep-alive', count: 4, max: 4 } as const
-      const { good } = await against(server, {
-        connections: newestFirst ? { ...connections, newestFirst } : connections,
-        arrival: constant(1000, 1000),
-        timeoutMs: 800,
-        sloMs: 200,
+  for (const [newestFirst, order] of [
+    [false, 'has waited longest'],
+    [true, 'came last, where newestFirst says so'],
+  ] as const) {
+    it(`gives a free connection to the request that ${order}`, async () => {
+      const came: number[] = []
+      const held = Promise.withResolvers<void>()
+      const server = await httpServer(async (req, res) => {
+        came.push(Number(req.url!.slice(1)))
+        await held.promise
+        res.end()
       })
-      return good
-    }
-    const [inTurn, newest] = [await goodOf(false), await goodOf(true)]
-    assert.ok(newest > 2 * inTurn, `${newest} and ${inTurn}`)
-  })
+      const plan = planFor(`${server.url}{{seq}}`, {
+        ...PATIENT,
+        templated: true,
+        connections: { kind: 'keep-alive', count: 1, max: 1, ...(newestFirst && { newestFirst }) },
+        arrival: constant(40, 500),
+      })
+      const onProgress = ({ scheduled }: LoadProgress): void => {
+        if (scheduled === 20) held.resolve()
+      }
+      await runLoad(plan, { onProgress })
+      await server.close()
+      const waited = Array.from({ length: 19 }, (_, i) => i + 1)
+      assert.deepEqual(came, [0, ...(newestFirst ? waited.reverse() : waited)])
+    })
+  }
 
   it('counts as unsent what found no free connection within the timeout', async () => {
     const server = await rawServer(() => {})
@@ -111,20 +126,20 @@ describe('runLoad: connections', () => {
       sockets.add(socket)
       socket.on('data', () => {
         socket.write(OK)
-        // All of them, long before the next request: one that crosses the close would be lost on any client.
-        setTimeout(() => {
-          for (const each of sockets) each.end()
-          sockets.clear()
-        }, 100)
+        // All of them, while the only user thinks: a request that crosses the close would be lost on any client.
+        for (const each of sockets) each.end()
+        sockets.clear()
       })
     })
     const outcome = await against(server, {
       connections: { kind: 'keep-alive', count: 5, max: 50 },
-      arrival: constant(2, 3000),
+      arrival: { kind: 'closed', users: 1, durationMs: 3000, thinkMs: 500 },
     })
-    assert.deepEqual(outcome.answered, { 200: 6 })
-    // Were only those opened that requests asked for, it would be 11.
-    assert.ok(connections > 12, `${connections} connections`)
+    assert.deepEqual(outcome.failed, {})
+    const asked = outcome.answered['200']!
+    assert.ok(asked >= 2, `${asked} requests`)
+    // Were only those opened that requests asked for, it would be 5 and one a request.
+    assert.ok(connections > 5 + asked + 1, `${connections} connections, ${asked} requests`)
   })
 
   it('does not trust a connection on which bytes came unasked', async () => {

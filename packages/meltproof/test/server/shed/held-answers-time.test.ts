@@ -1,0 +1,86 @@
+/** How long answers are put off, on a clock that the test moves. */
+import assert from 'node:assert/strict'
+import { performance } from 'node:perf_hooks'
+import { describe, it, mock, type TestContext } from 'node:test'
+import { now } from '../../../src/clock.ts'
+import type { Connection } from '../../../src/server/connection/connection.ts'
+import type { Exchange } from '../../../src/server/request/exchange.ts'
+import { HeldAnswers, MOST_HELD_MS } from '../../../src/server/shed/held-answers.ts'
+
+type Client = Connection<Exchange>
+
+/** Answers that are put off, until the test says that there is time. */
+function putOff(t: TestContext) {
+  let nowMs = 1_000_000
+  t.mock.method(performance, 'now', () => nowMs)
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.after(() => mock.timers.reset())
+  const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
+  const given: { readonly client: Client; readonly afterMs: number }[] = []
+  const since = new Map<Client, number>()
+  const answers = new HeldAnswers(time, client => {
+    given.push({ client, afterMs: nowMs - since.get(client)! })
+    answers.delete(client)
+  })
+  return {
+    time,
+    given,
+    answers,
+    hold(): Client {
+      const client = {} as Client
+      since.set(client, nowMs)
+      answers.hold(client, now())
+      return client
+    },
+    pass(ms: number): void {
+      for (let i = 0; i < ms; i++) {
+        nowMs++
+        mock.timers.tick(1)
+      }
+    },
+  }
+}
+
+describe('an answer that is put off', () => {
+  it(`is given within 10 ms of ${MOST_HELD_MS} ms when there is never time`, t => {
+    const { given, hold, pass } = putOff(t)
+    hold()
+    pass(700)
+    hold()
+    pass(6 * MOST_HELD_MS)
+    assert.equal(given.length, 2)
+    for (const { afterMs } of given) assert.ok(afterMs >= MOST_HELD_MS && afterMs <= MOST_HELD_MS + 10, `${afterMs} ms`)
+  })
+
+  it('is held for two seconds at most: after those clients come again over a new connection', () => {
+    assert.ok(MOST_HELD_MS <= 2_000)
+  })
+
+  it('is given in the next round when there is time, oldest first, and the rounds end with the last', t => {
+    const { time, given, hold, pass } = putOff(t)
+    const clients = [hold(), hold(), hold()]
+    pass(100)
+    assert.deepEqual(given, [])
+    time.has = true
+    pass(5)
+    assert.deepEqual(
+      given.map(({ client }) => client),
+      clients,
+    )
+    pass(100)
+    assert.equal(given.length, 3)
+    hold()
+    pass(10)
+    assert.equal(given.length, 4)
+  })
+
+  it('is given at once at the end, and not again', t => {
+    const { given, answers, hold, pass } = putOff(t)
+    hold()
+    hold()
+    answers.end()
+    assert.equal(given.length, 2)
+    pass(2 * MOST_HELD_MS)
+    assert.equal(given.length, 2)
+  })
+})
