@@ -7,13 +7,13 @@ import { BreakwaterLimiter } from './breakwater.ts'
 import { CinnamonLimiter } from './cinnamon.ts'
 import { DagorLimiter } from './dagor.ts'
 import { Gradient2Limiter } from './gradient2.ts'
-import { EvidenceLimiter } from './evidence/evidence-limiter.ts'
+import { evidence } from './evidence/as-limiter.ts'
 import { SimpleLimiter } from './simple.ts'
 import { VegasLimiter } from './vegas.ts'
 
 export const LIMITERS: Readonly<Record<string, (busyMs: () => number) => Limiter>> = {
   meltproof: busyMs => new ConcurrencyLimiter(busyMs),
-  evidence: busyMs => new EvidenceLimiter(busyMs),
+  evidence,
   simple: busyMs => new SimpleLimiter(busyMs),
   Vegas: () => new VegasLimiter(),
   Gradient2: () => new Gradient2Limiter(),

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cohorts } from '../../sim/limiters/evidence/cohorts.ts'
-import { EvidenceLimiter } from '../../sim/limiters/evidence/evidence-limiter.ts'
+import { evidence } from '../../sim/limiters/evidence/as-limiter.ts'
+import { EVIDENCE_TUNING } from '../../sim/limiters/evidence/tuning.ts'
 import { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
@@ -14,14 +15,14 @@ interface Arrival {
 
 /** Whether the cohorts were sure at some time that these wait for each other. */
 function everSure(arrivals: readonly Arrival[]): boolean {
-  const cohorts = new Cohorts()
+  const cohorts = new Cohorts(EVIDENCE_TUNING)
   const leaving: { atMs: number; ticket: number; tookMs: number }[] = []
   const leaveUntil = (nowMs: number): boolean => {
     leaving.sort((one, other) => one.atMs - other.atMs)
     while (leaving.length > 0 && leaving[0]!.atMs <= nowMs) {
       const { atMs, ticket, tookMs } = leaving.shift()!
       cohorts.ended(ticket, tookMs)
-      if (cohorts.contention(atMs)?.sure) return true
+      if (cohorts.contention(atMs)?.isSure) return true
     }
     return false
   }
@@ -84,7 +85,7 @@ test('a pool with more work than it can do is a queue, also where half of the re
 })
 
 const run = (workload: Workload, seconds: number, seed: number) =>
-  simulate(workload, { seconds, seed, limiter: busyMs => new EvidenceLimiter(busyMs) })
+  simulate(workload, { seconds, seed, limiter: evidence })
 
 test('500 at once that wait 2.5 s: none is shed', () => {
   const arrivals = Array.from({ length: 500 }, () => ({ atMs: 100, kind: 0 }))

@@ -3,12 +3,12 @@
  * What queues takes longer by the time in which those ahead of it leave: their number over the departures per
  * millisecond (Little's law). So cohorts of requests that came among few are compared with later ones that came among
  * more, at an age that all of both have reached or did not live to. Their mean time in service, cut off at that age, is
- * known although some still wait (restricted mean survival time: Royston and Parmar, BMC Medical Research Methodology
- * 2013). It takes a mix of quick and slow requests as it is: kinds, paths and statuses play no part. Pure.
+ * known although some are still there (restricted mean survival time: Royston and Parmar, BMC Medical Research
+ * Methodology 2013). It takes a mix of quick and slow requests as it is: paths and statuses play no part. Pure.
  */
 
 export interface CohortTuning {
-  /** Requests in a cohort, at least: half as many as are in service, up to {@link MOST}. */
+  /** Requests in a cohort, at least: half as many as are in service, up to {@link LARGEST}. */
   readonly cohort: number
   /** Cohorts are apart by this factor in the number in service. */
   readonly apart: number
@@ -17,30 +17,28 @@ export interface CohortTuning {
   /** and at most this multiple of it: a stall, or a mix that changed, is no queue. */
   readonly plausible: number
   /** Standard errors that make a rise clear. */
-  readonly clearly: number
+  readonly standardErrors: number
 }
-
-export const COHORT_TUNING: CohortTuning = { cohort: 5, apart: 1.25, shows: 0.5, plausible: 4, clearly: 3 }
 
 export interface Contention {
   /** How many in service do not wait for each other. */
   readonly knee: number
-  /** Departures per ms since the first of them came. */
-  readonly rate: number
-  /** Time in service among few, ms. */
+  /** Time in service among few of those that take most of it, ms. */
   readonly aloneMs: number
   /** How long it takes to show, ms. */
   readonly ageMs: number
   /** Two rises in a row show it: a mix that changed makes one. */
-  readonly sure: boolean
-  /** The cohort among few. */
+  readonly isSure: boolean
+  /** The cohort among few, and when its first came, ms. */
   readonly serial: number
+  readonly sinceMs: number
 }
 
 export const NO_TICKET = -1
-const MOST = 64
+/** Requests in a cohort at most, and levels of the number in service. */
+const LARGEST = 64
 const LEVELS = 64
-/** What fewer than this vary by chance is unknown. */
+/** The mean of fewer than this says nothing. */
 const FEWEST = 4
 
 class Cohort {
@@ -83,8 +81,8 @@ class Cohort {
     return youngest
   }
 
-  /** Mean time in service up to an age, ms, and its squared standard error. */
-  upTo(ageMs: number): { readonly meanMs: number; readonly variance: number } {
+  /** Times in service up to an age, ms: the mean, its squared standard error, and what the slow ones take. */
+  upTo(ageMs: number): { readonly meanMs: number; readonly heavyMs: number; readonly variance: number } {
     let n = 0
     let sum = 0
     let squares = 0
@@ -96,9 +94,10 @@ class Cohort {
       sum += ms
       squares += ms * ms
     }
-    if (n < FEWEST) return { meanMs: 0, variance: Number.POSITIVE_INFINITY }
+    if (n < FEWEST) return { meanMs: 0, heavyMs: 0, variance: Number.POSITIVE_INFINITY }
     const meanMs = sum / n
-    return { meanMs, variance: Math.max(0, squares / n - meanMs * meanMs) / (n - FEWEST + 1) }
+    const variance = Math.max(0, squares / n - meanMs * meanMs) / (n - FEWEST + 1)
+    return { meanMs, heavyMs: sum === 0 ? 0 : squares / sum, variance }
   }
 }
 
@@ -111,7 +110,7 @@ export class Cohorts {
   #serial = 0
   #departed = 0
 
-  constructor(tuning: CohortTuning = COHORT_TUNING) {
+  constructor(tuning: CohortTuning) {
     this.#tuning = tuning
   }
 
@@ -121,11 +120,11 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** `among`: how many are in service with it, itself included. Returns what {@link ended} knows it by. */
+  /** `among`: how many are in service with it, itself included. Returns its ticket for {@link ended}. */
   admitted(nowMs: number, among: number): number {
     this.#filling ??= this.#begin(among)
     const cohort = this.#filling
-    const ticket = cohort.serial * MOST + cohort.add(nowMs, among)
+    const ticket = cohort.serial * LARGEST + cohort.add(nowMs, among)
     if (cohort.isFull) this.#place(cohort)
     return ticket
   }
@@ -142,13 +141,14 @@ export class Cohorts {
   contention(nowMs: number): Contention | undefined {
     let suspicion: Contention | undefined
     for (let high = LEVELS - 1; high > 0; high--) {
+      if (this.#levels[high] === undefined) continue
       for (let middle = high - 1; middle >= 0; middle--) {
         const found = this.#between(middle, high, nowMs)
         if (found === undefined) continue
         suspicion ??= found
         for (let low = middle - 1; low >= 0; low--) {
           const before = this.#between(low, middle, nowMs)
-          if (before !== undefined) return { ...before, sure: true }
+          if (before !== undefined) return { ...before, isSure: true }
         }
       }
     }
@@ -156,7 +156,7 @@ export class Cohorts {
   }
 
   #between(lower: number, higher: number, nowMs: number): Contention | undefined {
-    const { shows, plausible, clearly, apart } = this.#tuning
+    const { shows, plausible, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
     if (low === undefined || high === undefined || low.serial > high.serial) return undefined
@@ -165,25 +165,25 @@ export class Cohorts {
     const few = low.upTo(ageMs)
     const many = high.upTo(ageMs)
     const left = this.#departed - low.departedThen
-    const sinceMs = nowMs - low.startedAt[0]!
-    // Nobody can leave before the first time in service has passed.
-    const pace = left / Math.max(1e-3, sinceMs - few.meanMs)
+    const sinceMs = low.startedAt[0]!
+    // None can leave before the first time in service has passed.
+    const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
     const riseMs = many.meanMs - few.meanMs
     if (left === 0 || riseMs <= shows * aheadMs || riseMs > plausible * aheadMs) return undefined
-    if (riseMs < clearly * Math.sqrt(few.variance + many.variance)) return undefined
+    if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
       knee: Math.max(1, high.meanAmong - riseMs * pace),
-      rate: left / sinceMs,
-      aloneMs: few.meanMs,
+      aloneMs: few.heavyMs,
       ageMs: Math.min(ageMs, many.meanMs),
-      sure: false,
+      isSure: false,
       serial: low.serial,
+      sinceMs,
     }
   }
 
   #begin(among: number): Cohort {
-    const size = Math.min(MOST, Math.max(this.#tuning.cohort, among >> 1))
+    const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, among >> 1))
     const cohort = new Cohort(this.#serial++, size, this.#departed)
     this.#known.set(cohort.serial, cohort)
     return cohort
@@ -198,7 +198,7 @@ export class Cohorts {
   }
 
   #note(ticket: number, tookMs: number): void {
-    const cohort = this.#known.get(Math.floor(ticket / MOST))
-    if (cohort !== undefined) cohort.tookMs[ticket % MOST] = tookMs
+    const cohort = this.#known.get(Math.floor(ticket / LARGEST))
+    if (cohort !== undefined) cohort.tookMs[ticket % LARGEST] = tookMs
   }
 }

@@ -1,169 +1,221 @@
 /**
- * A limiter that limits nobody before it has evidence: a candidate for the one that ships, which begins at 16, knows
- * kinds by their paths and has some 60 constants more. Nothing here depends on paths, kinds or statuses.
+ * A candidate for the limiter that ships: it limits nothing before it has evidence. By Little's law a service that answers `rate` requests
+ * a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More only wait for each
+ * other, so the limit is that, with some room. Two things are evidence:
  *
- * 1. **Open.** No limit, until cohorts (cohorts.ts) show that requests wait for each other. One rise holds the number in
- *    service where it is for as long as the suspicion took to show, twice; two rises in a row prove it.
- * 2. **Measure.** By Little's law a service of `rate` that takes `aloneMs` among few needs `rate * aloneMs` in service. The
- *    limit begins there, with some room. Where throughput falls in proportion to it, nothing was scarce: it opens again.
- * 3. **Rest.** Throughput is measured all the time. From time to time a higher limit is tried, and a lower one.
- *    Requests that were late when the evidence came are not counted: a limit cannot make them quicker.
- * 4. **Starved.** When far fewer leave than could while others wait, those who merely wait hold the places: the limit
- *    rises until they leave as before, or goes back when they do not.
+ * - the event loop never rests (loop-limit.ts);
+ * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: it holds the
+ *   number in service where it is for as long as it took to show.
+ *
+ * Phases of the limit for what lies behind the loop:
+ *
+ * - open: there is none, or a suspicion holds it.
+ * - measure: throughput under the first limit. If it fell nearly as far as the limit did, nothing was scarce.
+ * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
+ * - lower: half of it is tried. If throughput stays, half of that; if it falls, the knee is known.
+ * - higher: throughput fell as far as the limit: more is tried, in case the limit is too low.
+ *
+ * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
-import type { Limiter } from '../../../src/admission/limiter/limiter.ts'
-import { Measurement } from '../../../src/admission/limiter/measurement.ts'
-import { Cohorts, NO_TICKET } from './cohorts.ts'
-import { Recent } from './recent.ts'
+import { Answers } from './answers.ts'
+import { Cohorts, type Contention, NO_TICKET } from './cohorts.ts'
+import { CountedRequests } from './counted-requests.ts'
+import { LoopLimit } from './loop-limit.ts'
+import { Measurement } from './measurement.ts'
+import { Starvation } from './starvation.ts'
+import { EVIDENCE_TUNING, type EvidenceTuning } from './tuning.ts'
+import { UsualRate } from './usual-rate.ts'
 
-const MOST = 10_000
-/** An answer within this time is in time, ms. */
-const PROMISE_MS = 1000
-/** A limit that did not bind for this long is forgotten, ms. */
-const FORGET_MS = 5000
-/** Evidence is looked for no more often, ms. */
+/** Weight of one more answer in the mean service time, and of one more measurement in the rate. */
+const ANSWER_WEIGHT = 0.1
+const RATE_WEIGHT = 0.2
+/** Cohorts are compared no more often, ms. */
 const JUDGE_MS = 5
-/** Room above what a service needs in service, ms of its throughput; where the loop is busy its turns must stay short. */
-const ROOM_MS = 150
-const ROOM_LOOP_MS = 50
-/** No limit is lower than this much work, ms. */
-const WORK_MS = 100
-const LOOP_BUSY = 0.9
-/** The first limit is at most this share of those in service, or it would show nothing. */
-const FIRST_SHARE = 0.6
-/** Throughput that falls with this power of the limit falls in proportion. */
-const IN_PROPORTION = 0.7
-/** Throughput below this share: the limit is below the knee. */
-const FELL = 0.85
-const HIGHER = 1.5
-/** A higher limit must bring this share of what it rose by. */
-const BRINGS = 0.4
-const LOOK_UP_MS = 2000
-const LOOK_DOWN_MS = 16_000
-/** Fewer than this share leave while others wait: starved. Looked at over this long, ms, and this many departures. */
-const STARVED = 0.5
-const STARVED_MS = 100
-const STARVED_OF = 12
-/** In this many mean times in service a pool that answers in volleys has answered. */
-const STARVED_SERVICES = 2.5
-const STARVED_RAISES = 3
-/** Nobody answered for a second, and this many or more in service: the dependency has halted. */
-const HALTED_FROM = 64
-const LOWER_GIVEN_UP_MS = 1000
+/** A suspicion holds the limit for at least this long, ms. */
+const SHORTEST_HOLD_MS = 20
+/** Measurements before the limit follows throughput up, and before answers count as late. */
+const SURE = 5
+const SURE_LATE = 2
+/** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
+const LATE_WORKS = 1.5
+/** When this share of those in service has left, a queue drains, unless it pauses for this long, ms. */
+const DRAINS = 1 / 2
+const PAUSE_MS = 300
+/** Where requests were found not to wait for each other, up to this multiple of their number may come. */
+const REFUTED = 2
+/** No answer for this many mean service times is a halt, with at least this many in service. */
+const HALT_SERVICES = 4
+const HALT_OF = 64
+/** The same for what waits on (`goesOn`), ms and mean service times. */
+const QUIET_MS = 400
+const QUIET_SERVICES = 2
 
-const MEASUREMENT = { samples: 24, busyWindowMs: 20, maxWindowMs: 1000 }
+type Phase = 'open' | 'measure' | 'rest' | 'lower' | 'higher'
 
-type Phase = 'open' | 'hold' | 'measure' | 'rest' | 'higher' | 'lower'
+/**
+ * - `none`: nothing shows that requests wait for each other.
+ * - `suspected`: requests took longer among more; for a second at most few are added.
+ * - `loop`: the event loop never rests.
+ * - `contention`: requests wait for each other behind the loop.
+ * - `halt`: requests are in service, and none is answered any more.
+ */
+export type LimitReason = 'none' | 'suspected' | 'loop' | 'contention' | 'halt'
 
-export class EvidenceLimiter implements Limiter {
-  /** For the simulator: stragglers keep their permits, and a handler whose client left counts as answered when it ends. */
-  readonly countsAll = true
-  ticket = NO_TICKET
+export class EvidenceLimiter {
+  ticket: number = NO_TICKET
+  readonly #tuning: EvidenceTuning
   readonly #busyMs: () => number
-  readonly #cohorts = new Cohorts()
-  readonly #recent = new Recent(PROMISE_MS)
-  readonly #measurement = new Measurement(MEASUREMENT)
+  readonly #loop: LoopLimit
+  readonly #cohorts: Cohorts
+  readonly #requests: CountedRequests
+  readonly #measurement: Measurement
+  readonly #starvation: Starvation
+  readonly #rates: UsualRate
   #phase: Phase = 'open'
-  #limit = MOST
-  #inService = 0
-  /** In service since before {@link #olderThan}, and not counted. */
-  #older = 0
-  #olderThan = 0
-  #waits = false
-  #unboundAt = Number.NEGATIVE_INFINITY
-  /** Means of all, and of those in time, ms. */
-  #meanMs = 0
-  #inTimeMs = 0
-  #answeredAt = 0
-  #haltedAt = 0
-
-  // Open.
-  #judgedAt = 0
-  #heldUntil = 0
-  #heldFor = -1
-  #answers = 0
-  #countedAt = 0
-  #usualRate = 0
-
-  // Under a limit.
-  #rate = 0
+  #reason: LimitReason = 'none'
+  #limit: number
+  /** The limit before another one was tried. */
   #before = 0
-  #countedThen = 0
-  #unsettled = false
-  #settlesAt = 0
-  #lookAt = 0
-  #lookedUp = false
-  #left = 0
-  #leftFrom = 0
-  #raises = 0
+  #waits = false
+  #nowMs = 0
+  #unboundAt = Number.NEGATIVE_INFINITY
+  /** Requests waited during half of the measurement that ended then. */
+  #boundAt = 0
+  #meanMs = 0
+  #answeredAt = 0
 
-  constructor(busyMs: () => number) {
+  #judgedAt = 0
+  #holdsUntil = 0
+  /** The last cohort that was suspected. */
+  #suspected = -1
+  /** Until then, up to this many in service were found not to wait for each other. */
+  #refutedUntil = Number.NEGATIVE_INFINITY
+  #refutedUpTo = 0
+
+  /** What can leave, per ms, and what those that leave take among few, ms. */
+  #rate = 0
+  #aloneMs = 0
+  #countedThen = 0
+  /** Of those that came before the limit, the ones that left since. */
+  readonly #drained = new Answers()
+  #drainedAt = 0
+  #measured = 0
+  /** Whether requests from before the limit changed are still in service. */
+  #unsettled = false
+  #changedAt = 0
+  #lookAt = 0
+  /** Whether half of this limit was never tried. */
+  #isFirstLook = false
+  #invalidated = false
+
+  constructor(busyMs: () => number, tuning: EvidenceTuning = EVIDENCE_TUNING) {
     this.#busyMs = busyMs
+    this.#tuning = tuning
+    this.#limit = tuning.max
+    this.#loop = new LoopLimit(busyMs, tuning)
+    this.#cohorts = new Cohorts(tuning)
+    this.#requests = new CountedRequests(2 * tuning.promiseMs)
+    this.#measurement = new Measurement(tuning)
+    this.#starvation = new Starvation(tuning, this.#requests)
+    this.#rates = new UsualRate(tuning.promiseMs)
   }
 
   get limit(): number {
-    return Math.min(MOST, Math.max(1, Math.floor(this.#limit)) + this.#older)
+    return Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
+  }
+
+  get usualLimit(): number {
+    const tries = this.#phase === 'measure' || this.#phase === 'lower'
+    return tries ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
+  }
+
+  /** Of those that count, so many may be in service. */
+  get #counts(): number {
+    return Math.min(this.#limit, this.#loop.limit)
   }
 
   get uncounted(): number {
-    return this.#older
+    return this.known ? this.#requests.uncounted : 0
+  }
+
+  get known(): boolean {
+    return this.#phase !== 'open' || this.#loop.isSet
   }
 
   get phase(): Phase {
     return this.#phase
   }
 
-  get known(): boolean {
-    return this.#phase !== 'open' && this.#phase !== 'hold'
+  get reason(): LimitReason {
+    return this.#loop.limit < this.#limit ? 'loop' : this.#reason
+  }
+
+  get loopHasRoom(): boolean {
+    return !this.#loop.isBusy
   }
 
   get searching(): boolean {
-    return this.#phase === 'hold'
+    return this.#isHeld || !this.#drains
   }
 
-  /** Let in before the limit fell: they leave before anybody who waits gets a place. */
+  get #isHeld(): boolean {
+    return this.#reason === 'suspected'
+  }
+
+  /** Those that came before the first limit leave one by one, as a queue does. */
+  get #drains(): boolean {
+    if (this.#phase !== 'measure' || !this.#unsettled) return true
+    return this.#drained.all >= DRAINS * this.#countedThen && this.#undrainedMs < PAUSE_MS
+  }
+
+  /** For so long none of those has left, ms. */
+  get #undrainedMs(): number {
+    return this.#nowMs - Math.max(this.#drainedAt, this.#changedAt)
+  }
+
   get excess(): number {
-    return Math.max(0, this.#counted - this.#limit)
+    return this.#drains ? this.#above : 0
   }
 
-  get #counted(): number {
-    return this.#inService - this.#older
+  get #above(): number {
+    return Math.max(0, this.#counted - this.#counts)
   }
 
   goesOn(nowMs: number): boolean {
-    return nowMs - this.#answeredAt < Math.max(400, 2 * this.#meanMs)
+    return this.#loop.isBusy || nowMs - this.#answeredAt < Math.max(QUIET_MS, QUIET_SERVICES * this.#meanMs)
+  }
+
+  get #counted(): number {
+    return this.#requests.inService - this.uncounted
   }
 
   admitted(nowMs: number): void {
     this.#pass(nowMs)
-    if (this.#inService++ === 0) this.#answeredAt = nowMs
-    this.#recent.add()
+    if (this.#requests.inService === 0) this.#answeredAt = nowMs
+    this.#requests.started()
     this.ticket = NO_TICKET
-    if (this.known) return
-    this.#lookWhetherHalted(nowMs)
-    this.ticket = this.#cohorts.admitted(nowMs, this.#recent.count)
+    if (this.#phase !== 'open') return
+    this.#judgeLoop(nowMs)
+    if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+    else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
   }
 
-  completed(nowMs: number, serviceMs: number, _kind = 0, _inServiceThen = 0, ticket = NO_TICKET): void {
+  completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#leaves(nowMs, serviceMs)
-    this.#left++
     this.#cohorts.ended(ticket, serviceMs)
-    const halted = nowMs - this.#answeredAt > Math.max(400, 4 * this.#meanMs)
     this.#answeredAt = nowMs
-    this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : 0.1)
-    if (serviceMs <= PROMISE_MS) this.#inTimeMs += (serviceMs - this.#inTimeMs) * (this.#inTimeMs === 0 ? 1 : 0.1)
-    this.#countUsual(nowMs)
-    if (!this.known) {
-      this.#judge(nowMs)
-      return
-    }
-    if (halted) this.#take(this.#phase, this.#limit, nowMs)
-    if (!this.#settled(nowMs) || !this.#waits) return
-    this.#measurement.answered(serviceMs)
-    if (this.#measurement.suffices) this.#learn(nowMs)
+    this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
+    // What stays far longer counts as the slowest that counts.
+    const workMs = Math.min(serviceMs, this.#requests.windowMs)
+    this.#starvation.answered(workMs)
+    this.#rates.answered(nowMs, workMs)
+    this.#loop.answered(serviceMs)
+    this.#judgeLoop(nowMs)
+    if (this.#phase === 'open') this.#judge(nowMs)
+    else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
 
-  dropped(nowMs: number, serviceMs = 0, _kind = 0, ticket = NO_TICKET): void {
+  dropped(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#leaves(nowMs, serviceMs)
     this.#cohorts.dropped(ticket)
   }
@@ -171,199 +223,304 @@ export class EvidenceLimiter implements Limiter {
   limitReached(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = true
-    if (this.known && nowMs - this.#unboundAt > FORGET_MS) this.#opens()
+    // What was learned may belong to other traffic.
+    if (nowMs - this.#unboundAt > this.#tuning.forgetMs) {
+      this.#loop.forget()
+      if (this.#phase !== 'open') this.#open()
+    }
+    this.#judgeLoop(nowMs)
   }
 
   limitCleared(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = false
-    this.#raises = 0
     this.#unboundAt = nowMs
   }
 
   tick(nowMs: number): void {
     this.#pass(nowMs)
-    if (!this.known) {
-      this.#judge(nowMs)
-      return
-    }
-    this.#settled(nowMs)
+    this.#judgeLoop(nowMs)
+    if (this.#phase === 'open') this.#judge(nowMs)
+    else if (this.#isNoQueue) this.#refute(nowMs)
+    else this.#settled(nowMs)
     this.#lookWhetherStarved(nowMs)
   }
 
   invalidated(nowMs: number): void {
-    if (this.known) this.#measureFrom(nowMs)
+    // Once, or a loop that always stalls would never be measured.
+    if (this.#phase !== 'open' && !this.#invalidated) this.#measureFrom(nowMs)
+    this.#invalidated = true
   }
 
   #leaves(nowMs: number, serviceMs: number): void {
     this.#pass(nowMs)
-    this.#inService--
-    this.#recent.remove(nowMs - serviceMs)
-    if (this.#older > 0 && nowMs - serviceMs < this.#olderThan) this.#older--
+    this.#requests.left(nowMs - serviceMs)
+  }
+
+  #judgeLoop(nowMs: number): void {
+    const wasSet = this.#loop.isSet
+    this.#loop.judge(nowMs, this.#counted, this.#waits)
+    if (this.#loop.limit > this.#tuning.max) this.#loop.forget()
+    if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
   }
 
   #judge(nowMs: number): void {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
-    const found = this.#cohorts.contention(nowMs)
-    if (found?.sure) {
-      const busy = this.#measurement.busy >= LOOP_BUSY
-      const needed = found.rate * (found.aloneMs + (busy ? ROOM_LOOP_MS : ROOM_MS))
-      this.#limits('measure', Math.max(found.knee, needed), found.rate, nowMs)
-    } else if (this.#phase === 'hold') {
-      if (nowMs >= this.#heldUntil) this.#lets()
-    } else if (found !== undefined && found.serial > this.#heldFor) {
-      this.#phase = 'hold'
-      this.#limit = Math.max(1, this.#inService)
-      this.#heldUntil = nowMs + Math.max(20, 2 * found.ageMs)
-      this.#heldFor = found.serial
-    }
+    if (!this.known) this.#requests.follow(this.#meanMs)
+    const isRefuted = nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo
+    const found = isRefuted ? undefined : this.#cohorts.contention(nowMs)
+    if (found?.isSure) this.#limitContention(found, nowMs)
+    else if (this.#isHeld) {
+      if (nowMs >= this.#holdsUntil) this.#letIn()
+    } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }
 
-  #lets(): void {
+  #hold({ ageMs, serial }: Contention, nowMs: number): void {
+    this.#reason = 'suspected'
+    // As many more as show whether the times rise again. They are also places for quick requests among ones that wait.
+    this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
+    this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
+    this.#suspected = serial
+  }
+
+  #letIn(): void {
+    this.#reason = 'none'
+    this.#limit = this.#tuning.max
+  }
+
+  #open(): void {
     this.#phase = 'open'
-    this.#limit = MOST
-  }
-
-  #opens(): void {
-    this.#lets()
-    this.#older = 0
+    this.#letIn()
+    this.#requests.unlimited()
     this.#unsettled = false
     this.#cohorts.clear()
   }
 
-  #limits(phase: Phase, limit: number, rate: number, nowMs: number): void {
-    this.#older = this.#inService - this.#recent.count
-    this.#olderThan = nowMs - PROMISE_MS
-    this.#rate = rate
-    this.#countedThen = this.#counted
-    this.#limit = this.#counted
+  /** Those that came before the limit do not leave: they wait for something else. */
+  get #isNoQueue(): boolean {
+    const { promiseMs } = this.#tuning
+    // Sooner than those that wait meanwhile have waited for too long.
+    const longestMs = Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
+    return this.#phase === 'measure' && this.#above > 0 && this.#undrainedMs >= longestMs
+  }
+
+  #refute(nowMs: number): void {
+    this.#refutedUntil = nowMs + this.#tuning.forgetMs
+    this.#refutedUpTo = REFUTED * this.#requests.inService
+    this.#open()
+  }
+
+  #limitContention({ aloneMs, knee, sinceMs }: Contention, nowMs: number): void {
+    const { recent } = this.#requests
+    const rate = this.#rates.lately(nowMs)
+    const needed = rate * this.#spanMs(aloneMs)
+    // Where the loop is scarce its own limit decides, once it holds requests back.
+    const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
+    if (this.#loop.isScarce && !loopDecides) return
+    if (recent <= needed || loopDecides) {
+      this.#cohorts.clear()
+      if (this.#isHeld) this.#letIn()
+      return
+    }
+    this.#reason = 'contention'
+    const limit = Math.max(needed, Math.min(this.#tuning.firstShare * recent, knee))
+    this.#set(limit, rate, aloneMs, nowMs, sinceMs)
+    this.#take('measure', this.#limit, nowMs)
+  }
+
+  /**
+   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of them
+   * came since the last answer: where most were there before, they are known to stay.
+   */
+  #hasHalted(nowMs: number): boolean {
+    const { promiseMs, starvedOf } = this.#tuning
+    const { usual } = this.#rates
+    if (!this.#isSilent(nowMs) || (nowMs - this.#answeredAt) * usual < starvedOf) return false
+    const { inService } = this.#requests
+    return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
+  }
+
+  #isSilent(nowMs: number): boolean {
+    return nowMs - this.#answeredAt >= Math.max(this.#tuning.promiseMs, HALT_SERVICES * this.#meanMs)
+  }
+
+  #limitHalted(nowMs: number): void {
+    const rate = this.#rates.usual
+    this.#reason = 'halt'
+    this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
+    this.#rests(this.#limit, nowMs, this.#lookAt)
+  }
+
+  /** By Little's law the limit is throughput times this, ms. */
+  #spanMs(aloneMs: number): number {
+    const { workMs } = this.#tuning
+    return Math.max(workMs, aloneMs + Math.min(aloneMs, workMs))
+  }
+
+  #set(limit: number, rate: number, aloneMs: number, nowMs: number, sinceMs: number): void {
+    const { countedSpans, leastCountedMs, promiseMs } = this.#tuning
     if (!this.#waits) this.#unboundAt = nowMs
-    this.#lookedUp = false
-    this.#take(phase, Math.min(FIRST_SHARE * this.#counted, limit), nowMs)
-  }
-
-  /** Answers came every second, and now there are none, while half as many more came as that. */
-  #lookWhetherHalted(nowMs: number): void {
-    if (nowMs - this.#answeredAt < PROMISE_MS || this.#usualRate === 0) return
-    const usual = this.#usualRate * PROMISE_MS
-    if (this.#inService < Math.max(HALTED_FROM, usual)) return
-    this.#haltedAt = nowMs
-    this.#limits('lower', Math.max(HALTED_FROM, usual / 2), this.#usualRate, nowMs)
-  }
-
-  #countUsual(nowMs: number): void {
-    this.#answers++
-    const elapsedMs = nowMs - this.#countedAt
-    if (elapsedMs < PROMISE_MS) return
-    this.#usualRate = Math.max(this.#usualRate * 0.9, this.#answers / elapsedMs)
-    this.#answers = 0
-    this.#countedAt = nowMs
+    this.#rate = rate
+    this.#aloneMs = aloneMs
+    this.#limit = limit
+    this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
+    this.#isFirstLook = true
+    this.#countedThen = this.#requests.inService - this.#requests.uncounted
+    this.#before = this.#countedThen
+    this.#drained.clear()
+    this.#boundAt = nowMs
+    this.#starvation.begin(nowMs)
   }
 
   #lookWhetherStarved(nowMs: number): void {
-    const elapsedMs = nowMs - this.#leftFrom
-    const expected = elapsedMs * this.#rate
-    const looks = !(this.#phase === 'measure' && this.#unsettled) && this.#waits && this.#answeredAt >= this.#haltedAt
-    if (looks && (elapsedMs < Math.max(STARVED_MS, STARVED_SERVICES * this.#inTimeMs) || expected < STARVED_OF)) return
-    const starved = looks && this.#left < STARVED * expected
-    this.#left = 0
-    this.#leftFrom = nowMs
-    if (!starved) {
-      this.#raises = 0
-      return
+    const usual = this.#phase === 'open' ? this.#rates.usual : this.#rate
+    const judged = this.#starvation.judge(nowMs, this.#waits, usual, this.#spanMs(this.#aloneMs))
+    if (judged === 'fed') this.#starvation.fed(this.#counts, this.#unsettled)
+    else if (judged === 'starved' && this.#phase === 'lower') {
+      if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
+      this.#starvation.forget()
+      this.#lookHigher(nowMs)
+    } else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
+  }
+
+  #measure(nowMs: number, startedAt: number, workMs: number): void {
+    if (this.#unsettled && startedAt <= this.#changedAt) {
+      this.#drained.add(workMs)
+      this.#drainedAt = nowMs
     }
-    if (this.#phase === 'lower' && this.#raises === 0 && this.#counted >= this.#limit) {
-      this.#rests(this.#before, nowMs)
-      return
-    }
-    if (this.#raises++ === 0) this.#countedThen = this.#limit
-    if (this.#raises <= STARVED_RAISES) this.#limit = Math.min(MOST, this.#limit * HIGHER)
-    else {
-      this.#raises = 0
-      this.#limit = this.#countedThen
-      this.#rate /= 2
-    }
-    this.#measureFrom(nowMs)
+    if (!this.#settled(nowMs)) return
+    this.#measurement.answered(workMs)
+    if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
+    if (this.#measurement.isBound) {
+      this.#boundAt = nowMs
+      this.#learn(nowMs)
+    } else if (nowMs - this.#boundAt > this.#tuning.forgetMs) this.#open()
+    else this.#measureFrom(nowMs)
   }
 
   #learn(nowMs: number): void {
-    const { busy, rate } = this.#measurement
+    const { busy, heavyMs, rate } = this.#measurement
+    this.#invalidated = false
     this.#measureFrom(nowMs)
+    if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
+    else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
+    else if (this.#phase === 'higher') this.#learnHigher(rate, nowMs)
+    else this.#learnAtRest(rate, heavyMs, nowMs)
+  }
+
+  /** The loop decides, so that nothing shows what is behind it. */
+  #leaveToLoop(nowMs: number): void {
+    if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
+  }
+
+  #learnFirst(rate: number, nowMs: number): void {
     const limit = this.#limit
-    const floor = Math.max(this.#rate, rate) * (busy >= LOOP_BUSY ? ROOM_LOOP_MS : WORK_MS)
-    switch (this.#phase) {
-      case 'measure':
-        if (rate / this.#rate < (limit / this.#countedThen) ** IN_PROPORTION) this.#opens()
-        else {
-          this.#rate = rate
-          if (busy >= LOOP_BUSY) this.#lower(floor, nowMs)
-          else this.#rests(limit, nowMs)
-        }
-        return
-      case 'lower': {
-        this.#rate = Math.max(this.#rate, rate)
-        if (rate >= FELL * this.#rate) this.#lower(floor, nowMs)
-        else {
-          const knee = (limit * this.#rate) / rate
-          this.#rests(Math.max(floor, knee + Math.min(knee, this.#rate * WORK_MS)), nowMs)
-        }
-        return
-      }
-      case 'higher': {
-        const brings = rate > this.#rate * (1 + BRINGS * (limit / this.#before - 1))
-        this.#rate = Math.max(this.#rate, rate)
-        if (brings) this.#take('higher', limit * HIGHER, nowMs)
-        else this.#rests(this.#before, nowMs)
-        return
-      }
-      default:
-        this.#rate += (rate - this.#rate) * 0.2
-        if (this.#rate * WORK_MS > 1.25 * limit && busy < LOOP_BUSY) this.#rests(this.#rate * WORK_MS, nowMs)
-        else if (nowMs >= this.#lookAt) this.#looks(floor, nowMs)
+    // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
+    const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
+    const { grows } = this.#tuning
+    if (fell && grows * limit >= this.#countedThen) {
+      this.#open()
+      return
+    }
+    if (!fell) this.#rate = rate
+    this.#rests(fell ? grows * limit : limit, nowMs, nowMs + this.#tuning.promiseMs)
+  }
+
+  #learnLower(rate: number, heavyMs: number, nowMs: number): void {
+    const { fell, proportion, workMs } = this.#tuning
+    this.#rate = Math.max(this.#rate, rate)
+    if (rate >= fell * this.#rate) {
+      this.#aloneMs = Math.min(this.#aloneMs, heavyMs)
+      this.#lookLower(nowMs)
+      return
+    }
+    const expected = this.#aloneMs / this.#spanMs(this.#aloneMs)
+    this.#aloneMs = heavyMs
+    const knee = (this.#limit * this.#rate) / rate
+    // The knee is expected at this share of the limit; where nothing is scarce it is at the limit or above.
+    if (knee >= ((1 + Math.max(expected, proportion)) / 2) * this.#before) this.#lookHigher(nowMs)
+    else this.#rests(Math.max(this.#rate * workMs, knee + Math.min(knee, this.#rate * workMs)), nowMs)
+  }
+
+  #learnHigher(rate: number, nowMs: number): void {
+    const { brings } = this.#tuning
+    const gains = rate > this.#rate * (1 + brings * (this.#limit / this.#before - 1))
+    this.#rate = Math.max(this.#rate, rate)
+    if (!gains) {
+      this.#rests(this.#before, nowMs)
+      return
+    }
+    this.#before = this.#limit
+    this.#lookHigher(nowMs)
+  }
+
+  #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
+    const { promiseMs, raised, starved, workMs } = this.#tuning
+    if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
+    this.#measured++
+    const needed = this.#rate * this.#spanMs(this.#aloneMs)
+    const aboveMs = this.#measured >= SURE_LATE ? heavyMs - this.#aloneMs : 0
+    const isDue = nowMs >= this.#lookAt && (this.#isFirstLook || aboveMs > LATE_WORKS * workMs)
+    if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
+    else if (isDue || aboveMs > promiseMs / 2) this.#lookLower(nowMs)
+  }
+
+  #lookLower(nowMs: number): void {
+    const next = Math.max(this.#rate * this.#tuning.workMs, Math.round(this.#limit / 2))
+    if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
+    else {
+      if (this.#phase === 'rest') this.#before = this.#limit
+      this.#isFirstLook = false
+      this.#take('lower', next, nowMs)
     }
   }
 
-  #looks(floor: number, nowMs: number): void {
-    this.#lookedUp = !this.#lookedUp
-    if (this.#lookedUp) this.#take('higher', this.#limit * HIGHER, nowMs)
-    else this.#lower(floor, nowMs)
+  #lookHigher(nowMs: number): void {
+    this.#take('higher', this.#tuning.grows * this.#before, nowMs)
   }
 
-  #lower(floor: number, nowMs: number): void {
-    const next = Math.max(floor, this.#limit / 2)
-    if (next < this.#limit - 0.5) this.#take('lower', next, nowMs)
-    else this.#rests(Math.max(next, this.#limit), nowMs)
-  }
-
-  #rests(limit: number, nowMs: number): void {
+  #rests(limit: number, nowMs: number, lookAt: number = nowMs + this.#tuning.lookMs): void {
+    this.#measured = 0
+    this.#lookAt = lookAt
     this.#take('rest', limit, nowMs)
-    this.#lookAt = nowMs + (this.#lookedUp ? LOOK_DOWN_MS : LOOK_UP_MS)
   }
 
   #take(phase: Phase, limit: number, nowMs: number): void {
-    if (limit !== this.#limit) this.#before = this.#limit
     this.#phase = phase
-    this.#limit = Math.min(MOST, Math.max(1, Math.round(limit)))
+    this.#limit = Math.min(this.#tuning.max, Math.max(1, Math.round(limit)))
     this.#unsettled = true
-    this.#settlesAt = nowMs + Math.min(this.#meanMs, PROMISE_MS)
+    this.#changedAt = nowMs
   }
 
   /** Whether those admitted under the limit before have left. */
   #settled(nowMs: number): boolean {
     if (!this.#unsettled) return true
-    const above = this.#counted > this.#limit
-    if (above && this.#phase === 'lower' && nowMs - this.#settlesAt > LOWER_GIVEN_UP_MS)
-      this.#rests(this.#before, nowMs)
-    if (above || nowMs < this.#settlesAt) return false
+    const { promiseMs } = this.#tuning
+    const sinceMs = nowMs - this.#changedAt
+    const drains = this.#counted > this.#limit
+    // A lower limit that admits nothing for this long costs more than it can teach.
+    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
+    if (drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
     this.#unsettled = false
+    if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
     this.#measureFrom(nowMs)
     return true
   }
 
+  /** While more were in service than the limit, as many left as can. */
+  #limitByDrain(drainedMs: number): void {
+    if (this.#drained.all < this.#tuning.samples || drainedMs < 2 * this.#aloneMs) return
+    this.#rate = this.#drained.count / drainedMs
+    const needed = Math.min(this.#rate * this.#spanMs(this.#aloneMs), this.#tuning.firstShare * this.#countedThen)
+    this.#limit = Math.max(this.#limit, Math.round(needed))
+  }
+
   #pass(nowMs: number): void {
-    this.#recent.advance(nowMs)
-    this.#measurement.pass(nowMs, this.#busyMs(), this.#waits || !this.known)
+    this.#nowMs = nowMs
+    this.#requests.advance(nowMs)
+    this.#measurement.pass(nowMs, this.#busyMs(), this.#waits)
   }
 
   #measureFrom(nowMs: number): void {

@@ -1,0 +1,36 @@
+/**
+ * Counts answers by the time they took. Among quick and slow answers it counts the slow ones: what is scarce is used by
+ * those that take most of the time, and admission decides how many quick ones come among them. Pure.
+ */
+export class Answers {
+  /** All of them. */
+  all = 0
+  #sumMs = 0
+  #squares = 0
+
+  add(tookMs: number): void {
+    this.all++
+    this.#sumMs += tookMs
+    this.#squares += tookMs * tookMs
+  }
+
+  clear(): void {
+    this.all = 0
+    this.#sumMs = 0
+    this.#squares = 0
+  }
+
+  /** The effective number, (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965): all, if all take as long. */
+  get count(): number {
+    return this.#squares === 0 ? 0 : this.#sumMs ** 2 / this.#squares
+  }
+
+  get meanMs(): number {
+    return this.#sumMs / Math.max(this.all, 1)
+  }
+
+  /** What those take that use most of the time, ms. */
+  get heavyMs(): number {
+    return this.#sumMs === 0 ? 0 : this.#squares / this.#sumMs
+  }
+}

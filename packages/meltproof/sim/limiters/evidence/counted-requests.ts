@@ -1,0 +1,99 @@
+/**
+ * Which requests in service the limit counts. Under a limit all leave soon. One that stays far longer waits for
+ * something else, such as a long poll, or hangs: it counts for a while, and then no longer. Up to as many as the limit are
+ * not counted, so at most twice as many are in service as there are permits; more only where a trial showed that they
+ * are in no other request's way (starvation.ts).
+ *
+ * Those in service when the limit is set are told apart by when they came. Whatever came while requests began to wait
+ * for each other is part of the queue that has to drain first. Whatever was there before merely waits. Pure.
+ */
+import { StartTimes } from './start-times.ts'
+
+/** The queue that has to drain began this long ago at most, ms: StartTimes remembers four seconds. */
+const LONGEST_BACKLOG_MS = 3500
+
+export class CountedRequests {
+  inService = 0
+  /** Of the older ones, how many are not counted. */
+  allowed = 0
+  readonly #starts: StartTimes
+  readonly #openWindowMs: number
+  #limitedAt = Number.NaN
+  #backlogSince = 0
+  #backlog = 0
+  #waitedBefore = 0
+  #nowMs = 0
+
+  /** `openWindowMs`: without a limit, {@link recent} counts those that came within this time. */
+  constructor(openWindowMs: number) {
+    this.#openWindowMs = openWindowMs
+    this.#starts = new StartTimes(openWindowMs)
+  }
+
+  get recent(): number {
+    return this.#starts.recent
+  }
+
+  /** A request counts for this long, ms. */
+  get windowMs(): number {
+    return this.#starts.windowMs
+  }
+
+  /** Those in service that came since, within the last four seconds. */
+  since(atMs: number): number {
+    return this.#starts.since(atMs)
+  }
+
+  advance(nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#starts.advance(nowMs)
+  }
+
+  started(): void {
+    this.inService++
+    this.#starts.add()
+  }
+
+  left(startedAt: number): void {
+    this.inService--
+    this.#starts.remove(startedAt)
+    if (!(startedAt <= this.#limitedAt)) return
+    if (startedAt < this.#backlogSince && this.#waitedBefore > 0) this.#waitedBefore--
+    else if (this.#backlog > 0) this.#backlog--
+  }
+
+  /** A limit is set. `sinceMs`: when requests began to wait for each other. */
+  limited(sinceMs: number, windowMs: number, atLeastMs: number): void {
+    const nowMs = this.#nowMs
+    this.#starts.setWindow(windowMs)
+    this.#limitedAt = nowMs
+    const since = Math.max(Math.min(sinceMs, nowMs - atLeastMs), nowMs - LONGEST_BACKLOG_MS)
+    this.#backlogSince = this.#starts.boundary(since)
+    this.#backlog = this.#starts.since(this.#backlogSince)
+    this.#waitedBefore = this.inService - this.#backlog
+    this.allowed = 0
+  }
+
+  /** Without a limit, {@link recent} counts those of the last two mean service times, or of a fixed window if that is longer. */
+  follow(meanMs: number): void {
+    const windowMs = Math.max(this.#openWindowMs, 2 * meanMs)
+    if (Math.abs(windowMs - this.windowMs) > 0.25 * this.windowMs) this.#starts.setWindow(windowMs)
+  }
+
+  unlimited(): void {
+    this.#starts.setWindow(this.#openWindowMs)
+    this.#limitedAt = Number.NaN
+    this.#waitedBefore = 0
+    this.#backlog = 0
+  }
+
+  get uncounted(): number {
+    return this.#waitedBefore + Math.min(this.older, this.allowed)
+  }
+
+  /** In service for longer than the window, without those that waited before the limit was set. */
+  get older(): number {
+    if (this.#nowMs < this.#limitedAt + this.windowMs) return 0
+    return Math.max(0, this.inService - this.#waitedBefore - this.recent)
+  }
+}

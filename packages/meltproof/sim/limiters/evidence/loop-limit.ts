@@ -1,0 +1,102 @@
+/**
+ * The limit where the event loop is scarce. A loop that never rests does no more with more requests in service, which
+ * only wait for each other. So half as many will do, as long as they keep it busy. A loop that rests while requests
+ * wait has room, and more come in at once. Pure.
+ */
+import { Answers } from './answers.ts'
+
+export interface LoopLimitTuning {
+  /** The loop is scarce when it is busy for more than this share. */
+  readonly loopBusy: number
+  /** Shortest window, ms: a few turns of a healthy loop may all be busy. */
+  readonly busyWindowMs: number
+  /** Busy for this long, ms: less may be a garbage collection. */
+  readonly busyForMs: number
+  /** The limit begins at no less. */
+  readonly fewest: number
+  /** The limit holds at least this much work, ms. */
+  readonly loopWorkMs: number
+  /** A limit at which the loop rested is not tried again for this long, ms. */
+  readonly lookMs: number
+  readonly grows: number
+}
+
+export class LoopLimit {
+  /** Infinity: the loop has room. */
+  limit: number = Number.POSITIVE_INFINITY
+  readonly #busyMs: () => number
+  readonly #tuning: LoopLimitTuning
+  readonly #answers = new Answers()
+  #judgedAt = 0
+  #busyThen = 0
+  #restedAt = 0
+  #changedAt = 0
+  #restsBelow = 0
+  #restsUntil = 0
+
+  constructor(busyMs: () => number, tuning: LoopLimitTuning) {
+    this.#busyMs = busyMs
+    this.#tuning = tuning
+  }
+
+  get isBusy(): boolean {
+    return this.#judgedAt > this.#restedAt
+  }
+
+  /** It has been busy for so long that this is no chance. */
+  get isScarce(): boolean {
+    return this.#judgedAt - this.#restedAt >= this.#tuning.busyForMs
+  }
+
+  get isSet(): boolean {
+    return this.limit !== Number.POSITIVE_INFINITY
+  }
+
+  answered(serviceMs: number): void {
+    this.#answers.add(serviceMs)
+  }
+
+  forget(): void {
+    this.limit = Number.POSITIVE_INFINITY
+  }
+
+  /** `waits`: whether requests wait for a permit. */
+  judge(nowMs: number, counted: number, waits: boolean): void {
+    const elapsedMs = nowMs - this.#judgedAt
+    const { busyWindowMs, busyForMs, loopBusy } = this.#tuning
+    if (elapsedMs < busyWindowMs) return
+    const busyMs = this.#busyMs()
+    const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
+    this.#judgedAt = nowMs
+    this.#busyThen = busyMs
+    if (rests) {
+      this.#restedAt = nowMs
+      if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
+    } else if (nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs) this.#lower(nowMs, counted)
+  }
+
+  #letMoreIn(nowMs: number): void {
+    const { grows, lookMs } = this.#tuning
+    this.#change(Math.ceil(this.limit * grows), nowMs)
+    this.#restsBelow = this.limit
+    this.#restsUntil = nowMs + lookMs
+  }
+
+  #lower(nowMs: number, counted: number): void {
+    const { fewest, loopWorkMs } = this.#tuning
+    if (!this.isSet) {
+      this.#change(Math.max(fewest, counted), nowMs)
+      return
+    }
+    if (counted > this.limit) return
+    const work = Math.round((this.#answers.count / (nowMs - this.#changedAt)) * loopWorkMs)
+    const least = Math.max(work, nowMs < this.#restsUntil ? this.#restsBelow : 1)
+    if (least < this.limit) this.#change(Math.max(least, Math.floor(this.limit / 2)), nowMs)
+  }
+
+  #change(limit: number, nowMs: number): void {
+    this.limit = limit
+    this.#changedAt = nowMs
+    this.#answers.clear()
+  }
+}

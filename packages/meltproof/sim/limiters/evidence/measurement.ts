@@ -1,0 +1,78 @@
+/** Throughput under one limit, from the requests answered under it. Pure. */
+import { Answers } from './answers.ts'
+
+export interface MeasurementTuning {
+  /** Answers a measurement needs, so that its noise is below the differences it looks for. */
+  readonly samples: number
+  /** Shortest measurement, ms: one turn of the loop may let in dozens of cheap requests that waited. */
+  readonly leastWindowMs: number
+  /** Longest measurement, ms, unless a single service is longer. */
+  readonly maxWindowMs: number
+}
+
+/** A measurement counts if requests waited during this share of it. */
+const BOUND = 0.5
+
+export class Measurement {
+  readonly #tuning: MeasurementTuning
+  readonly #answers = new Answers()
+  #overMs = 0
+  #busyMs = 0
+  #boundMs = 0
+  #passedAt = 0
+  #busyThen = 0
+
+  constructor(tuning: MeasurementTuning) {
+    this.#tuning = tuning
+  }
+
+  begin(): void {
+    this.#answers.clear()
+    this.#overMs = 0
+    this.#busyMs = 0
+    this.#boundMs = 0
+  }
+
+  /** `busyMs`: busy time of the loop, cumulative. `waits`: whether requests have waited since the last call. */
+  pass(nowMs: number, busyMs: number, waits: boolean): void {
+    const elapsedMs = nowMs - this.#passedAt
+    this.#overMs += elapsedMs
+    this.#busyMs += busyMs - this.#busyThen
+    if (waits) this.#boundMs += elapsedMs
+    this.#passedAt = nowMs
+    this.#busyThen = busyMs
+  }
+
+  answered(serviceMs: number): void {
+    this.#answers.add(serviceMs)
+  }
+
+  /** Busy share of the loop. */
+  get busy(): number {
+    return this.#busyMs / this.#overMs
+  }
+
+  get isBound(): boolean {
+    return this.#boundMs >= BOUND * this.#overMs
+  }
+
+  get heavyMs(): number {
+    return this.#answers.heavyMs
+  }
+
+  /** Answers per ms (answers.ts). */
+  get rate(): number {
+    return Math.max(this.#answers.count, 1) / this.#overMs
+  }
+
+  /**
+   * Enough to compare throughputs. Requests that share a pool leave in volleys, one per service time: several must fit.
+   * `spanMs`: what a request should take.
+   */
+  suffices(spanMs: number): boolean {
+    const { samples, leastWindowMs, maxWindowMs } = this.#tuning
+    const { meanMs, count } = this.#answers
+    if (this.#overMs < Math.max(leastWindowMs, 2 * spanMs, Math.min(3 * meanMs, maxWindowMs))) return false
+    return count >= samples || this.#overMs >= Math.max(maxWindowMs, 4 * meanMs)
+  }
+}

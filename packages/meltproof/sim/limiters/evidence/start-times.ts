@@ -1,0 +1,72 @@
+/** When those in service started, as counts for each slot of the last 16 seconds. Pure. */
+
+const SLOT_MS = 40
+const SLOTS = 400
+
+export class StartTimes {
+  readonly #started = new Int32Array(SLOTS)
+  #slot = 0
+  #windowSlots: number
+  /** Those in service that started within the window. */
+  recent = 0
+
+  constructor(windowMs: number) {
+    this.#windowSlots = slotsOf(windowMs)
+  }
+
+  get windowMs(): number {
+    return this.#windowSlots * SLOT_MS
+  }
+
+  /** At most 16 seconds. */
+  setWindow(ms: number): void {
+    this.#windowSlots = slotsOf(ms)
+    this.recent = this.#sum(this.#slot - this.#windowSlots)
+  }
+
+  advance(nowMs: number): void {
+    const slot = Math.floor(nowMs / SLOT_MS)
+    if (slot - this.#slot >= SLOTS) {
+      this.#started.fill(0)
+      this.recent = 0
+      this.#slot = slot
+    }
+    while (this.#slot < slot) {
+      this.#slot++
+      this.#started[this.#slot % SLOTS] = 0
+      this.recent -= this.#started[(this.#slot + SLOTS - this.#windowSlots - 1) % SLOTS]!
+    }
+  }
+
+  add(): void {
+    this.#started[this.#slot % SLOTS]!++
+    this.recent++
+  }
+
+  remove(startedAt: number): void {
+    const slot = Math.floor(startedAt / SLOT_MS)
+    if (slot <= this.#slot - SLOTS) return
+    this.#started[slot % SLOTS]!--
+    if (slot >= this.#slot - this.#windowSlots) this.recent--
+  }
+
+  /** The next time that {@link since} tells exactly. */
+  boundary(atMs: number): number {
+    return Math.ceil(atMs / SLOT_MS) * SLOT_MS
+  }
+
+  since(atMs: number): number {
+    return this.#sum(Math.ceil(atMs / SLOT_MS))
+  }
+
+  #sum(fromSlot: number): number {
+    let sum = 0
+    for (let slot = Math.max(0, fromSlot, this.#slot - SLOTS + 1); slot <= this.#slot; slot++)
+      sum += this.#started[slot % SLOTS]!
+    return sum
+  }
+}
+
+function slotsOf(ms: number): number {
+  return Math.min(SLOTS - 2, Math.ceil(ms / SLOT_MS))
+}

@@ -1,0 +1,109 @@
+/**
+ * Tells whether far fewer requests leave than could, while others wait: then those that merely wait for something hold
+ * the places. Whether they do is tried: a few more are let in. If these leave, the old ones are in no other request's way and
+ * are not counted. If they do not leave either, what is behind the loop has become slower, or has halted. Pure.
+ */
+import { Answers } from './answers.ts'
+import type { CountedRequests } from './counted-requests.ts'
+
+export interface StarvationTuning {
+  /** Fewer than this share of the usual number leave. */
+  readonly starved: number
+  /** Judged over a time in which at least this many leave usually, */
+  readonly starvedOf: number
+  /** and over at least this long, ms. */
+  readonly leastWindowMs: number
+  /** While none leaves at all, a trial lets in this fraction of the limit; else half of it. */
+  readonly quietTrial: number
+}
+
+/** Requests that are not counted may exceed the older ones by this factor. */
+const HEADROOM = 1.5
+/** After a failed trial the next one waits for one window, then two. Then what leaves now counts as usual. */
+const LONGEST_PAUSE_WINDOWS = 4
+
+export class Starvation {
+  readonly #tuning: StarvationTuning
+  readonly #requests: CountedRequests
+  readonly #answers = new Answers()
+  #since = 0
+  #left = 0
+  #pace = 0
+  /** What those that leave take, ms; 0 if none left. */
+  heavyMs = 0
+
+  #trial = 0
+  #leftBefore = 0
+  #allowedBefore = 0
+  #pauseMs = 0
+  #pausedUntil = 0
+
+  constructor(tuning: StarvationTuning, requests: CountedRequests) {
+    this.#tuning = tuning
+    this.#requests = requests
+  }
+
+  begin(nowMs: number): void {
+    this.#answers.clear()
+    this.#since = nowMs
+  }
+
+  answered(serviceMs: number): void {
+    this.#answers.add(serviceMs)
+  }
+
+  /** `rate`: answers per ms that are usual. `spanMs`: what a request should take. Undefined: too early to tell. */
+  judge(nowMs: number, waits: boolean, rate: number, spanMs: number): 'starved' | 'fed' | undefined {
+    const { leastWindowMs, starved, starvedOf } = this.#tuning
+    const elapsedMs = nowMs - this.#since
+    if (elapsedMs < Math.max(leastWindowMs, 2 * spanMs) || elapsedMs * rate < starvedOf) return undefined
+    const { all, count, heavyMs } = this.#answers
+    this.#left = all
+    this.#pace = count / elapsedMs
+    this.heavyMs = heavyMs
+    this.begin(nowMs)
+    return waits && this.#pace < starved * rate ? 'starved' : 'fed'
+  }
+
+  /** `drains`: more are in service than the limit, from before it was set. */
+  fed(limit: number, drains: boolean): void {
+    const requests = this.#requests
+    this.#trial = 0
+    this.#pauseMs = 0
+    if (!drains) requests.allowed = Math.max(limit, Math.min(requests.allowed, HEADROOM * requests.older))
+  }
+
+  forget(): void {
+    this.#trial = 0
+  }
+
+  /** `excess`: counted above the limit. Returns what counts as usual from now on, in answers per ms. */
+  starved(nowMs: number, rate: number, limit: number, excess: number): number {
+    const trial = this.#trial
+    this.#trial = 0
+    let usual = rate
+    if (trial > 0 && this.#left >= this.#leftBefore + trial / 2) this.#pauseMs = 0
+    else if (trial > 0) usual = this.#failed(nowMs, rate)
+    if (nowMs >= this.#pausedUntil) this.#try(limit, excess)
+    return usual
+  }
+
+  #failed(nowMs: number, rate: number): number {
+    const requests = this.#requests
+    requests.allowed = this.#allowedBefore
+    this.#pauseMs = Math.max(2 * this.#pauseMs, requests.windowMs)
+    this.#pausedUntil = nowMs + this.#pauseMs
+    if (this.#pauseMs <= LONGEST_PAUSE_WINDOWS * requests.windowMs) return rate
+    this.#pauseMs = 0
+    return Math.max(this.#pace, rate / 2)
+  }
+
+  #try(limit: number, excess: number): void {
+    const requests = this.#requests
+    const { quietTrial } = this.#tuning
+    this.#leftBefore = this.#left
+    this.#allowedBefore = requests.allowed
+    this.#trial = Math.max(1, Math.ceil(Math.max(limit, requests.allowed) / (this.#left === 0 ? quietTrial : 2)))
+    requests.allowed = Math.min(requests.older, requests.allowed + excess) + this.#trial
+  }
+}

@@ -1,0 +1,64 @@
+/** Answers are counted by the time they took. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Answers } from '../../../sim/limiters/evidence/answers.ts'
+
+function answersOf(...timesMs: readonly number[]): Answers {
+  const answers = new Answers()
+  for (const ms of timesMs) answers.add(ms)
+  return answers
+}
+
+const near = (actual: number, expected: number): void =>
+  assert.ok(Math.abs(actual - expected) <= 1e-9 * expected, `${actual}, expected ${expected}`)
+
+test('each counts when all take as long', () => {
+  for (const ms of [0.1, 50, 20_000]) {
+    const answers = answersOf(...new Array<number>(30).fill(ms))
+    assert.equal(answers.all, 30)
+    near(answers.count, 30)
+    near(answers.meanMs, ms)
+    near(answers.heavyMs, ms)
+  }
+})
+
+test('one slow answer among a hundred quick ones is what counts', () => {
+  const answers = answersOf(...new Array<number>(100).fill(1), 2000)
+  assert.equal(answers.all, 101)
+  assert.ok(answers.count < 1.2, `${answers.count}`)
+  assert.ok(answers.heavyMs > 1800, `${answers.heavyMs} ms`)
+})
+
+test('whatever they take, they count for at most their number and at least one, at any scale', () => {
+  const times = fc.array(fc.double({ min: 0.01, max: 20_000, noNaN: true }), {
+    minLength: 1,
+    maxLength: 50,
+    size: 'max',
+  })
+  fc.assert(
+    fc.property(times, fc.constantFrom(0.01, 7, 1000), (timesMs, factor) => {
+      const answers = answersOf(...timesMs)
+      const [least, most] = [1 - 1e-9, 1 + 1e-9]
+      assert.ok(answers.count >= least && answers.count <= timesMs.length * most, `${answers.count}`)
+      assert.ok(answers.heavyMs >= answers.meanMs * least && answers.heavyMs <= Math.max(...timesMs) * most)
+      near(answersOf(...timesMs.map(ms => ms * factor)).count, answers.count)
+      near(answersOf(...timesMs.toReversed()).heavyMs, answers.heavyMs)
+    }),
+  )
+})
+
+test('none, or none that took any time, count nothing', () => {
+  for (const answers of [answersOf(), answersOf(0, 0)]) {
+    assert.deepEqual([answers.count, answers.meanMs, answers.heavyMs], [0, 0, 0])
+  }
+})
+
+test('clear forgets all of them', () => {
+  const answers = answersOf(10, 20, 30)
+  answers.clear()
+  answers.add(5)
+  assert.equal(answers.all, 1)
+  near(answers.count, 1)
+  near(answers.heavyMs, 5)
+})

@@ -1,0 +1,172 @@
+/** Which requests in service a limit counts. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { CountedRequests } from '../../../sim/limiters/evidence/counted-requests.ts'
+import { StartTimes } from '../../../sim/limiters/evidence/start-times.ts'
+
+const SLOT_MS = new StartTimes(1).windowMs
+const OPEN_MS = 2000
+const WINDOW_MS = 300
+const BACKLOG_MS = 1000
+/** Start times are remembered for at least this long. */
+const LONGEST_BACKLOG_MS = 3500
+
+function requests() {
+  const counted = new CountedRequests(OPEN_MS)
+  return {
+    counted,
+    start(nowMs: number, count = 1): void {
+      counted.advance(nowMs)
+      for (let i = 0; i < count; i++) counted.started()
+    },
+    leave(nowMs: number, startedAt: number, count = 1): void {
+      counted.advance(nowMs)
+      for (let i = 0; i < count; i++) counted.left(startedAt)
+    },
+  }
+}
+
+/** At 6 s a limit is set: 5 requests were there from 0 s on, and 20 have come since 5 s, when a queue began. */
+function limited() {
+  const service = requests()
+  const { counted, start } = service
+  start(0, 5)
+  start(5100, 20)
+  counted.advance(6000)
+  counted.limited(5000, WINDOW_MS, BACKLOG_MS)
+  return service
+}
+
+describe('a limit counts', () => {
+  it('all that came since requests wait for each other, and not those from before', () => {
+    const { counted } = limited()
+    assert.deepEqual([counted.inService, counted.uncounted], [25, 5])
+  })
+
+  it('the same ones until they leave, however long they take', () => {
+    const { counted, leave } = limited()
+    counted.advance(60_000)
+    assert.equal(counted.uncounted, 5)
+    leave(60_000, 5100, 20)
+    assert.equal(counted.uncounted, 5)
+    leave(61_000, 0, 2)
+    assert.equal(counted.uncounted, 3)
+    leave(62_000, 0, 3)
+    assert.deepEqual([counted.inService, counted.uncounted], [0, 0])
+  })
+
+  it('each of the last second, though the queue began later', () => {
+    const { counted, start } = requests()
+    start(0, 5)
+    start(5100, 20)
+    counted.advance(6000)
+    counted.limited(6000, WINDOW_MS, BACKLOG_MS)
+    assert.equal(counted.uncounted, 5)
+  })
+
+  it('from zero once all have left, wherever in a slot of start times the queue began', () => {
+    for (let offMs = 0; offMs < SLOT_MS; offMs += 5) {
+      const { counted, start, leave } = requests()
+      const starts = Array.from({ length: 24 }, (_, i) => 4950 + 5 * i)
+      for (const startedAt of starts) start(startedAt)
+      counted.advance(6000)
+      counted.limited(5000 + offMs, WINDOW_MS, 0)
+      for (const startedAt of starts) leave(6100, startedAt)
+      assert.deepEqual([counted.inService, counted.uncounted], [0, 0], `the queue began ${offMs} ms later`)
+    }
+  })
+
+  it('one that stays beyond the window, unless it may be left out', () => {
+    const { counted, start } = limited()
+    start(6010, 10)
+    counted.advance(6010 + counted.windowMs + SLOT_MS)
+    assert.equal(counted.older, 20 + 10)
+    assert.equal(counted.uncounted, 5)
+    counted.allowed = 4
+    assert.equal(counted.uncounted, 5 + 4)
+    counted.allowed = 1000
+    assert.equal(counted.uncounted, 5 + 30)
+  })
+
+  it('none as older before a window has passed', () => {
+    const { counted } = limited()
+    counted.allowed = 1000
+    counted.advance(6000 + WINDOW_MS - 1)
+    assert.deepEqual([counted.older, counted.uncounted], [0, 5])
+  })
+
+  it('from scratch: what was left out under the limit before is forgotten', () => {
+    const { counted, start } = limited()
+    counted.allowed = 1000
+    counted.unlimited()
+    start(20_000, 3)
+    counted.limited(20_000, WINDOW_MS, BACKLOG_MS)
+    assert.equal(counted.uncounted, 25, 'all but the three that came last were there before')
+    counted.advance(30_000)
+    assert.deepEqual([counted.older, counted.uncounted], [3, 25])
+  })
+})
+
+describe('without a limit', () => {
+  it('those of the last two seconds are recent', () => {
+    const { counted, start, leave } = requests()
+    start(0, 5)
+    start(1500, 7)
+    assert.equal(counted.recent, 12)
+    leave(1900, 1500)
+    counted.advance(counted.windowMs + SLOT_MS)
+    assert.deepEqual([counted.recent, counted.older], [6, 5])
+  })
+})
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.constant('start' as const) },
+  { weight: 5, arbitrary: fc.record({ leaves: fc.nat() }) },
+  // Quarters of a millisecond, which are exact.
+  { weight: 5, arbitrary: fc.integer({ min: 0, max: 1200 }).map(quarters => ({ passes: quarters / 4 })) },
+  { weight: 1, arbitrary: fc.constant({ passes: 5000 }) },
+  { weight: 1, arbitrary: fc.record({ sinceMs: fc.nat(LONGEST_BACKLOG_MS), windowMs: fc.nat(3000) }) },
+  { weight: 1, arbitrary: fc.constant('unlimited' as const) },
+  { weight: 1, arbitrary: fc.record({ allowed: fc.nat(20) }) },
+)
+
+it('under any history it leaves out those that were there before and older ones, and no others', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300, size: 'max' }), steps => {
+      const counted = new CountedRequests(OPEN_MS)
+      const inService: number[] = []
+      const before = (atMs: number): number => inService.filter(startedAt => startedAt < atMs).length
+      let nowMs = 0
+      let backlogSince = Number.NEGATIVE_INFINITY
+      for (const each of steps) {
+        if (each === 'start') {
+          counted.started()
+          inService.push(nowMs)
+        } else if (each === 'unlimited') {
+          counted.unlimited()
+          backlogSince = Number.NEGATIVE_INFINITY
+        } else if ('leaves' in each) {
+          if (inService.length > 0) counted.left(inService.splice(each.leaves % inService.length, 1)[0]!)
+        } else if ('passes' in each) {
+          nowMs += each.passes
+          counted.advance(nowMs)
+        } else if ('allowed' in each) counted.allowed = each.allowed
+        else {
+          counted.unlimited()
+          counted.limited(nowMs - each.sinceMs, each.windowMs, BACKLOG_MS)
+          backlogSince = Math.min(nowMs - each.sinceMs, nowMs - BACKLOG_MS)
+        }
+        const { allowed, older, recent, uncounted, windowMs } = counted
+        const at = `at ${nowMs} ms, since ${backlogSince} ms`
+        assert.equal(counted.inService, inService.length)
+        assert.ok(recent >= 0 && recent <= inService.length, `${recent} of ${inService.length} are recent ${at}`)
+        assert.ok(older >= 0 && older <= before(nowMs - windowMs), `${older} are older ${at}`)
+        assert.ok(uncounted >= Math.min(before(backlogSince), inService.length), `${uncounted} left out ${at}`)
+        const most = before(backlogSince + SLOT_MS) + Math.min(older, allowed)
+        assert.ok(uncounted <= most, `${uncounted} of ${inService.length} left out, at most ${most} ${at}`)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})

@@ -1,0 +1,184 @@
+/** The limit of an event loop that never rests. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { LoopLimit } from '../../../sim/limiters/evidence/loop-limit.ts'
+import { EVIDENCE_TUNING } from '../../../sim/limiters/evidence/tuning.ts'
+
+const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy, loopWorkMs, max } = EVIDENCE_TUNING
+
+interface Load {
+  /** Busy share of the loop. @default 1 */
+  readonly busy?: number
+  /** Requests in service. @default as many as the limit */
+  readonly counted?: number
+  /** Whether requests wait for a permit. @default true */
+  readonly waits?: boolean
+  /** A request is answered this often, ms. @default never */
+  readonly answerEveryMs?: number
+}
+
+function loop() {
+  let [nowMs, busyMs] = [0, 0]
+  const limit = new LoopLimit(() => busyMs, EVIDENCE_TUNING)
+  const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void =>
+    limit.judge(nowMs, counted, waits)
+  const run = (ms: number, load: Load): void => {
+    const { busy = 1, answerEveryMs = Number.POSITIVE_INFINITY } = load
+    for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
+      nowMs++
+      busyMs += busy
+      if (nowMs % answerEveryMs === 0) limit.answered(answerEveryMs)
+      judge(load)
+    }
+  }
+  const stall = (ms: number): void => {
+    nowMs += ms
+    busyMs += ms
+  }
+  return { limit, run, stall }
+}
+
+/** A limit of this many is set, and nothing was answered since. */
+function limitedTo(counted: number) {
+  const service = loop()
+  service.run(busyForMs, { counted })
+  assert.equal(service.limit.limit, Math.max(fewest, counted))
+  return service
+}
+
+describe('a loop that is busy', () => {
+  it('for 100 ms gets a limit: as many as are in service', () => {
+    assert.equal(busyForMs, 100)
+    const { limit, run } = loop()
+    run(busyForMs - 1, { counted: 70 })
+    assert.equal(limit.isSet, false)
+    assert.equal(limit.limit, Number.POSITIVE_INFINITY)
+    run(1, { counted: 70 })
+    assert.equal(limit.limit, 70)
+    assert.equal(limit.isSet, true)
+  })
+
+  it('gets a limit of at least 16, whether requests wait or not', () => {
+    assert.equal(fewest, 16)
+    for (const waits of [true, false]) {
+      const { limit, run } = loop()
+      run(busyForMs, { counted: 2, waits })
+      assert.equal(limit.limit, fewest)
+    }
+  })
+
+  it('gets none for a garbage collection, nor when it rests for one window of five', () => {
+    const { limit, run, stall } = loop()
+    for (let i = 0; i < 50; i++) {
+      stall(busyForMs / 2)
+      run(busyForMs, { busy: 0.5, counted: 500 })
+    }
+    assert.equal(limit.isSet, false)
+    for (let i = 0; i < 50; i++) {
+      run(4 * busyWindowMs, { counted: 500 })
+      run(busyWindowMs, { busy: loopBusy - 0.1, counted: 500 })
+    }
+    assert.equal(limit.isSet, false)
+  })
+
+  it('halves its limit until the work in service is what it does in 50 ms', () => {
+    const { limit, run } = limitedTo(100)
+    const limits: number[] = []
+    for (let i = 0; i < 10; i++) {
+      run(busyForMs, { answerEveryMs: 5 })
+      limits.push(limit.limit)
+    }
+    const floor = loopWorkMs / 5
+    assert.deepEqual(limits, [50, 25, 12, ...new Array<number>(7).fill(floor)])
+  })
+
+  it('keeps its limit while it is still above what was let in', () => {
+    const { limit, run } = limitedTo(100)
+    run(10 * busyForMs, { counted: 101, answerEveryMs: 5 })
+    assert.equal(limit.limit, 100)
+    run(busyForMs, { counted: 100, answerEveryMs: 5 })
+    assert.equal(limit.limit, 50)
+  })
+
+  it('gets a limit of one where a single request takes longer than that', () => {
+    const { limit, run } = limitedTo(16)
+    run(2000, { answerEveryMs: 500 })
+    assert.equal(limit.limit, 1)
+  })
+})
+
+describe('a loop that rests', () => {
+  it('lets half as many more in while requests wait', () => {
+    const { limit, run } = limitedTo(40)
+    run(busyWindowMs, { busy: 0.5 })
+    assert.equal(limit.limit, 40 * grows)
+    run(busyWindowMs, { busy: 0.5 })
+    assert.equal(limit.limit, 40 * grows ** 2)
+  })
+
+  it('lets no more in when none waits, or fewer than the limit are in service', () => {
+    const { limit, run } = limitedTo(40)
+    run(1000, { busy: 0.5, waits: false })
+    run(1000, { busy: 0.5, counted: 39 })
+    assert.equal(limit.limit, 40)
+  })
+
+  it('grows from one', () => {
+    const { limit, run } = limitedTo(16)
+    run(2000, { answerEveryMs: 500 })
+    run(busyWindowMs, { busy: 0.5 })
+    assert.equal(limit.limit, 2)
+  })
+
+  it('does not get the limit again at which it rested, for 16 s', () => {
+    const { limit, run } = limitedTo(40)
+    run(busyWindowMs, { busy: 0.5 })
+    run(lookMs - 2 * busyWindowMs, {})
+    assert.equal(limit.limit, 40 * grows)
+    run(2 * busyWindowMs, {})
+    assert.ok(limit.limit <= (40 * grows) / 2, `${limit.limit}`)
+  })
+})
+
+it('tells whether it is busy now, and whether that is no chance', () => {
+  const { limit, run } = loop()
+  run(busyWindowMs, {})
+  assert.deepEqual([limit.isBusy, limit.isScarce], [true, false])
+  run(busyForMs, {})
+  assert.deepEqual([limit.isBusy, limit.isScarce], [true, true])
+  run(busyWindowMs, { busy: 0.5 })
+  assert.deepEqual([limit.isBusy, limit.isScarce], [false, false])
+})
+
+it('forgets its limit, and finds it again', () => {
+  const { limit, run } = limitedTo(40)
+  limit.forget()
+  assert.equal(limit.isSet, false)
+  run(busyForMs, { counted: 30 })
+  assert.equal(limit.limit, 30)
+})
+
+it('under any load the limit is none, or a whole number of at least the work in service', () => {
+  const load = fc.record({
+    ms: fc.integer({ min: 1, max: 400 }),
+    busy: fc.constantFrom(0, 0.5, 1),
+    counted: fc.nat(300),
+    waits: fc.boolean(),
+  })
+  const everyMs = fc.integer({ min: 1, max: 40 })
+  fc.assert(
+    fc.property(everyMs, fc.array(load, { maxLength: 60, size: 'max' }), (answerEveryMs, loads) => {
+      const { limit, run } = loop()
+      for (const { ms, ...each } of loads) {
+        const before = limit.limit
+        run(ms, { ...each, answerEveryMs })
+        if (!limit.isSet) continue
+        assert.ok(Number.isInteger(limit.limit), `${limit.limit}`)
+        // An answer more or less in the shortest time that is judged.
+        const floor = (loopWorkMs / answerEveryMs) * (1 - answerEveryMs / busyForMs) - 0.5
+        assert.ok(limit.limit >= Math.min(before, floor, fewest), `${limit.limit} after ${before}, floor ${floor}`)
+      }
+    }),
+  )
+})

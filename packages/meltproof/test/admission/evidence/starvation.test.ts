@@ -1,0 +1,202 @@
+/** Whether requests that stay long hold up the others is tried: a few more are let in. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CountedRequests } from '../../../sim/limiters/evidence/counted-requests.ts'
+import { Starvation } from '../../../sim/limiters/evidence/starvation.ts'
+import { EVIDENCE_TUNING } from '../../../sim/limiters/evidence/tuning.ts'
+
+const { leastWindowMs, quietTrial, starved, starvedOf } = EVIDENCE_TUNING
+const LIMIT = 40
+const WINDOW_MS = 300
+/** What a request should take, ms. */
+const SPAN_MS = leastWindowMs / 2
+/** Answers per ms that are usual: {@link USUAL} in the shortest time that is judged. */
+const RATE = starvedOf / leastWindowMs
+const USUAL = starvedOf
+
+/** A limit of 40, under which {@link RATE} leave, and this many older requests that stay. */
+function service(staying: number) {
+  const requests = new CountedRequests(2000)
+  const starvation = new Starvation(EVIDENCE_TUNING, requests)
+  let nowMs = 10_000
+  let rate = RATE
+  requests.advance(nowMs)
+  requests.limited(nowMs, WINDOW_MS, 1000)
+  for (let i = 0; i < staying; i++) requests.started()
+  nowMs += 1000
+  requests.advance(nowMs)
+  starvation.begin(nowMs)
+  return {
+    requests,
+    starvation,
+    get nowMs() {
+      return nowMs
+    },
+    get rate() {
+      return rate
+    },
+    /** In the time that it takes to judge, this many leave. Does as the limiter does then. */
+    judge(leave: number, { waits = true, serviceMs = SPAN_MS, drains = false } = {}): string | undefined {
+      nowMs += starvedOf / rate
+      requests.advance(nowMs)
+      for (let i = 0; i < leave; i++) starvation.answered(serviceMs)
+      const judged = starvation.judge(nowMs, waits, rate, SPAN_MS)
+      const excess = Math.max(0, requests.inService - requests.uncounted - LIMIT)
+      if (judged === 'fed') starvation.fed(LIMIT, drains)
+      else if (judged === 'starved') rate = starvation.starved(nowMs, rate, LIMIT, excess)
+      return judged
+    },
+  }
+}
+
+/** It has been fed, and so as many old ones as the limit are left out; as many again hold all the permits. */
+function fullOfOld() {
+  const at = service(2 * LIMIT)
+  at.judge(USUAL)
+  assert.equal(at.requests.uncounted, LIMIT)
+  return at
+}
+
+describe('requests are starved', () => {
+  it('when fewer than six tenths of the usual number leave while others wait', () => {
+    assert.equal(starved, 0.6)
+    const enough = Math.ceil(starved * USUAL)
+    assert.equal(service(0).judge(enough - 1), 'starved')
+    assert.equal(service(0).judge(enough - 1, { waits: false }), 'fed')
+    assert.equal(service(0).judge(enough), 'fed')
+  })
+
+  it('not judged before two dozen usually leave, nor in less than two services or a tenth of a second', () => {
+    const judge = (ms: number, rate: number, spanMs: number): string | undefined => {
+      const { nowMs, starvation } = service(0)
+      return starvation.judge(nowMs + ms, true, rate, spanMs)
+    }
+    for (const [ms, rate, spanMs] of [
+      [starvedOf / 0.1, 0.1, 1],
+      [leastWindowMs, 10, 1],
+      [400, 10, 200],
+    ] as const) {
+      assert.equal(judge(ms - 1, rate, spanMs), undefined)
+      assert.equal(judge(ms, rate, spanMs), 'starved')
+    }
+  })
+
+  it('though quick ones pass by: they are not what holds the permits', () => {
+    const { nowMs, starvation } = service(0)
+    for (let i = 0; i < 1000; i++) starvation.answered(0.1)
+    for (let i = 0; i < 10; i++) starvation.answered(50)
+    assert.equal(starvation.judge(nowMs + 1000, true, 0.1, SPAN_MS), 'starved')
+    assert.ok(starvation.heavyMs > 40, `${starvation.heavyMs} ms`)
+  })
+})
+
+describe('a trial', () => {
+  it('lets in an eighth of the limit when none leaves, else half', () => {
+    assert.equal(quietTrial, 8)
+    for (const [leave, share] of [
+      [0, quietTrial],
+      [5, 2],
+    ] as const) {
+      const { judge, requests } = fullOfOld()
+      judge(leave)
+      assert.equal(requests.allowed, LIMIT + LIMIT / share)
+    }
+  })
+
+  it('also reaches those from before the limit that have not left yet', () => {
+    const { judge, requests } = service(3 * LIMIT)
+    judge(0)
+    assert.equal(requests.allowed, 2 * LIMIT + LIMIT / quietTrial)
+  })
+
+  it("whose requests leave shows that the old ones are in no other request's way", () => {
+    const { judge, requests } = fullOfOld()
+    judge(5)
+    const allowed = requests.allowed
+    for (let i = 0; i < 20; i++) assert.equal(judge(USUAL), 'fed')
+    assert.equal(requests.allowed, allowed)
+    assert.ok(requests.uncounted > LIMIT, `${requests.uncounted} are left out`)
+  })
+
+  it('whose requests leave is followed by the next while too few do', () => {
+    const at = fullOfOld()
+    at.judge(0)
+    const first = at.requests.allowed
+    assert.equal(at.judge(LIMIT / quietTrial), 'starved')
+    assert.ok(at.requests.allowed > first, `${at.requests.allowed} after ${first}`)
+    assert.equal(at.rate, RATE)
+  })
+
+  it('whose requests stay takes back what it allowed, and the next comes after a window', () => {
+    const { judge, requests } = fullOfOld()
+    judge(0)
+    judge(0)
+    assert.equal(requests.allowed, LIMIT)
+    for (let ms = leastWindowMs; ms < requests.windowMs; ms += leastWindowMs) {
+      judge(0)
+      assert.equal(requests.allowed, LIMIT, `after ${ms} ms`)
+    }
+    judge(0)
+    assert.ok(requests.allowed > LIMIT)
+  })
+
+  it('after trial that fails lowers what is usual, down to what leaves', () => {
+    const at = fullOfOld()
+    const leaves = (): number => Math.round((0.25 * RATE * starvedOf) / at.rate)
+    const rates: number[] = []
+    for (let i = 0; i < 200; i++) {
+      at.judge(leaves())
+      rates.push(at.rate)
+    }
+    assert.deepEqual([...new Set(rates)].slice(0, 2), [RATE, RATE / 2])
+    assert.ok(at.rate <= 0.5 * RATE && at.rate >= 0.24 * RATE, `${at.rate}/ms of ${RATE}/ms`)
+    assert.equal(at.judge(leaves()), 'fed')
+    assert.ok(at.requests.allowed <= 2 * LIMIT, 'the trials have left nothing behind')
+  })
+
+  it('that fails takes what leaves for usual, where that is more than half', () => {
+    const at = fullOfOld()
+    const share = (Math.ceil(starved * USUAL) - 1) / USUAL
+    assert.ok(share > 0.5)
+    for (let i = 0; i < 60; i++) at.judge(Math.round((share * RATE * starvedOf) / at.rate))
+    assert.ok(at.rate >= 0.99 * share * RATE && at.rate < RATE, `${at.rate}/ms, and ${share * RATE}/ms leave`)
+  })
+
+  it('fails less and less often while nothing leaves at all', () => {
+    const at = fullOfOld()
+    let trials = 0
+    for (const from = at.nowMs; at.nowMs < from + 600_000; ) {
+      at.judge(0)
+      if (at.requests.allowed > LIMIT) trials++
+    }
+    assert.ok(trials >= 10 && trials <= 60, `${trials} trials in ten minutes`)
+    assert.ok(at.rate < 0.01 * RATE, `${at.rate}/ms`)
+  })
+})
+
+describe('requests that are fed', () => {
+  it('leave as many old ones out as the limit, without any trial', () => {
+    const { judge, requests } = service(3 * LIMIT)
+    judge(USUAL)
+    assert.equal(requests.uncounted, LIMIT)
+  })
+
+  it('leave out none while those from before the limit are still there', () => {
+    const { judge, requests } = service(LIMIT)
+    judge(USUAL, { drains: true })
+    assert.equal(requests.uncounted, 0)
+  })
+
+  it('leave out fewer when old ones have left, but as many as the limit', () => {
+    const { judge, requests } = service(4 * LIMIT)
+    judge(0)
+    judge(USUAL)
+    assert.ok(requests.allowed > 3 * LIMIT, `${requests.allowed}`)
+    for (let i = 0; i < 2 * LIMIT; i++) requests.left(10_000)
+    judge(USUAL)
+    assert.equal(requests.allowed, 3 * LIMIT)
+    for (let i = 0; i < 2 * LIMIT; i++) requests.left(10_000)
+    judge(USUAL)
+    assert.equal(requests.allowed, LIMIT)
+  })
+})

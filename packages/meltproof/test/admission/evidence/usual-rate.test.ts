@@ -1,0 +1,88 @@
+/** How many requests leave per millisecond, usually and of late. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { UsualRate } from '../../../sim/limiters/evidence/usual-rate.ts'
+
+const WINDOW_MS = 1000
+
+function service() {
+  const rates = new UsualRate(WINDOW_MS)
+  let nowMs = 0
+  return {
+    rates,
+    /** An answer every `everyMs` for `ms`. */
+    answer(ms: number, everyMs: number, serviceMs = 50): void {
+      for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
+        nowMs += everyMs
+        rates.answered(nowMs, serviceMs)
+      }
+    },
+    pass(ms: number): number {
+      nowMs += ms
+      return nowMs
+    },
+  }
+}
+
+const near = (actual: number, expected: number, by = 0.05): void =>
+  assert.ok(Math.abs(actual - expected) <= by * expected, `${actual}/ms, expected ${expected}/ms`)
+
+describe('the usual rate', () => {
+  it('is not known before the first window has passed', () => {
+    const { rates, answer } = service()
+    answer(WINDOW_MS - 10, 5)
+    assert.equal(rates.usual, 0)
+    answer(10, 5)
+    near(rates.usual, 0.2)
+  })
+
+  it('is the best of late: a slow window lowers it by a tenth', () => {
+    const { rates, answer } = service()
+    answer(WINDOW_MS, 2)
+    near(rates.usual, 0.5)
+    answer(WINDOW_MS, 50)
+    near(rates.usual, 0.45)
+    answer(WINDOW_MS, 50)
+    near(rates.usual, 0.405)
+    answer(WINDOW_MS, 1)
+    near(rates.usual, 1)
+    answer(60 * WINDOW_MS, 50)
+    near(rates.usual, 0.02)
+  })
+
+  it('stays what it was while none is answered', () => {
+    const { rates, answer, pass } = service()
+    answer(WINDOW_MS, 2)
+    pass(60_000)
+    near(rates.usual, 0.5)
+  })
+
+  it('counts the slow ones among quick ones', () => {
+    const { rates } = service()
+    for (let ms = 1; ms <= WINDOW_MS; ms++) rates.answered(ms, ms % 10 === 0 ? 1000 : 1)
+    near(rates.usual, 0.1)
+  })
+})
+
+describe('the rate of late', () => {
+  it('is known at once', () => {
+    const { rates, answer, pass } = service()
+    answer(100, 5)
+    near(rates.lately(pass(0)), 0.2)
+  })
+
+  it('is over one to two windows', () => {
+    const { rates, answer, pass } = service()
+    answer(WINDOW_MS, 5)
+    answer(WINDOW_MS / 2, 1)
+    near(rates.lately(1.5 * WINDOW_MS), (200 + 500) / (1.5 * WINDOW_MS))
+    near(rates.lately(pass(WINDOW_MS / 2)), (200 + 500) / (2 * WINDOW_MS))
+  })
+
+  it('is not what came first, after a while', () => {
+    const { rates, answer, pass } = service()
+    answer(WINDOW_MS, 1)
+    answer(3 * WINDOW_MS, 10)
+    near(rates.lately(pass(0)), 0.1)
+  })
+})
