@@ -58,6 +58,9 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** A wake-up later than this is a stall, not a busy turn, ms. */
 const STALL_MS = 50
+/** A service that nothing limits carries what it carries, and as far as anybody knows this many times that. */
+const ROOM_UNKNOWN = 1.25
+const FEW_UNKNOWN = 16
 /** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */
 const ASK_TURN_AFTER = 0.25
 
@@ -103,8 +106,12 @@ export class Gate<E extends Entry> {
     return this.#limiter.limit
   }
 
-  /** Permits, without those for requests that merely wait: what figures of load go by. A lower limit that is tried makes no load. */
+  /**
+   * Permits, without those for requests that merely wait: what figures of load go by. A lower limit that is tried makes no
+   * load. While the limit is not known, there is room for a few more than are in service.
+   */
   get countedLimit(): number {
+    if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.#inflight)
     return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.uncounted)
   }
 

@@ -68,7 +68,7 @@ export class LoadMeter {
    */
   pressure(nowMs: number): number {
     this.#roll(nowMs)
-    const offered = this.#sum('offered')
+    const offered = this.#offered
     if (offered === 0) return 0
     // A request may be offered in one window and shed in the next, so the shares are capped.
     const waited = Math.min(1, this.#sum('waited') / offered)
@@ -82,7 +82,7 @@ export class LoadMeter {
    */
   demand(nowMs: number): number {
     this.#roll(nowMs)
-    const offered = this.#sum('offered')
+    const offered = this.#offered
     return Math.max(1, offered / Math.max(1, offered - this.#sum('shed')))
   }
 
@@ -129,6 +129,11 @@ export class LoadMeter {
     const loop = (worked.loopMs - loopMs) / elapsedMs
     const permits = limit === undefined ? 0 : (worked.inServiceMs - inServiceMs) / elapsedMs / limit
     return Math.min(1, Math.max(0, loop, permits))
+  }
+
+  /** A request that waited for long is shed in a later window than the one it was offered in. */
+  get #offered(): number {
+    return Math.max(this.#sum('offered'), this.#sum('shed'))
   }
 
   #sum(figure: 'offered' | 'waited' | 'shed' | 'failed'): number {

@@ -57,6 +57,14 @@ test('demand with nobody admitted is finite', () => {
   assert.equal(meter.demand(0), 3)
 })
 
+test('what is shed later than it was offered counts as offered', () => {
+  const meter = idle()
+  for (let i = 0; i < 3; i++) meter.offered(0)
+  meter.pressure(2000)
+  for (let i = 0; i < 3; i++) meter.shed()
+  assert.deepEqual([meter.pressure(2000), meter.demand(2000)], [1, 3])
+})
+
 test('utilisation is the larger of the busy loop and the held permits', () => {
   const worked = { loopMs: 0, inServiceMs: 0 }
   const meter = new LoadMeter(() => worked, 0)

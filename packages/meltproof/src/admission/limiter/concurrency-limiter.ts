@@ -42,6 +42,8 @@ const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains, unless it pauses for this long, ms. */
 const DRAINS = 1 / 2
 const PAUSE_MS = 300
+/** None of so many that were to leave: no chance. */
+const PAUSE_OF = 10
 /** Where requests were found not to wait for each other, up to this multiple of their number may come. */
 const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
@@ -193,6 +195,10 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
+    this.#pass(nowMs)
+    this.#loop.answered(serviceMs)
+    // Before it leaves: a limit that is reached is one that holds requests back.
+    this.#judgeLoop(nowMs)
     this.#leaves(nowMs, serviceMs)
     this.#cohorts.ended(ticket, serviceMs)
     this.#answeredAt = nowMs
@@ -201,8 +207,6 @@ export class ConcurrencyLimiter implements Limiter {
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#starvation.answered(workMs)
     this.#rates.answered(nowMs, workMs)
-    this.#loop.answered(serviceMs)
-    this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
     else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
@@ -294,6 +298,8 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     // Sooner than those that wait meanwhile have waited for too long.
     const longestMs = Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
+    // Where few leave a second, chance alone makes long pauses.
+    if (this.#undrainedMs * this.#rate < PAUSE_OF) return false
     return this.#phase === 'measure' && this.#above > 0 && this.#undrainedMs >= longestMs
   }
 

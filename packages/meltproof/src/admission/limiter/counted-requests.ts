@@ -9,8 +9,8 @@
  */
 import { StartTimes } from './start-times.ts'
 
-/** The queue that has to drain began this long ago at most, ms: StartTimes remembers four seconds. */
-const LONGEST_BACKLOG_MS = 3500
+/** The queue that has to drain began this long ago at most, ms: StartTimes remembers sixteen seconds. */
+const LONGEST_BACKLOG_MS = 15_000
 
 export class CountedRequests {
   inService = 0

@@ -70,7 +70,7 @@ export class Starvation {
     const requests = this.#requests
     this.#trial = 0
     this.#pauseMs = 0
-    if (!drains) requests.allowed = Math.max(limit, Math.min(requests.allowed, HEADROOM * requests.older))
+    if (!drains) requests.allowed = Math.max(limit, Math.min(requests.allowed, Math.floor(HEADROOM * requests.older)))
   }
 
   forget(): void {
