@@ -380,7 +380,7 @@ const QUEUE_RULES = [
   ]),
   rule('empty', 'a queue that is empty for a moment still stands', [
     QUEUE,
-    'if (nowMs - this.#emptySince > this.#tuning.intervalMs) {',
+    'if (nowMs - this.#emptySince > this.#tuning.restMs) {',
     'if (nowMs >= this.#emptySince) {',
   ]),
   rule('fair-shares', 'fair shares between kinds', [

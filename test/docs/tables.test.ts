@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import pg from 'pg'
 import { parse } from 'yaml'
-import { explainShed, whyShed } from '../../packages/meltproof/src/admission/explanation.ts'
+import { explainLimit, explainShed, whyShed } from '../../packages/meltproof/src/admission/explanation.ts'
 import type { ShedReason } from '../../packages/meltproof/src/admission/shed-reason.ts'
 import * as channels from '../../packages/meltproof/src/channels.ts'
 import { bound as boundRedis } from '../../packages/meltproof/src/databases/ioredis.ts'
@@ -188,12 +188,13 @@ test('docs/guard.md: the guard and its figures', () => {
 test('docs/explain.md: the reasons and what is said of each', () => {
   const rows = rowsBelow('explain.md', 'reason')
   assert.deepEqual(namesIn(rows.map(([name]) => name)).sort(), Object.keys(guard.stats().shed).sort())
-  const figures = { atMs: 0, inflight: 16, limit: 16, queued: 40 }
+  const figures = { atMs: 0, inflight: 26, limit: 26, queued: 40 }
   for (const [name, says] of rows) {
     const reason = namesIn([name])[0] as ShedReason
     assert.equal(says, whyShed({ ...figures, reason } as never).replace(/ \(.*/, ''))
   }
-  const example = explainShed({ ...figures, reason: 'standing' } as never, 1200, 'request that was shed')
+  const shed = explainShed({ ...figures, reason: 'standing' } as never, 1200, 'request that was shed')
+  const example = `${shed} ${explainLimit(figures.limit, 'contention')}`
   assert.ok(read('docs/explain.md').includes(`\n${example}\n`), example)
 })
 

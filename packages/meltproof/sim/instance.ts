@@ -320,7 +320,7 @@ export class Instance<R extends InstanceRequest> {
     this.loop.burn(this.#shedCostMs * (1 - HEAD_SHARE))
     this.#shed++
     request.state = 'over'
-    this.#meter?.shed()
+    this.#meter?.shed(this.loop.nowMs)
     this.#hooks.shed(request)
   }
 

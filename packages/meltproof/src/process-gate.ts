@@ -147,7 +147,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   countShed(reason: ShedReason, atMs: number): void {
-    this.load.shed()
+    this.load.shed(atMs)
     this.sheds.count(reason, atMs, this)
   }
 

@@ -54,7 +54,8 @@ export class LoadMeter {
     this.#current.waited++
   }
 
-  shed(): void {
+  shed(nowMs: number): void {
+    this.#roll(nowMs)
     this.#current.shed++
   }
 

@@ -10,7 +10,7 @@ function offer(meter: LoadMeter, nowMs: number, kinds: readonly ('started' | 'wa
   for (const kind of kinds) {
     meter.offered(nowMs)
     if (kind !== 'started') meter.waited()
-    if (kind === 'shed') meter.shed()
+    if (kind === 'shed') meter.shed(nowMs)
   }
 }
 
@@ -60,8 +60,7 @@ test('demand with nobody admitted is finite', () => {
 test('what is shed later than it was offered counts as offered', () => {
   const meter = idle()
   for (let i = 0; i < 3; i++) meter.offered(0)
-  meter.pressure(2000)
-  for (let i = 0; i < 3; i++) meter.shed()
+  for (let i = 0; i < 3; i++) meter.shed(2000)
   assert.deepEqual([meter.pressure(2000), meter.demand(2000)], [1, 3])
 })
 

@@ -60,11 +60,13 @@ describe('the door that is told', () => {
 
   it('keeps the capacity when the overload comes after a calm, and when it comes and goes', () => {
     const comes = told({ rate: nowMs => (nowMs < 6000 ? 0.5 : 50) * CPU5, steps: cpu5 }, 12)
-    assert.ok(goodFrom(comes, 6) >= 0.97 * CPU5, `${goodFrom(comes, 6)}/s`)
+    // What came before the door was told could be a burst: it is answered within two seconds, and one second is late for it.
+    assert.ok(goodFrom(comes, 8) >= 0.97 * CPU5, `${goodFrom(comes, 8)}/s`)
+    assert.ok(goodFrom(comes, 6) >= 0.8 * CPU5, `${goodFrom(comes, 6)}/s`)
     const isOver = (nowMs: number): boolean => Math.floor(nowMs / 10_000) % 2 === 1
     const again = told({ rate: nowMs => (isOver(nowMs) ? 30 : 0.3) * CPU5, steps: cpu5 }, 40)
     for (const [s, { good, shed, turnedAway }] of again.seconds.entries()) {
-      if (isOver(s * 1000)) assert.ok(good >= 0.85 * CPU5, `${good} in second ${s}`)
+      if (isOver(s * 1000)) assert.ok(s % 10 < 2 || good >= 0.85 * CPU5, `${good} in second ${s}`)
       // What waited at the end of the overload goes in the first second.
       else if (s % 10 > 0) assert.equal(shed + turnedAway, 0, `in second ${s}`)
     }
@@ -73,12 +75,14 @@ describe('the door that is told', () => {
   it('shares with another balancer that was told the same', () => {
     const result = told({ rate: () => 50 * CPU5, steps: cpu5 }, 8, { balancers: 2 })
     assert.ok(goodFrom(result, 0) >= 0.97 * CPU5, `${goodFrom(result, 0)}/s`)
-    assert.ok(p99(result) <= 350, `${p99(result)} ms`)
+    assert.ok(p99(result) <= 500, `${p99(result)} ms`)
   })
 
-  it('keeps a pool full', () => {
-    const result = told({ rate: () => 2000, steps: pool50 }, 10)
-    assert.ok(goodFrom(result, 1) >= 198, `${goodFrom(result, 1)}/s`)
+  it('keeps a pool full, as soon as it is known', () => {
+    const result = told({ rate: () => 2000, steps: pool50 }, 12)
+    // The door opens until there is evidence of the pool, and a second or two are late for what it has let in.
+    assert.ok(goodFrom(result, 0) >= 160, `${goodFrom(result, 0)}/s`)
+    assert.ok(goodFrom(result, 5) >= 198, `${goodFrom(result, 5)}/s`)
   })
 
   it('leaves a burst to the service, which has time for it, also after an overload', () => {

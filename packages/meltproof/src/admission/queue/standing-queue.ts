@@ -28,6 +28,8 @@ export interface StandingTuning {
   readonly targetMs: number
   /** For this long after a queue has stood, a backlog gets no other chance to drain. */
   readonly rememberMs: number
+  /** A queue that was empty for this long has ended, ms: a moment without entries does not end an overload. */
+  readonly restMs: number
   /** The longest wait in any queue, ms: a burst that drains within it is answered, as it is without meltproof. */
   readonly maxWaitMs: number
   /** The longest wait in a standing queue, unless {@link staleDepartures} departures take longer. */
@@ -57,6 +59,7 @@ export const STANDING_TUNING: StandingTuning = {
   drains: 0.6,
   targetMs: 50,
   rememberMs: 10_000,
+  restMs: 200,
   maxWaitMs: 2000,
   staleMs: 40,
   staleDepartures: 8,
@@ -251,8 +254,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #beginWaiting(nowMs: number): void {
-    // A moment without entries does not end an overload: just above capacity a queue runs empty now and then.
-    if (nowMs - this.#emptySince > this.#tuning.intervalMs) {
+    if (nowMs - this.#emptySince > this.#tuning.restMs) {
       this.#standing = false
       this.#backlogs.length = 0
       this.#cutoff?.open(nowMs)
