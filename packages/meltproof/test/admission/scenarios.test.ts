@@ -44,7 +44,7 @@ const LESS: Readonly<Record<string, number>> = {
   'pool of 4 at 10x, around 300 ms': 0.88,
   'pool of 10 at 1.2x, around 300 ms': 0.92,
   'pool of 10 at 3x, around 300 ms': 0.92,
-  'pool of 10 at 10x, around 300 ms': 0.92,
+  'pool of 10 at 10x, around 300 ms': 0.9,
   'pool of 40 at 1.2x, around 500 ms': 0.9,
   'pool of 40 at 3x, around 500 ms': 0.89,
   'pool of 40 at 10x, around 500 ms': 0.89,

@@ -236,7 +236,7 @@ export class ConcurrencyLimiter implements Limiter {
   tick(nowMs: number): void {
     this.#pass(nowMs)
     this.#judgeLoop(nowMs)
-    if (this.#phase === 'open') this.#judge(nowMs)
+    if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else if (this.#isNoQueue) this.#refute(nowMs)
     else this.#settled(nowMs)
     this.#lookWhetherStarved(nowMs)
@@ -258,6 +258,12 @@ export class ConcurrencyLimiter implements Limiter {
     this.#loop.judge(nowMs, this.#counted, this.#waits)
     if (this.#loop.limit > this.#tuning.max) this.#loop.forget()
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
+  }
+
+  /** Also where nobody is admitted, because another limit is reached. */
+  #judgeOpen(nowMs: number): void {
+    if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+    else this.#judge(nowMs)
   }
 
   #judge(nowMs: number): void {

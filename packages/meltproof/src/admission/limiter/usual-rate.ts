@@ -17,6 +17,7 @@ export class UsualRate {
   }
 
   answered(nowMs: number, serviceMs: number): void {
+    if (this.#answers.all === 0 && this.usual === 0) this.#since = nowMs
     this.#answers.add(serviceMs)
     const elapsedMs = nowMs - this.#since
     if (elapsedMs < this.#windowMs) return

@@ -3,17 +3,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UsualRate } from '../../../src/admission/limiter/usual-rate.ts'
 
+/** The first window begins with the first answer, so that it has one more. */
 const WINDOW_MS = 1000
 
 function service() {
   const rates = new UsualRate(WINDOW_MS)
   let nowMs = 0
+  let began = false
   return {
     rates,
     /** An answer every `everyMs` for `ms`. */
     answer(ms: number, everyMs: number, serviceMs = 50): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
-        nowMs += everyMs
+        if (began) nowMs += everyMs
+        began = true
         rates.answered(nowMs, serviceMs)
       }
     },
@@ -33,6 +36,13 @@ describe('the usual rate', () => {
     answer(WINDOW_MS - 10, 5)
     assert.equal(rates.usual, 0)
     answer(10, 5)
+    near(rates.usual, 0.2)
+  })
+
+  it('begins with the first answer, however long the process has been there', () => {
+    const { rates, answer, pass } = service()
+    pass(60_000)
+    answer(WINDOW_MS, 5)
     near(rates.usual, 0.2)
   })
 
@@ -59,7 +69,7 @@ describe('the usual rate', () => {
 
   it('counts the slow ones among quick ones', () => {
     const { rates } = service()
-    for (let ms = 1; ms <= WINDOW_MS; ms++) rates.answered(ms, ms % 10 === 0 ? 1000 : 1)
+    for (let ms = 0; ms <= WINDOW_MS; ms++) rates.answered(ms, ms % 10 === 0 ? 1000 : 1)
     near(rates.usual, 0.1)
   })
 })
