@@ -1,5 +1,5 @@
 /** The same for the processes of one cluster, PM2's too, and for no others that live on this machine. */
-import { isWorker } from './loaded.ts'
+import { isWorker } from '../loaded.ts'
 
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid

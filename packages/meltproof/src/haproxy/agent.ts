@@ -1,5 +1,5 @@
 /** meltproof/haproxy: tells HAProxy how many requests the service takes at once, by its agent check. */
-import { holdPort } from '../held-port.ts'
+import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'

@@ -10,7 +10,8 @@ import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } 
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
-import { traceOf } from '../traceparent.ts'
+import { takeRequestsApart } from '../timing/observed.ts'
+import { traceOf } from '../timing/traceparent.ts'
 import { warnOnce } from '../warnings.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
@@ -107,6 +108,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       sampled,
     }))
   }
+  takeRequestsApart()
   requests.subscribe(onRequest)
   sheds.subscribe(onShed)
   return () => {

@@ -161,7 +161,10 @@ describe('run()', () => {
     const waits = patient.run(held.work('waits'))
     await assert.rejects(jobs.run(held.work('never')), shedWith('late'))
     assert.equal(jobs.stats().shed.late, 1)
-    assert.match(jobs.explain(), /^The last run that was shed, .* \(1 in service of 1 allowed, 0 waiting\)\. At most 1 may be in service: that is the limit which was set\.$/)
+    assert.match(
+      jobs.explain(),
+      /^The last run that was shed, .* \(1 in service of 1 allowed, 0 waiting\)\. At most 1 may be in service: that is the limit which was set\.$/,
+    )
     assert.ok(jobs.pressure() > 0)
     assert.deepEqual(figures(patient), [1, 1, 1], 'one that does not shed lets wait')
     held.end('hangs too')

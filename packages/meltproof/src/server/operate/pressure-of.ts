@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { guardOf } from '../../guard-of.ts'
+import { guardOf } from '../guard-of.ts'
 import type { Guard } from '../guard.ts'
 
 /**

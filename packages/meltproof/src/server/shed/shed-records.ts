@@ -5,9 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
-import { bucketOf, DURATION_BOUNDARIES_S } from '../../durations.ts'
-import { METHODS, methodIndex } from '../../methods.ts'
-import type { Source } from '../response/observed.ts'
+import { bucketOf, DURATION_BOUNDARIES_S, methodIndex, METHODS } from '../../record.ts'
+import type { Source } from '../response/observer.ts'
 
 /** Told one by one, a second. Each has Node make a request, which doubles the cost of a shed. */
 const SINGLY = 20

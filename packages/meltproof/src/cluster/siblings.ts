@@ -5,8 +5,8 @@
 import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { whenLeaving } from '../cluster/leave.ts'
-import { ownFolder } from '../cluster/own-folder.ts'
+import { whenLeaving } from './leave.ts'
+import { ownFolder } from './own-folder.ts'
 
 /** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
