@@ -25,7 +25,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './deadline': { files: 14, lines: 1200 },
   './limiter': { files: 63, lines: 6100, goal: 3500 },
   './outbound': { files: 91, lines: 9200 },
-  './prometheus': { files: 122, lines: 11_800 },
+  './prometheus': { files: 123, lines: 11_800 },
   './otel': { files: 119, lines: 11_800 },
   './haproxy': { files: 16, lines: 900 },
   './pg': { files: 92, lines: 9100 },

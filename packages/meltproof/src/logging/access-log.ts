@@ -17,6 +17,7 @@ import { warnOnce } from '../warnings.ts'
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 export { type LoggingMiddleware, logSheds } from './shed-log.ts'
 
+/** @experimental */
 export interface PressureGuard {
   pressure(): number
 }
@@ -50,6 +51,7 @@ const SEVERAL = {
  * accessLog(protect(server), { sample: 0.5 })
  * ```
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
+ * @experimental
  */
 export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}): () => void {
   checkGuard('accessLog(guard, options)', guard, 'pressure')

@@ -10,7 +10,7 @@ import { checkFunction, checkGuard, invalidOption, showThrown } from '../options
 import { LEFT, type ShedRecord } from '../record.ts'
 import { warnOnce } from '../warnings.ts'
 
-/** As Connect and Express call it. */
+/** As Connect and Express call it. @experimental */
 export type LoggingMiddleware = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown
 
 /** Of what the middleware did. */
@@ -30,6 +30,7 @@ interface Careful {
  * logSheds(protect(server), log)
  * ```
  * @throws MeltproofError with code MELTPROOF_OPTION_INVALID.
+ * @experimental
  */
 export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddleware): () => void {
   const what = 'logSheds(guard, middleware)'
