@@ -94,11 +94,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         },
         timeoutMs,
         drainDelayMs,
-      ).finally(interceptor.shedding.records.tellRest)
+      ).finally(() => interceptor.shedding.records?.tellRest())
       return draining
     },
     close: () => {
-      interceptor.shedding.records.tellRest()
+      interceptor.shedding.records?.tellRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
       interceptor.open()
       lanes.close()

@@ -7,6 +7,7 @@ import { leaveScope, runInScope } from '../outbound/scope.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
 import { beginRequest, endRequest, latenessNow } from './tracker.ts'
 import type { RequestTimes } from './request-times.ts'
+import { TalliedSheds } from './shed-records.ts'
 import { serverTimingHeader } from './server-timing.ts'
 import { registerRequestObserver, type Source } from '../server/response/observer.ts'
 import { addToHead, beforeHead } from '../server/response/before-head.ts'
@@ -19,7 +20,7 @@ import type { Exchange } from '../server/request/exchange.ts'
  * has made one file of, the core can load it only a moment later.
  */
 export function takeRequestsApart(): void {
-  registerRequestObserver({ latenessNow, run, publish })
+  registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
 }
 
 takeRequestsApart()

@@ -30,6 +30,18 @@ export interface RequestObserver {
   ): boolean
   /** Publishes the record of a request that `run` was called for. */
   publish(source: Source, exchange: Exchange, atMs: number): void
+  shedRecordsOf(source: Source): ShedRecords
+}
+
+/** Of requests whose handler never ran; `reason` is undefined where the client has left. */
+export interface ShedRecords {
+  /** Whether one that comes now is told with its request. */
+  wantsRequest(nowMs: number): boolean
+  note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void
+  /** One of which there is no request. */
+  add(reason: string | undefined, method: string, waitedMs: number): void
+  /** Tells those that were put together. */
+  tellRest(): void
 }
 
 let observer: RequestObserver | undefined
