@@ -19,11 +19,11 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 126, lines: 11_200, goal: 9000 },
+  '.': { files: 124, lines: 11_200, goal: 9000 },
   './register': { files: 3, lines: 150 },
   './toobusy': { files: 3, lines: 240 },
   './deadline': { files: 14, lines: 1200 },
-  './limiter': { files: 63, lines: 6100, goal: 3500 },
+  './limiter': { files: 62, lines: 6100, goal: 3500 },
   './outbound': { files: 91, lines: 9200 },
   './prometheus': { files: 124, lines: 12_000 },
   './otel': { files: 120, lines: 11_900 },

@@ -6,8 +6,7 @@ import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync
 import { dirname, join } from 'node:path'
 import { whenLeaving } from './leave.ts'
 import { isWorker } from '../loaded.ts'
-import { clusterName } from './name.ts'
-import { ownFolder, shortHash } from './own-folder.ts'
+import { clusterName, ownFolder, shortHash } from './own-folder.ts'
 
 const mine: string[] = []
 
