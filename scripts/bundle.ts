@@ -14,15 +14,15 @@ const folder = resolve(import.meta.dirname, '../packages/meltproof')
 const source = join(folder, 'src')
 const dist = join(folder, 'dist')
 
-/** What register-servers.ts and the core load when they need it. */
+/** What register/servers.ts and the core load when they need it. */
 const LOADED_LATER = [
-  'register-servers',
   'admin/admin',
-  'drain-on-signal',
   'haproxy/agent-of-all',
   'observe/reporter',
-  'outbound/observe',
   'outbound/zero-code',
+  'register/drain-on-signal',
+  'register/servers',
+  'timing/observed',
 ]
 
 const OPTIONS = {
@@ -97,11 +97,20 @@ async function write(
     }
     const withPaths = text
       .replace(/"@shared\/(\w+)"/g, (_, name) => pathTo(`shared/${name}.js`))
-      // What is loaded later, from files that lie in src itself.
-      .replace(/"\.\/([\w/-]+)\.ts"/g, (_, part) => pathTo(`${part}.js`))
+      // A source map has such paths too, and no others.
+      .replace(path.endsWith('.map') ? /$^/ : /"(?:\.{1,2}\/)+([\w/-]+)\.ts"/g, (_, part) =>
+        pathTo(`${loadedLater(part)}.js`),
+      )
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, withPaths)
   }
+}
+
+/** The part or entry that a path from somewhere in src, without its `../`, ends with. */
+function loadedLater(path: string): string {
+  const part = [...LOADED_LATER, ...entries].find(each => each === path || each.endsWith(`/${path}`))
+  if (part === undefined) throw new Error(`${path}.ts is loaded later; add it to LOADED_LATER`)
+  return part
 }
 
 async function writeShared(shared: Shared, others: readonly Shared[]): Promise<void> {

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { settingsFrom } from '../../packages/meltproof/src/register-options.ts'
+import { settingsFrom } from '../../packages/meltproof/src/register/options.ts'
 import { ROOT } from './pages.ts'
 
 /** Programs of any machine: that they are there is all that is asked. */

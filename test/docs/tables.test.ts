@@ -24,7 +24,7 @@ import { install } from '../../packages/meltproof/src/outbound/install.ts'
 import { DEFAULT_LIMITS, ZERO_CODE_LIMITS } from '../../packages/meltproof/src/outbound/limits.ts'
 import { retry } from '../../packages/meltproof/src/outbound/retry.ts'
 import { RetryBudget } from '../../packages/meltproof/src/outbound/retry-budget.ts'
-import { PROBES, VARIABLES } from '../../packages/meltproof/src/register-options.ts'
+import { PROBES, VARIABLES } from '../../packages/meltproof/src/register/options.ts'
 import toobusy from '../../packages/meltproof/src/toobusy.ts'
 import { ROOT } from './pages.ts'
 

@@ -10,7 +10,7 @@ import { Service } from 'kubernetes-models/v1/Service'
 import { parse } from 'yaml'
 import { TARGET } from '../../packages/meltproof/sim/autoscaler.ts'
 import { METRICS } from '../../packages/meltproof/src/observe/metrics.ts'
-import { settingsFrom } from '../../packages/meltproof/src/register-options.ts'
+import { settingsFrom } from '../../packages/meltproof/src/register/options.ts'
 import { promqlFaults, yamlFaults } from '../docs/validated.ts'
 
 const MODELS = { Deployment, HorizontalPodAutoscaler, PodMonitor, ScaledObject, Service }

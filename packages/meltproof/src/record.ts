@@ -83,8 +83,20 @@ export interface OutboundRecord {
   readonly endedAtMs: number
   /** The answer's `Server-Timing` header exactly as received (joined with `, ` if several); undefined when absent. */
   readonly serverTiming: string | undefined
-  /** `currentScope()` of scope.ts when the call was made: ties the call to its request. */
+  /** `currentScope()` of outbound/scope.ts when the call was made: ties the call to its request. */
   readonly scope: object | undefined
+}
+
+/** A call that is under way. */
+export interface OpenCall {
+  /** Its record as if it were over at `atMs`. */
+  upTo(atMs: number): OutboundRecord
+}
+
+/** A request while it is observed: what its calls are counted towards. */
+export interface Scope {
+  /** Its calls to others that are under way, as far as they are noted; undefined while it has made none. */
+  openCalls: Set<OpenCall> | undefined
 }
 
 /** Requests whose handler never ran: turned away at the gate, or their clients left while they waited there. */
@@ -114,4 +126,37 @@ export interface LogLossRecord {
   readonly stream: 'stdout' | 'stderr'
   readonly lines: number
   readonly bytes: number
+}
+
+/** Methods as labels, because a client may send any: those of RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
+export const METHODS = [
+  '_OTHER',
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'CONNECT',
+  'OPTIONS',
+  'TRACE',
+  'PATCH',
+] as const
+
+const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
+
+/** In METHODS. */
+export function methodIndex(method: string): number {
+  return METHOD_INDEX.get(method) ?? 0
+}
+
+/** Boundaries that OpenTelemetry's HTTP conventions prescribe for durations, seconds. */
+export const DURATION_BOUNDARIES_S: readonly number[] = [
+  0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+]
+
+/** The first boundary that is not below `value`; their number when there is none. */
+export function bucketOf(value: number, boundaries: readonly number[]): number {
+  let bucket = 0
+  while (bucket < boundaries.length && value > boundaries[bucket]!) bucket++
+  return bucket
 }

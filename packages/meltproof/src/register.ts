@@ -4,15 +4,15 @@
  *
  * Every process that inherits NODE_OPTIONS loads this file, and most of them never listen: scripts, jobs, worker threads.
  * So it imports next to nothing, loads no module of Node's that the process would not load anyway, and leaves the rest to
- * `register-servers.ts`, which is loaded by the first `listen()` of an HTTP server. (An `import` of `node:http` would load
+ * `register/servers.ts`, which is loaded by the first `listen()` of an HTTP server. (An `import` of `node:http` would load
  * all that it offers, WebSocket with all of undici for example; `process.getBuiltinModule()` does not.)
  */
 import type { Cluster } from 'node:cluster'
 import type { Server } from 'node:net'
 import { isHttp2Server, isHttpsServer, isLoaded } from './loaded.ts'
-import { OFF, ON } from './on-or-off.ts'
+import { OFF, ON } from './register/on-or-off.ts'
 
-type Servers = typeof import('./register-servers.ts')
+type Servers = typeof import('./register/servers.ts')
 
 /** The newest major version of Node of which the tests know that `net` is loaded as `beforeListening` expects. */
 const NEWEST_KNOWN_NODE = 26
@@ -41,7 +41,7 @@ function load(): Servers | undefined {
   if (loaded === undefined) {
     try {
       const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
-      loaded = require('./register-servers.ts') as Servers
+      loaded = require('./register/servers.ts') as Servers
     } catch (error) {
       loaded = false
       process.emitWarning(`meltproof/register could not be loaded; servers run unprotected. ${String(error)}`, {

@@ -9,7 +9,7 @@ import { EventEmitter } from 'node:events'
 import { now } from './clock.ts'
 import { asMeltproofError } from './errors.ts'
 
-/** The function of toobusy-js 0.5.1. Getters and setters are one: no argument (or 0) reads. */
+/** The function of toobusy-js 0.5.1. Getters and setters are one: no argument (or 0) reads. @experimental */
 export interface TooBusy {
   /** True with probability `lag / maxLag - 1`: never at or below maxLag, always from twice maxLag on. */
   (): boolean
@@ -82,7 +82,7 @@ function invalid(message: string): never {
   throw asMeltproofError(new Error(message), 'MELTPROOF_OPTION_INVALID')
 }
 
-/** Neither arrow nor method, so that `new toobusy()` is no error here where it is none there. */
+/** Neither arrow nor method, so that `new toobusy()` is no error here where it is none there. @experimental */
 const toobusy = function toobusy() {
   return Math.random() < (lagMs - maxLagMs) / maxLagMs
 } as TooBusy

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { caughtPromise } from '../src/promise-like.ts'
+import { caughtPromise } from '../src/warnings.ts'
 import { show, showThrown } from '../src/options.ts'
 
 const boom = (): never => {

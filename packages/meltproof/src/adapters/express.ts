@@ -1,5 +1,5 @@
 /** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Knows Express by shape alone. */
-import { nameRoute } from '../route.ts'
+import { nameRoute } from '../request-notes.ts'
 
 interface ExpressRequest {
   readonly baseUrl?: string

@@ -1,6 +1,5 @@
 /** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Knows Fastify by shape alone. */
-import { handlerEnded } from '../handler-end.ts'
-import { nameRoute } from '../route.ts'
+import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface FastifyRequest {
   readonly raw: object

@@ -1,7 +1,6 @@
 /** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Knows Hono by shape alone. */
 import { ERROR_CODES, isMeltproofError } from '../errors.ts'
-import { handlerEnded } from '../handler-end.ts'
-import { nameRoute } from '../route.ts'
+import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface HonoContext {
   readonly env?: { readonly incoming?: object }

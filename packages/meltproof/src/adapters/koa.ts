@@ -1,6 +1,5 @@
 /** meltproof/koa: `app.use(meltproof())`, first. Knows Koa and the routers (@koa/router, koa-router) by shape alone. */
-import { handlerEnded } from '../handler-end.ts'
-import { nameRoute } from '../route.ts'
+import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface KoaContext {
   readonly req: object

@@ -3,15 +3,15 @@
  * them. Keeps nothing alive; where the port can not be had, the app runs without. One worker of a cluster has it, for all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { AllGuards } from '../all-guards.ts'
-import type { Address } from '../held-port.ts'
+import { AllGuards } from '../cluster/all-guards.ts'
+import type { Address } from '../cluster/held-port.ts'
 import { measuredFamilies } from '../observe/measured-families.ts'
 import { checkObserveOptions } from '../observe/options.ts'
-import { answerScrape } from '../observe/prometheus.ts'
+import { answerScrape } from '../observe/scrape.ts'
 import type { Guard, GuardStats } from '../server/guard.ts'
 import { answerReadiness } from '../server/operate/readiness.ts'
-import { portOfAll } from './port-of-all.ts'
-import type { Together } from './workers.ts'
+import { portOfAll } from '../cluster/port-of-all.ts'
+import type { Together } from '../cluster/workers.ts'
 
 type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, response: ServerResponse) => void
 

@@ -2,6 +2,7 @@
 import { lstatSync, mkdirSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isWorker } from '../loaded.ts'
 
 /**
  * Nobody else can enter it.
@@ -23,4 +24,12 @@ export function shortHash(text: string): string {
   // Not imported: it takes more to load than all that is needed of it here.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+/** The same for the processes of one cluster, PM2's too, and for no others that live on this machine. */
+export function clusterName(): string {
+  const primary = isWorker() ? process.ppid : process.pid
+  // PM2's daemon is the primary of all apps.
+  const app = process.env['pm_id'] === undefined ? '' : process.env['name']
+  return `${primary} ${app}`
 }

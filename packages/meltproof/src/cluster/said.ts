@@ -5,9 +5,8 @@
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { whenLeaving } from './leave.ts'
-import { isWorker } from './loaded.ts'
-import { clusterName } from './name.ts'
-import { ownFolder, shortHash } from './own-folder.ts'
+import { isWorker } from '../loaded.ts'
+import { clusterName, ownFolder, shortHash } from './own-folder.ts'
 
 const mine: string[] = []
 

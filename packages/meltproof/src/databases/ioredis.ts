@@ -10,6 +10,7 @@ import { isHandshake, listens, waitsOnPurpose } from './redis-commands.ts'
 import { RedisState } from './redis-state.ts'
 import { type Duplicable, unblocking } from './redis-unblock.ts'
 
+/** @experimental */
 export interface RedisLimits {
   /**
    * How long a command may take. Milliseconds. A budget shrinks it; commands that wait on purpose (BLPOP, XREAD with
@@ -24,6 +25,7 @@ export interface RedisLimits {
  * rejects with a DeadlineExceededError, and the late answer is dropped. One that was sent may still be executed.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @experimental
  */
 export function bound<T extends object>(client: T, limits: RedisLimits = {}): T {
   const { commandMs } = checkLimits(limits, ['commandMs'])

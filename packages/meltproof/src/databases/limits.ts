@@ -2,7 +2,7 @@
 import { invalidOption, rejectUnknown } from '../options.ts'
 import { checkDuration } from '../outbound/limits.ts'
 
-/** The limits of a database. What is left of a budget shrinks them; `false` switches one off. */
+/** The limits of a database. What is left of a budget shrinks them; `false` switches one off. @experimental */
 export interface DatabaseLimits {
   /** How long a query may take. Milliseconds. @default 10_000 */
   readonly queryMs?: number | false

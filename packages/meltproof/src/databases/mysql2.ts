@@ -16,6 +16,7 @@ export type { DatabaseLimits } from './limits.ts'
  * when the server is done. Queries without a callback (streams of rows) are left alone.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @experimental
  */
 export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])

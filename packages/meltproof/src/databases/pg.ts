@@ -20,6 +20,7 @@ export type { DatabaseLimits } from './limits.ts'
  * Cursors and streams run at their reader's pace and get no deadline.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @experimental
  */
 export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])

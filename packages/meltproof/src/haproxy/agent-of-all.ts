@@ -2,9 +2,9 @@
  * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because to HAProxy they
  * are one server. It is told their sum.
  */
-import { portOfAll } from '../admin/port-of-all.ts'
-import { AllGuards } from '../all-guards.ts'
-import type { Address } from '../held-port.ts'
+import { portOfAll } from '../cluster/port-of-all.ts'
+import { AllGuards } from '../cluster/all-guards.ts'
+import type { Address } from '../cluster/held-port.ts'
 import type { Guard } from '../server/guard.ts'
 import { tellHeld } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'

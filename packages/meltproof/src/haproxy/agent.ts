@@ -1,5 +1,5 @@
 /** meltproof/haproxy: tells HAProxy how many requests the service takes at once, by its agent check. */
-import { holdPort } from '../held-port.ts'
+import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
@@ -7,6 +7,7 @@ import { tellHeld } from '../server/operate/held-answers-of.ts'
 import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
+/** @experimental */
 export interface AgentOptions {
   /** As `agent-port` of HAProxy's server line. */
   readonly port: number
@@ -14,6 +15,7 @@ export interface AgentOptions {
   readonly host?: string
 }
 
+/** @experimental */
 export interface Agent {
   /** Closes the port at once. HAProxy goes on with the last number it was told. */
   close(): void
@@ -29,6 +31,7 @@ export interface Agent {
  *
  * Where the port can not be had a warning says so, it is tried again every second, and the service runs without.
  * @throws MeltproofError for an option that is unknown or out of range.
+ * @experimental
  */
 export function agent(guard: Guard, options: AgentOptions): Agent {
   checkGuard('agent(guard, options)', guard, 'stats')

@@ -3,7 +3,7 @@ import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { nameLimiter } from '../named-limiters.ts'
+import { nameLimiter } from '../named-figures.ts'
 import { checkNumber, showThrown } from '../options.ts'
 import type { GateStats } from '../process-gate.ts'
 import { heapRoom } from '../signals/heap.ts'

@@ -10,12 +10,14 @@ import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } 
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
-import { traceOf } from '../traceparent.ts'
+import { takeRequestsApart } from '../timing/observed.ts'
+import { traceOf } from '../timing/traceparent.ts'
 import { warnOnce } from '../warnings.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
 export { type LoggingMiddleware, logSheds } from './shed-log.ts'
 
+/** @experimental */
 export interface PressureGuard {
   pressure(): number
 }
@@ -49,6 +51,7 @@ const SEVERAL = {
  * accessLog(protect(server), { sample: 0.5 })
  * ```
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
+ * @experimental
  */
 export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}): () => void {
   checkGuard('accessLog(guard, options)', guard, 'pressure')
@@ -107,6 +110,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       sampled,
     }))
   }
+  takeRequestsApart()
   requests.subscribe(onRequest)
   sheds.subscribe(onShed)
   return () => {

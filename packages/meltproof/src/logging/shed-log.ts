@@ -8,9 +8,10 @@ import { Duplex } from 'node:stream'
 import { type ShedMessage, sheds } from '../channels.ts'
 import { checkFunction, checkGuard, invalidOption, showThrown } from '../options.ts'
 import { LEFT, type ShedRecord } from '../record.ts'
+import { takeRequestsApart } from '../timing/observed.ts'
 import { warnOnce } from '../warnings.ts'
 
-/** As Connect and Express call it. */
+/** As Connect and Express call it. @experimental */
 export type LoggingMiddleware = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown
 
 /** Of what the middleware did. */
@@ -30,6 +31,7 @@ interface Careful {
  * logSheds(protect(server), log)
  * ```
  * @throws MeltproofError with code MELTPROOF_OPTION_INVALID.
+ * @experimental
  */
 export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddleware): () => void {
   const what = 'logSheds(guard, middleware)'
@@ -50,6 +52,7 @@ export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddl
   const onShed = (message: ShedMessage): void => {
     if (message.guard === guard) run(() => show(message, middleware, { run, failed }))
   }
+  takeRequestsApart()
   sheds.subscribe(onShed)
   return () => sheds.unsubscribe(onShed)
 }

@@ -23,7 +23,7 @@ import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
 
-/** Gives the streams back what they were; what waits is handed to them. */
+/** Gives the streams back what they were; what waits is handed to them. @experimental */
 export interface Uninstall {
   (): void
   /** What went through so far. Where both streams are one pipe or terminal they share a buffer, and these figures. */
@@ -33,6 +33,7 @@ export interface Uninstall {
 /**
  * Makes writes to the standard streams non-blocking, with a bounded buffer. Called again, it changes the options.
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
+ * @experimental
  */
 export function install(options: StdoutOptions = {}): Uninstall {
   const settings = checkStdoutOptions(options)

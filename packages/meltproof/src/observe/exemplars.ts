@@ -3,7 +3,7 @@
  * a service which nobody traces does not pay for it.
  */
 import { wallClockMs } from '../clock.ts'
-import { traceOf } from '../traceparent.ts'
+import { traceOf } from '../timing/traceparent.ts'
 
 export interface Exemplar {
   readonly traceId: string

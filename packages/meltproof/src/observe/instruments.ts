@@ -1,5 +1,5 @@
 /** Series and families of samples, which Prometheus wants. Knows no format. */
-import { bucketOf } from '../durations.ts'
+import { bucketOf } from '../record.ts'
 import { type Exemplar, Exemplars, type MaybeTraced } from './exemplars.ts'
 
 /** By the names of Prometheus. */

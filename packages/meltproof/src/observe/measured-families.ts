@@ -1,5 +1,5 @@
 /** Measures what happens at a guard and in its process, as families of samples. */
-import { DURATION_BOUNDARIES_S } from '../durations.ts'
+import { DURATION_BOUNDARIES_S } from '../record.ts'
 import { type Family, type SampleLabels, SampledSeries } from './instruments.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure } from './measuring.ts'

@@ -5,16 +5,18 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
 import { isTlsServer } from '../loaded.ts'
-import { METHODS, methodIndex } from '../methods.ts'
 import {
   LEFT,
   type LogLossRecord,
+  methodIndex,
+  METHODS,
   type OutboundRecord,
   type RequestRecord,
   type ShedRecord,
   type StallRecord,
 } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
+import { takeRequestsApart } from '../timing/observed.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
 import { addressOf, BoundedNames, type Labels } from './labels.ts'
@@ -115,6 +117,7 @@ export function measure(
   sheds.subscribe(onShed)
   stalls.subscribe(onStall)
   logLosses.subscribe(onLogLoss)
+  takeRequestsApart()
   const unwatchCalls = watchCalls(onCall)
   return {
     loop,

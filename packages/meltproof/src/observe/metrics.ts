@@ -3,8 +3,7 @@
  * to add a metric, add an entry here and its line there.
  */
 import { now } from '../clock.ts'
-import { type LimiterFigures, namedLimiters } from '../named-limiters.ts'
-import { namedPools } from '../named-pools.ts'
+import { type LimiterFigures, namedLimiters, namedPools } from '../named-figures.ts'
 import {
   LEFT,
   type LogLossRecord,

@@ -5,7 +5,7 @@
 import type { Attributes, Meter, Observable, Span } from '@opentelemetry/api'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
-import { DURATION_BOUNDARIES_S } from '../durations.ts'
+import { DURATION_BOUNDARIES_S } from '../record.ts'
 import { checkBoolean } from '../options.ts'
 import type { EventLoop } from './event-loop.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'

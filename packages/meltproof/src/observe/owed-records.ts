@@ -2,7 +2,7 @@
  * Records a value many times where a histogram takes one at a time, as OpenTelemetry's does: a few at once, because tens of
  * thousands of sheds would hold up the loop.
  */
-import { bucketOf, DURATION_BOUNDARIES_S } from '../durations.ts'
+import { bucketOf, DURATION_BOUNDARIES_S } from '../record.ts'
 
 /** At 0.6 us each, this is under a hundredth of the loop's time. */
 const AT_ONCE = 1000

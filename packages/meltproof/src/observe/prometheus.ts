@@ -7,9 +7,9 @@ import { invalidOption } from '../options.ts'
 import type { Family } from './instruments.ts'
 import { measuredFamilies } from './measured-families.ts'
 import type { GuardLike } from './metrics.ts'
-import { OPENMETRICS_TYPE, openMetricsText, prefersOpenMetrics } from './openmetrics-text.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
-import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts'
+import { prometheusText } from './prometheus-text.ts'
+import { answerScrape } from './scrape.ts'
 
 export type { GuardLike, ObserveOptions }
 
@@ -60,17 +60,6 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
     for (const { name } of families) register?.removeSingleMetric(name)
   }
   return Object.assign(handler, { text: () => prometheusText(families), close })
-}
-
-export function answerScrape(families: readonly Family[], request: IncomingMessage, response: ServerResponse): void {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { allow: 'GET, HEAD' }).end()
-    return
-  }
-  const open = prefersOpenMetrics(request.headers.accept)
-  const type = open ? OPENMETRICS_TYPE : PROMETHEUS_TYPE
-  const text = open ? openMetricsText(families) : prometheusText(families)
-  response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
 }
 
 /** prom-client asks a metric for its values when it is scraped. It takes the `_total` off our name while it writes OpenMetrics. */

@@ -10,7 +10,7 @@ import { holdRequests, nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
-/** Takes the bounds off. Calls in flight go on without them. Any number of times. */
+/** Takes the bounds off. Calls in flight go on without them. Any number of times. @experimental */
 export type Uninstall = () => void
 
 /**
@@ -20,6 +20,7 @@ export type Uninstall = () => void
  *
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
+ * @experimental
  */
 export function install(limits: OutboundLimits = {}): Uninstall {
   return installLimits(new LimitTable(limits))
@@ -30,6 +31,7 @@ export function install(limits: OutboundLimits = {}): Uninstall {
  *
  * @example bound(new Agent(), { totalMs: 2000 })
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
+ * @experimental
  */
 export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {
   const bounds = new Bounds(new LimitTable(limits), stepAside)

@@ -4,7 +4,7 @@ import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../opti
 import type { Fields, Given } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
-/** The limits of one call. `false` switches a limit off. */
+/** The limits of one call. `false` switches a limit off. @experimental */
 export interface CallLimits {
   /** To make a connection: DNS, TCP and TLS. Waiting for a free one in the client's own pool does not count. Milliseconds. @default 3000 */
   readonly connectMs: number | false
@@ -24,6 +24,7 @@ export interface CallLimits {
   readonly adaptive: boolean
 }
 
+/** @experimental */
 export interface OutboundLimits extends Partial<CallLimits> {
   /**
    * Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false` leaves one alone. The most exact wins.

@@ -1,11 +1,9 @@
-/** Has every HTTP call recorded that this process makes, whether or not it is bounded. */
-import { registerCallObserver } from '../observed-calls.ts'
+/** HTTP calls of this process that are recorded. */
 import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
 
-registerCallObserver(observeHttpCalls)
-
-function observeHttpCalls(): () => void {
+/** Has every one recorded, whether or not it is bounded. Returns what ends it. */
+export function observeHttpCalls(): () => void {
   const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {
     for (const stop of parts) stop()

@@ -4,6 +4,7 @@
  */
 import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 
+/** @experimental */
 export interface RetryBudgetOptions {
   /** Retries earned by each first attempt. @default 0.1 */
   readonly ratio?: number
@@ -15,6 +16,7 @@ export interface RetryBudgetOptions {
 
 const ROUNDING = 1e-9
 
+/** @experimental */
 export class RetryBudget {
   readonly #ratio: number
   readonly #minPerSecond: number

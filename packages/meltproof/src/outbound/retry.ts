@@ -10,6 +10,7 @@ import { Attempt, currentAttempt } from './attempt.ts'
 import { seeHttpCalls } from './observe.ts'
 import { RetryBudget } from './retry-budget.ts'
 
+/** @experimental */
 export interface RetryOptions {
   /** Attempts in all, the first included. @default 3 */
   readonly attempts?: number
@@ -43,6 +44,7 @@ const IDEMPOTENT_SET: ReadonlySet<string> = new Set(IDEMPOTENT)
  * @example
  * const budget = new RetryBudget() // one for all calls to a dependency: a tenth of them, and one a second
  * const user = await retry(() => fetchUser(id), budget)
+ * @experimental
  */
 export async function retry<R>(
   fn: (attempt: number) => Promise<R> | R,

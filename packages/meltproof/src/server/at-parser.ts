@@ -155,7 +155,7 @@ export class AtParser implements HeadHandler<Exchange> {
     if (gate.failOpen.isOpen || !connection.quiet) return false
     try {
       const nowMs = now()
-      if (shedding.records.wantsRequest(nowMs)) return false
+      if (shedding.records?.wantsRequest(nowMs)) return false
       const reason = gate.refuses(connection, rawHeaders, url, nowMs)
       if (reason === undefined) return false
       const needs = describeHead(rawHeaders)

@@ -64,6 +64,7 @@ export interface ProtectOptions {
    * critical is passed on. Of others, {@link criticalityHeader} is not believed either. The address is that of the
    * connection: name a proxy only if it removes or sets these fields.
    * @default false
+   * @experimental
    * @example protect(server, { trustCallersFrom: ['10.0.0.0/8'] })
    */
   readonly trustCallersFrom?: boolean | readonly string[]
@@ -126,6 +127,7 @@ export interface ProtectOptions {
    * Tell balancers how loaded this server is: Envoy in `endpoint-load-metrics`, gRPC in the trailers (ORCA). All, or the peers
    * at these addresses and networks. The address is that of the connection. It tells a stranger how busy you are.
    * @default false
+   * @experimental
    * @example protect(server, { reportLoadTo: ['10.0.0.0/8'] })
    */
   readonly reportLoadTo?: boolean | readonly string[]

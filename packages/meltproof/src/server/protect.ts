@@ -8,7 +8,7 @@ import { LIMITER_TUNING } from '../admission/limiter/tuning.ts'
 import { CRITICALITY_FIELD } from '../chain.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
-import { guardOf, setGuard } from '../guard-of.ts'
+import { guardOf, setGuard } from './guard-of.ts'
 import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
@@ -29,6 +29,7 @@ import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
 import { RequestInterceptor } from './request-interceptor.ts'
 import { LoadReports } from './response/load-reports.ts'
+import { requestObserver } from './response/observer.ts'
 import { OwnAnswers } from './response/own-answers.ts'
 import { safeWarning, type Warn } from '../warnings.ts'
 
@@ -93,11 +94,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         },
         timeoutMs,
         drainDelayMs,
-      ).finally(interceptor.shedding.records.tellRest)
+      ).finally(() => interceptor.shedding.records?.tellRest())
       return draining
     },
     close: () => {
-      interceptor.shedding.records.tellRest()
+      interceptor.shedding.records?.tellRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
       interceptor.open()
       lanes.close()
@@ -140,6 +141,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         ? undefined
         : { limitMs: deadlineMs, headers: checked.deadlineHeaders, trusts: checked.trustCallersFrom },
   })
+  if (checked.serverTiming !== undefined) requestObserver()
   const sessions = http2Sessions(server)
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })

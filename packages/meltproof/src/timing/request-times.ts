@@ -2,7 +2,7 @@
  * What is noted of a request while it is under way and somebody observes. request-timeline.ts makes its record of it.
  * Pure.
  */
-import type { OpenCall, Scope } from '../scope.ts'
+import type { OpenCall, Scope } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import { type Interval, subtract } from './intervals.ts'
 

@@ -1,8 +1,7 @@
 /** Takes the requests and calls of this process apart, with their records and the stall ledger, while somebody asks. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
-import { loadCallObserver } from '../load-call-observer.ts'
-import { observeCalls } from '../observed-calls.ts'
+import { observeHttpCalls } from '../outbound/observe.ts'
 import type { OutboundRecord } from '../record.ts'
 import { lookupWaits, watchLookups } from '../signals/name-lookups.ts'
 import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
@@ -86,8 +85,7 @@ function listen(): void {
   if (unlisten !== undefined) return
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
-  loadCallObserver()
-  const stopObserving = observeCalls()
+  const stopObserving = observeHttpCalls()
   const unwatchLookups = watchLookups()
   unlisten = () => {
     stopObserving()

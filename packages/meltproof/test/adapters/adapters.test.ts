@@ -13,7 +13,7 @@ import { meltproof as forHono } from '../../src/adapters/hono.ts'
 import { meltproof as forKoa } from '../../src/adapters/koa.ts'
 import { type RequestMessage, requests } from '../../src/channels.ts'
 import { DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
-import { onHandlerEnd } from '../../src/handler-end.ts'
+import { onHandlerEnd } from '../../src/request-notes.ts'
 import { protect } from '../../src/server/protect.ts'
 import { eventually, listen } from '../server/harness.ts'
 

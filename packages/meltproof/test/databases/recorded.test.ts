@@ -11,7 +11,7 @@ import { bound as boundMysql } from '../../src/databases/mysql2.ts'
 import { bound as boundPg } from '../../src/databases/pg.ts'
 import { within } from '../../src/deadline/index.ts'
 import type { OutboundRecord } from '../../src/record.ts'
-import { runInScope } from '../../src/scope.ts'
+import { runInScope } from '../../src/outbound/scope.ts'
 import { skipWithout } from '../installed.ts'
 import { startMariadb, startPostgres, startRedis } from './real-servers.ts'
 

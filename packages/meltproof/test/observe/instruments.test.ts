@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { SampledSeries } from '../../src/observe/instruments.ts'
-import { METHODS, methodIndex } from '../../src/methods.ts'
+import { METHODS, methodIndex } from '../../src/record.ts'
 import { addressOf, BoundedNames } from '../../src/observe/labels.ts'
 import { prometheusText } from '../../src/observe/prometheus-text.ts'
 

@@ -7,7 +7,7 @@ import { Client, getGlobalDispatcher, Pool, request as undiciRequest, setGlobalD
 import { now } from '../../src/clock.ts'
 import { install } from '../../src/outbound/install.ts'
 import type { OutboundRecord } from '../../src/record.ts'
-import { runInScope } from '../../src/scope.ts'
+import { runInScope } from '../../src/outbound/scope.ts'
 import type { CallTimeline } from '../../src/timing/call-timeline.ts'
 import { hold } from '../../src/signals/loop-stalls.ts'
 import { watchCalls } from '../../src/timing/tracker.ts'

@@ -16,15 +16,17 @@ function cluster(admin: number, env: Record<string, string> = {}): Child {
   return start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
 }
 
+/** Undefined while the port changes hands, and while the worker that has it knows of no server that listens. */
 async function figure(admin: number, line: RegExp): Promise<number | undefined> {
   const text = await get(admin, '/metrics').catch(() => undefined)
-  if (text === undefined) return undefined
+  if (text === undefined || text.startsWith('No server of the app listens')) return undefined
   assert.deepEqual(wrongWith(text, 'prometheus'), [])
   const found = line.exec(text)?.[1]
   return found === undefined ? undefined : Number(found)
 }
 
 const ADMITTED = /^meltproof_admitted_total (\d+)$/m
+const MEASURED = /^http_server_request_duration_seconds_count\{.*\} (\d+)$/m
 
 async function served(port: number, times: number): Promise<Set<number>> {
   const pids = new Set<number>()
@@ -40,8 +42,9 @@ describe('the admin port of a cluster', () => {
     await eventually('all are seen', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === WORKERS)
     const pids = await served(port, 30)
     assert.equal(pids.size, WORKERS)
-    assert.equal(await figure(admin, ADMITTED), 30)
-    assert.equal(await figure(admin, /^http_server_request_duration_seconds_count\{.*\} (\d+)$/m), 30)
+    // On a busy machine a worker may answer the scrape too late, and a request is measured after its client has the answer.
+    await eventually('all requests are counted', async () => (await figure(admin, ADMITTED)) === 30)
+    await eventually('all requests are measured', async () => (await figure(admin, MEASURED)) === 30)
     const utilization = await figure(admin, /^nodejs_eventloop_utilization_ratio (\S+)$/m)
     assert.ok(utilization! <= 1, `${utilization} is no sum`)
     const stats = JSON.parse(await get(admin, '/stats'))
@@ -79,7 +82,7 @@ describe('the admin port of a cluster', () => {
       async () => (await get(admin, '/explain').catch(() => '')).split('\n').length === WORKERS + 2,
     )
     await served(port, 9)
-    assert.equal((await stats()).admitted, 9)
+    await eventually('all requests are counted', async () => (await stats()).admitted === 9)
     child.process.kill('SIGKILL')
     assert.ok(!(await child.ended).stderr.includes('admin port'))
   })

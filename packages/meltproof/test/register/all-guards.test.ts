@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { AllGuards, oneOf } from '../../src/all-guards.ts'
+import { AllGuards, oneOf } from '../../src/cluster/all-guards.ts'
 import type { EventLoop } from '../../src/observe/event-loop.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 import type { GuardStats } from '../../src/server/guard.ts'

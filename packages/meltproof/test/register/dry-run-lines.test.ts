@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { DryRunLines, tellDryRun } from '../../src/dry-run-lines.ts'
+import { DryRunLines, tellDryRun } from '../../src/register/dry-run-lines.ts'
 
 type Figures = Parameters<DryRunLines['look']>[0]
 

@@ -1,7 +1,7 @@
 /** MELTPROOF_* variables: good values work; bad ones, and names nobody knows, are told of once and end nothing. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PROBES, settingsFrom, VARIABLES } from '../../src/register-options.ts'
+import { PROBES, settingsFrom, VARIABLES } from '../../src/register/options.ts'
 import { checkProtectOptions } from '../../src/server/protect-options.ts'
 import { get, start } from './child.ts'
 

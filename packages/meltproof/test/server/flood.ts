@@ -1,7 +1,7 @@
 /** A real server of a hundred requests a second, somebody who asks for six hundred, and what others are served beside. */
 import http from 'node:http'
 import { type GuardStats, protect, type ProtectOptions } from '../../src/index.ts'
-import { nameRoute } from '../../src/route.ts'
+import { nameRoute } from '../../src/request-notes.ts'
 import { listen } from './harness.ts'
 
 export interface Asked {

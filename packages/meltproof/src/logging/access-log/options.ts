@@ -3,12 +3,14 @@ import { checkFunction, checkNumber, checkOneOf, invalidOption, rejectUnknown } 
 import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
 import { isAlwaysLogged, type Sampling } from './sampling.ts'
 
+/** @experimental */
 export interface FieldLogger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
+/** @experimental */
 export interface AccessLogOptions {
   /**
    * `json`: an object a line; `combined`: Apache's, for what parses that.

@@ -24,6 +24,7 @@ export interface LineQueueLimits {
   readonly bufferBytes: number
 }
 
+/** @experimental */
 export interface StreamStats {
   readonly written: number
   readonly waiting: number

@@ -1,6 +1,7 @@
 /** The options of meltproof/stdout, their ranges and defaults. Pure. */
 import { checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
 
+/** @experimental */
 export interface StdoutOptions {
   /**
    * Memory each stream may use for lines that wait for its reader, in bytes, 65,536 to 1,073,741,824. A longer line is

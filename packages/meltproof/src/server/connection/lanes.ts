@@ -7,7 +7,7 @@
  * Node's own. Extra sockets hand connections to the main one's `onconnection`. A failure leaves fewer lanes.
  */
 import type net from 'node:net'
-import { isWorker } from '../../cluster/loaded.ts'
+import { isWorker } from '../../loaded.ts'
 import { LaneBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,

@@ -2,7 +2,7 @@
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
 import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
-import { routeOf } from '../../route.ts'
+import { routeOf } from '../../request-notes.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 export class RequestKinds {

@@ -7,11 +7,11 @@ import type { ShedReason } from '../../admission/shed-reason.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import type { FailOpen } from '../../fail-open.ts'
 import { ProcessGate } from '../../process-gate.ts'
-import { latenessNow } from '../../timing/tracker.ts'
 import type { Connection } from '../connection/connection.ts'
 import { RequestPermits } from '../permit/permits.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
+import { latenessNow } from '../response/observer.ts'
 import { RequestKinds } from './request-kinds.ts'
 
 export interface ServerGateParts {

@@ -4,7 +4,7 @@ import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { runWithBudget } from '../../deadline/context.ts'
-import type { Scope } from '../../scope.ts'
+import type { Scope } from '../../record.ts'
 import type { Connection } from '../connection/connection.ts'
 import { shadowHandlerEnded } from '../gate/dry-run.ts'
 import type { ServerGate } from '../gate/server-gate.ts'
@@ -12,7 +12,7 @@ import type { Waiting } from '../gate/waiting.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mute } from '../response/muted-response.ts'
-import { observed, publishRecord, type Source } from '../response/observed.ts'
+import { requestObserver, type Source } from '../response/observer.ts'
 import type { OwnAnswers } from '../response/own-answers.ts'
 import { chainOf } from './chain-of.ts'
 import { handlerHasEnded } from './outcome.ts'
@@ -66,10 +66,11 @@ export class Handler {
     policy.tellsLoad?.(request, response)
     let returned = false
     try {
+      const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
-        !tells && !requestsAreObserved()
+        observer === undefined
           ? emit(event, request, response)
-          : observed(exchange, request, response, tells, () => emit(event, request, response))
+          : observer.run(exchange, request, response, tells, () => emit(event, request, response))
       returned = true
       return handled
     } finally {
@@ -97,7 +98,7 @@ export class Handler {
     const connection = connectionOf(exchange)
     if (connection?.current === exchange) connection.current = undefined
     const pipelined = connection?.overlapping?.delete(exchange) === true
-    if (times !== undefined) publishRecord(source, exchange, times, nowMs)
+    if (times !== undefined) requestObserver()?.publish(source, exchange, nowMs)
     if (waiting.gone(exchange) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#ended(exchange, exchange.response?.headersSent === true, nowMs)

@@ -7,7 +7,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import type { Announced, Look } from '../../admission/in-service/streams.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { hasReader } from '../request/body-readers.ts'
-import { sizeOf } from '../response/body-bytes.ts'
+import { sizeOf } from '../response/chunk-size.ts'
 
 interface Response extends ServerResponse {
   /** Head of an HTTP/1 response as Node keeps it; what writeHead() was given is nowhere else. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
 import type { Stream } from '../../admission/in-service/streams.ts'
 import type { Budget } from '../../deadline/budget.ts'
-import type { RequestTimes } from '../../timing/request-times.ts'
+import type { Scope } from '../../record.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
 import type { Linked } from '../../linked-list.ts'
 import { Permit } from '../../admission/in-service/permit.ts'
@@ -54,9 +54,9 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   before: Exchange | undefined
   after: Exchange | undefined
 
-  // Set while somebody observes (response/observed.ts).
+  // Set while somebody observes (timing/observed.ts).
   lateMs = 0
-  times: RequestTimes | undefined
+  times: Scope | undefined
   byteCount = -1
 
   constructor(

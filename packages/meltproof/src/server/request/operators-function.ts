@@ -1,8 +1,7 @@
 /** A function of the operator's, called about single requests. Whatever it does, it does not end the process. */
 import type { IncomingMessage } from 'node:http'
-import { caughtPromise } from '../../promise-like.ts'
+import { caughtPromise, type Warn } from '../../warnings.ts'
 import { show, showThrown } from '../../options.ts'
-import type { Warn } from '../../warnings.ts'
 
 export interface OperatorsFunction<A> {
   readonly name: string

@@ -2,20 +2,16 @@
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
-import { methodIndex } from '../../methods.ts'
-import { LEFT } from '../../record.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
-import type { Source } from '../response/observed.ts'
+import { requestObserver, type ShedRecords, type Source } from '../response/observer.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
-import { ShedRecords } from './shed-records.ts'
-
-const GET = methodIndex('GET')
 
 export interface SheddingHooks {
   /** Has Node make a response for the request and answers it, or refuses it itself. */
@@ -28,9 +24,9 @@ export interface SheddingHooks {
 export class Shedding {
   /** Requests whose client left while they waited. */
   left = 0
-  readonly records: ShedRecords
   /** Answers that begin now are the last ones of their connections. */
   leaving = false
+  readonly #source: Source
   readonly #server: Server
   readonly #answers: OwnAnswers
   readonly #lines: Lines<Exchange>
@@ -38,6 +34,7 @@ export class Shedding {
   readonly #held: HeldAnswers
   readonly #hooks: SheddingHooks
   #atOnce = false
+  #records: ShedRecords | undefined
 
   constructor(
     source: Source,
@@ -46,13 +43,21 @@ export class Shedding {
     time: TurningAwayTime,
     hooks: SheddingHooks,
   ) {
+    this.#source = source
     this.#server = source.server
-    this.records = new ShedRecords(source)
     this.#answers = answers
     this.#lines = lines
     this.#time = time
     this.#hooks = hooks
     this.#held = new HeldAnswers(time, connection => hooks.guarded(() => this.answerOwed(connection)))
+  }
+
+  /** Undefined until somebody observes sheds. */
+  get records(): ShedRecords | undefined {
+    if (this.#records === undefined && sheds.hasSubscribers) {
+      this.#records = requestObserver()?.shedRecordsOf(this.#source)
+    }
+    return this.#records
   }
 
   putOffNothing(): void {
@@ -74,7 +79,7 @@ export class Shedding {
     nowMs: number,
   ): void {
     this.count(reason, nowMs)
-    this.records.add(reason, GET, 0)
+    this.records?.add(reason, 'GET', 0)
     const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
     this.#write(connection, kind, nowMs, true)
   }
@@ -97,7 +102,7 @@ export class Shedding {
   /** Its client is gone, and it has waited in vain. */
   clientLeft(exchange: Exchange): void {
     this.left++
-    this.#note(LEFT, exchange, 0, now())
+    this.#note(undefined, exchange, 0, now())
   }
 
   count(reason: ShedReason, atMs: number): void {
@@ -126,8 +131,8 @@ export class Shedding {
     this.#held.delete(connection)
   }
 
-  #note(reason: string, { request, arrivedAt }: Exchange, bytes: number, nowMs: number): void {
-    this.records.note(reason, request, nowMs - arrivedAt, bytes, nowMs)
+  #note(reason: ShedReason | undefined, { request, arrivedAt }: Exchange, bytes: number, nowMs: number): void {
+    this.records?.note(reason, request, nowMs - arrivedAt, bytes, nowMs)
   }
 
   #answer(exchange: Exchange, needs: HeadNeeds): number {

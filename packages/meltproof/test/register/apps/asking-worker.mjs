@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
-import { AllGuards } from '../../../src/all-guards.ts'
+import { AllGuards } from '../../../src/cluster/all-guards.ts'
 import { protect } from '../../../src/server/protect.ts'
 
 const { LEFT, MACHINE } = process.env
@@ -20,7 +20,7 @@ if (LEFT) {
   }
 }
 syncBuiltinESMExports()
-const { Workers } = await import('../../../src/admin/workers.ts')
+const { Workers } = await import('../../../src/cluster/workers.ts')
 
 const admitted = Number(process.env.ADMITTED)
 const guard = protect(http.createServer())

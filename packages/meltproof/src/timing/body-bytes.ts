@@ -4,8 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Exchange } from '../request/exchange.ts'
-import { StreamResponse } from './stream-response.ts'
+import type { Exchange } from '../server/request/exchange.ts'
+import { sizeOf } from '../server/response/chunk-size.ts'
+import { StreamResponse } from '../server/response/stream-response.ts'
 
 interface NodeResponse extends ServerResponse {
   readonly _header?: string | null
@@ -75,13 +76,6 @@ function countGiven(exchange: Exchange, response: ServerResponse | StreamRespons
     if (!this.writableEnded && !this.destroyed) exchange.byteCount += sizeOf(given[0], given[1])
     return give.apply(this, given)
   }
-}
-
-export function sizeOf(chunk: unknown, encoding: unknown): number {
-  if (typeof chunk === 'string') {
-    return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
-  }
-  return ArrayBuffer.isView(chunk) ? chunk.byteLength : 0
 }
 
 /** Node's HTTP/2 sends no body with these. */

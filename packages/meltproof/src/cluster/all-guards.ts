@@ -1,5 +1,5 @@
 /** The guards of a process as one, for what tells of all its servers. */
-import type { Guard, GuardStats } from './server/guard.ts'
+import type { Guard, GuardStats } from '../server/guard.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 

@@ -1,14 +1,14 @@
 /** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
-import type { Address } from './held-port.ts'
-import type { AccessLogOptions } from './logging/access-log.ts'
-import type { StdoutOptions } from './logging/stdout/options.ts'
+import type { Address } from '../cluster/held-port.ts'
+import type { AccessLogOptions } from '../logging/access-log.ts'
+import type { StdoutOptions } from '../logging/stdout/options.ts'
 import { OFF, ON } from './on-or-off.ts'
-import { checkFieldName, invalidOption, nearest } from './options.ts'
-import type { CallLimits, OutboundLimits } from './outbound/limits.ts'
-import { OriginTable } from './outbound/origin-table.ts'
-import type { ProtectOptions } from './server/protect-options.ts'
-import { checkPeers } from './server/request/peers.ts'
-import { checkShedHeaders, type ShedHeaders } from './server/response/shed-headers.ts'
+import { checkFieldName, invalidOption, nearest } from '../options.ts'
+import type { CallLimits, OutboundLimits } from '../outbound/limits.ts'
+import { OriginTable } from '../outbound/origin-table.ts'
+import type { ProtectOptions } from '../server/protect-options.ts'
+import { checkPeers } from '../server/request/peers.ts'
+import { checkShedHeaders, type ShedHeaders } from '../server/response/shed-headers.ts'
 
 /** Where Kubernetes users have their probes, and gRPC has its own. They are exempt, so that a busy process is not taken for a dead one. */
 export const PROBES: readonly string[] = [

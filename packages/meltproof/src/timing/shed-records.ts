@@ -3,11 +3,10 @@
  * the first of each second are told with their request, and of the others how many there were, by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
-import { sheds } from '../../channels.ts'
-import { now } from '../../clock.ts'
-import { bucketOf, DURATION_BOUNDARIES_S } from '../../durations.ts'
-import { METHODS, methodIndex } from '../../methods.ts'
-import type { Source } from '../response/observed.ts'
+import { sheds } from '../channels.ts'
+import { now } from '../clock.ts'
+import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'
+import type { ShedRecords, Source } from '../server/response/observer.ts'
 
 /** Told one by one, a second. Each has Node make a request, which doubles the cost of a shed. */
 const SINGLY = 20
@@ -21,7 +20,7 @@ interface Tally {
   waitedMs: number
 }
 
-export class ShedRecords {
+export class TalliedSheds implements ShedRecords {
   readonly #source: Source
   readonly #tallies = new Map<string, (Tally | undefined)[]>()
   #secondFromMs = Number.NEGATIVE_INFINITY
@@ -32,7 +31,6 @@ export class ShedRecords {
     this.#source = source
   }
 
-  /** Whether one that comes now is told with its request. */
   wantsRequest(nowMs: number): boolean {
     if (!sheds.hasSubscribers) return false
     if (nowMs - this.#secondFromMs >= EVERY_MS) {
@@ -42,21 +40,28 @@ export class ShedRecords {
     return this.#toldSingly < SINGLY
   }
 
-  note(reason: string, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
+  note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
     if (!sheds.hasSubscribers) return
-    const method = methodIndex(request.method ?? '')
+    const { method = '' } = request
     if (!this.wantsRequest(nowMs)) {
       this.add(reason, method, waitedMs)
       return
     }
     this.#toldSingly++
-    const record = { atMs: nowMs, reason, method: METHODS[method]!, waitedMs, bytes, count: 1 }
+    const record = {
+      atMs: nowMs,
+      reason: reason ?? LEFT,
+      method: METHODS[methodIndex(method)]!,
+      waitedMs,
+      bytes,
+      count: 1,
+    }
     sheds.publish({ record, ...this.#source, request })
   }
 
-  /** @param method its index in METHODS */
-  add(reason: string, method: number, waitedMs: number): void {
+  add(reason: string = LEFT, name: string, waitedMs: number): void {
     if (!sheds.hasSubscribers) return
+    const method = methodIndex(name)
     const ofReason = this.#tallies.get(reason) ?? this.#begin(reason)
     const index = method * (DURATION_BOUNDARIES_S.length + 1) + bucketOf(waitedMs / 1000, DURATION_BOUNDARIES_S)
     ofReason[index] ??= { reason, method: METHODS[method]!, count: 0, waitedMs: 0 }

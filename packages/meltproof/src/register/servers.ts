@@ -2,27 +2,27 @@
 import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
-import { AllGuards } from './all-guards.ts'
+import { AllGuards } from '../cluster/all-guards.ts'
 import { tellDryRun } from './dry-run-lines.ts'
-import { guardOf } from './guard-of.ts'
-import { isInstalled } from './logging/stdout/installed.ts'
-import { isOwn } from './own-servers.ts'
-import { settingsFrom } from './register-options.ts'
-import { DEFAULT_LANES } from './server/connection/lanes.ts'
-import { handOver, isOneWith } from './server/connection/one-listener.ts'
-import type { Guard } from './server/guard.ts'
-import { isServer, type ProtectedServer, protect } from './server/protect.ts'
-import { warn as say, warnEach } from './warnings.ts'
+import { guardOf } from '../server/guard-of.ts'
+import { isInstalled } from '../logging/stdout/installed.ts'
+import { isOwn } from '../cluster/held-port.ts'
+import { settingsFrom } from './options.ts'
+import { DEFAULT_LANES } from '../server/connection/lanes.ts'
+import { handOver, isOneWith } from '../server/connection/one-listener.ts'
+import type { Guard } from '../server/guard.ts'
+import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
+import { warn as say, warnEach } from '../warnings.ts'
 
 /** What a variable asks for is loaded when it does. At once: `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
-  (part: './admin/admin.ts'): typeof import('./admin/admin.ts')
+  (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
-  (part: './haproxy/agent-of-all.ts'): typeof import('./haproxy/agent-of-all.ts')
-  (part: './logging/access-log.ts'): typeof import('./logging/access-log.ts')
-  (part: './logging/stdout.ts'): typeof import('./logging/stdout.ts')
-  (part: './observe/reporter.ts'): typeof import('./observe/reporter.ts')
-  (part: './outbound/zero-code.ts'): typeof import('./outbound/zero-code.ts')
+  (part: '../haproxy/agent-of-all.ts'): typeof import('../haproxy/agent-of-all.ts')
+  (part: '../logging/access-log.ts'): typeof import('../logging/access-log.ts')
+  (part: '../logging/stdout.ts'): typeof import('../logging/stdout.ts')
+  (part: '../observe/reporter.ts'): typeof import('../observe/reporter.ts')
+  (part: '../outbound/zero-code.ts'): typeof import('../outbound/zero-code.ts')
 }
 
 const settings = settingsFrom(process.env)
@@ -32,7 +32,7 @@ let operates = false
 const { watch } = settings
 if (watch) {
   attempt('could not report to meltlab watch; the app runs as it would', () =>
-    load('./observe/reporter.ts').reportTo(watch, () => guards().map(guard => guard.stats())),
+    load('../observe/reporter.ts').reportTo(watch, () => guards().map(guard => guard.stats())),
   )
 }
 
@@ -78,7 +78,7 @@ function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[
 function logOnce(guard: Guard | undefined): void {
   if (settings.accessLog === undefined || guard === undefined || logged.has(guard)) return
   logged.add(guard)
-  attempt('could not log requests', () => load('./logging/access-log.ts').accessLog(guard, settings.accessLog))
+  attempt('could not log requests', () => load('../logging/access-log.ts').accessLog(guard, settings.accessLog))
 }
 
 /** Not before the app listens: a job, a script and the primary of a cluster have nothing to show and nothing to bound. */
@@ -89,21 +89,21 @@ function operateOnce(): void {
   // An app that has installed it has its own options.
   if (stdout !== undefined && !isInstalled()) {
     attempt('could not take over stdout and stderr; they are as Node has them', () =>
-      load('./logging/stdout.ts').install(stdout),
+      load('../logging/stdout.ts').install(stdout),
     )
   }
   if (outbound !== undefined) {
-    attempt('could not bound outbound calls', () => load('./outbound/zero-code.ts').boundOutbound(outbound, warn))
+    attempt('could not bound outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
   }
   if (settings.protect.dryRun === true) sayDryRun()
   // Threads have the variables of the process.
   if (!isMainThread) return
   for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
   drain()
-  if (admin !== undefined) attempt('has no admin port', () => load('./admin/admin.ts').serveAdmin(admin, guards, warn))
+  if (admin !== undefined) attempt('has no admin port', () => load('../admin/admin.ts').serveAdmin(admin, guards, warn))
   if (haproxyAgent !== undefined) {
     attempt("has no port for HAProxy's agent checks", () =>
-      load('./haproxy/agent-of-all.ts').serveAgent(haproxyAgent, guards, warn),
+      load('../haproxy/agent-of-all.ts').serveAgent(haproxyAgent, guards, warn),
     )
   }
 }

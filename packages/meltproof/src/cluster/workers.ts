@@ -1,7 +1,7 @@
 /** What the admin port tells, of this process or of its whole cluster together. */
 import cluster from 'node:cluster'
-import { type AllGuards, type Counted, countedTogether, oneOf } from '../all-guards.ts'
-import { clusterName } from '../cluster/name.ts'
+import { type AllGuards, type Counted, countedTogether, oneOf } from './all-guards.ts'
+import { clusterName } from './own-folder.ts'
 import type { Family } from '../observe/instruments.ts'
 import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-families.ts'
 import type { GuardStats } from '../server/guard.ts'

@@ -7,9 +7,9 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { now } from './clock.ts'
-import { leave } from './cluster/leave.ts'
-import { replaceMethod } from './replace-method.ts'
+import { now } from '../clock.ts'
+import { leave } from '../cluster/leave.ts'
+import { replaceMethod } from '../replace-method.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]

@@ -5,17 +5,7 @@
  * nobody's.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { OutboundRecord } from './record.ts'
-
-export interface OpenCall {
-  /** Its record as if it were over at `atMs`. */
-  upTo(atMs: number): OutboundRecord
-}
-
-export interface Scope {
-  /** Its calls to others that are under way, as far as they are noted; undefined while it has made none. */
-  openCalls: Set<OpenCall> | undefined
-}
+import type { OpenCall, Scope } from '../record.ts'
 
 const storage = new AsyncLocalStorage<Scope>()
 let asked = false

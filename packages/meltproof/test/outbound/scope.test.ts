@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-type Scope = typeof import('../src/scope.ts')
+type Scope = typeof import('../../src/outbound/scope.ts')
 let scope: Scope
 let copies = 0
 beforeEach(async () => {
-  scope = (await import(`../src/scope.ts?copy=${copies++}`)) as Scope
+  scope = (await import(`../../src/outbound/scope.ts?copy=${copies++}`)) as Scope
 })
 
 test('outside of any request nobody is asked for', () => {

@@ -1,6 +1,6 @@
 /** One port for all workers of a cluster: one of them has it, and knows what the others say. */
 import type { Server } from 'node:net'
-import { type Address, holdPort } from '../held-port.ts'
+import { type Address, holdPort } from './held-port.ts'
 import { type Parts, Workers } from './workers.ts'
 
 export interface PortOfAll extends Omit<Parts, 'holds' | 'alone'> {

@@ -2,11 +2,11 @@
  * The processes of one cluster, PM2's too, find and ask each other: each listens on a socket in a folder that only its user
  * can enter. Not over the messages of their primary: the app listens to those, and PM2's primary passes none on.
  */
-import { readdirSync, rmdirSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { whenLeaving } from '../cluster/leave.ts'
-import { ownFolder } from '../cluster/own-folder.ts'
+import { whenLeaving } from './leave.ts'
+import { ownFolder } from './own-folder.ts'
 
 /** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
@@ -39,10 +39,14 @@ export class Siblings {
       })
     })
     server.on('error', () => undefined)
-    // One is left of a process that had this id before: a container that restarts with the same folder has them again.
-    rmSync(this.#path(this.#pid), { force: true })
-    server.listen({ path: this.#path(this.#pid), exclusive: true })
-    if (!server.listening) throw new Error(`${this.#path(this.#pid)} is no place for a socket`)
+    // A process that had this id before may have left one: a container that restarts with the same folder has its ids again.
+    const path = this.#path(this.#pid)
+    const unready = `${path}.new`
+    rmSync(unready, { force: true })
+    server.listen({ path: unready, exclusive: true })
+    if (!server.listening) throw new Error(`${path} is no place for a socket`)
+    // It gets its name once it listens: others delete a socket that refuses them, and a bound one does until then.
+    renameSync(unready, path)
     server.unref()
     whenLeaving(() => {
       rmSync(this.#path(this.#pid), { force: true })

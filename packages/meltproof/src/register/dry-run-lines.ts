@@ -1,6 +1,6 @@
 /** What a dry run under meltproof/register says by itself: that it is one, and now and then who would have been shed. */
-import { now } from './clock.ts'
-import type { GuardStats } from './server/guard.ts'
+import { now } from '../clock.ts'
+import type { GuardStats } from '../server/guard.ts'
 
 type Figures = Pick<GuardStats, 'admitted' | 'shed'>
 

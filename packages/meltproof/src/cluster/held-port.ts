@@ -1,6 +1,5 @@
 /** A port of our own that is tried again while somebody else has it, and whose loss harms nobody. */
 import type { Server } from 'node:net'
-import { markOwn } from './own-servers.ts'
 
 export interface Address {
   readonly host: string
@@ -8,6 +7,9 @@ export interface Address {
 }
 
 const TRY_EVERY_MS = 1000
+
+/** On servers of meltproof's own: meltproof/register leaves them alone. Every copy of meltproof in the process knows it. */
+const OWN: unique symbol = Symbol.for('meltproof.own-server') as never
 
 /**
  * @param failed called each time that it can not be had: why, and what happens next; and whether somebody else has it
@@ -20,7 +22,7 @@ export function holdPort(
 ): () => void {
   let over = false
   let timer: NodeJS.Timeout | undefined
-  markOwn(server)
+  Object.defineProperty(server, OWN, { value: true })
   // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
   const take = (): void => void server.listen({ host, port, exclusive: true })
   server.on('error', (error: NodeJS.ErrnoException) => {
@@ -33,4 +35,8 @@ export function holdPort(
     over = true
     clearTimeout(timer)
   }
+}
+
+export function isOwn(server: Server): boolean {
+  return OWN in server
 }

@@ -1,24 +1,31 @@
 /** Fills in the timeline of a request and publishes its record, while somebody observes. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { passingRequests, requests } from '../../channels.ts'
-import { now } from '../../clock.ts'
-import { routeOf } from '../../route.ts'
-import { leaveScope, runInScope } from '../../scope.ts'
-import { stalledBetween } from '../../signals/loop-stalls.ts'
-import { beginRequest, endRequest } from '../../timing/tracker.ts'
-import type { RequestTimes } from '../../timing/request-times.ts'
-import { serverTimingHeader } from '../../timing/server-timing.ts'
-import { addToHead, beforeHead } from './before-head.ts'
-import { onBodyEnd } from '../request/body-readers.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { passingRequests, requests } from '../channels.ts'
+import { now } from '../clock.ts'
+import { routeOf } from '../request-notes.ts'
+import { leaveScope, runInScope } from '../outbound/scope.ts'
+import { stalledBetween } from '../signals/loop-stalls.ts'
+import { beginRequest, endRequest, latenessNow } from './tracker.ts'
+import type { RequestTimes } from './request-times.ts'
+import { TalliedSheds } from './shed-records.ts'
+import { serverTimingHeader } from './server-timing.ts'
+import { registerRequestObserver, type Source } from '../server/response/observer.ts'
+import { addToHead, beforeHead } from '../server/response/before-head.ts'
+import { onBodyEnd } from '../server/request/body-readers.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
-import type { Exchange } from '../request/exchange.ts'
+import type { Exchange } from '../server/request/exchange.ts'
 
 /**
- * Runs the handler with a timeline, which everything it starts belongs to. Its exceptions pass. {@link publishRecord} must
- * follow when the response closes.
- * @param tells whether the answer says how long it took us
+ * The core loads this file for the first request that is observed. Whatever observes calls this before: in an app that a bundler
+ * has made one file of, the core can load it only a moment later.
  */
-export function observed(
+export function takeRequestsApart(): void {
+  registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
+}
+
+takeRequestsApart()
+
+function run(
   exchange: Exchange,
   request: IncomingMessage,
   response: ServerResponse,
@@ -63,13 +70,8 @@ function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: numbe
   if (connection !== undefined) connection.answeredAtMs = atMs
 }
 
-/** Whose requests these are. */
-export interface Source {
-  readonly guard: object
-  readonly server: Server
-}
-
-export function publishRecord({ guard, server }: Source, exchange: Exchange, times: RequestTimes, atMs: number): void {
+function publish({ guard, server }: Source, exchange: Exchange, atMs: number): void {
+  const times = exchange.times as RequestTimes
   exchange.times = undefined
   leaveScope(times)
   if (times.returnedAtMs === AT_ITS_END) noteAnswered(exchange, times, atMs)

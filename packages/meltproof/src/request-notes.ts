@@ -1,0 +1,44 @@
+/**
+ * What framework adapters, or the app, say of a request, kept on it under symbols that every installed copy of meltproof shares:
+ * its route, a template such as `/users/:id` of which a service has a bounded number, and when its handler has ended.
+ */
+const ROUTE = Symbol.for('meltproof.route')
+
+type Route = string | (() => string | undefined)
+type Named = { [ROUTE]?: Route }
+
+/** Names the route of a request (the one of node:http). A function is called when the request is over. */
+export function nameRoute(request: object, route: Route): void {
+  const named = request as Named
+  named[ROUTE] = route
+}
+
+export function routeOf(request: object): string | undefined {
+  const route = (request as Named)[ROUTE]
+  if (typeof route !== 'function') return route
+  try {
+    return route()
+  } catch {
+    return undefined
+  }
+}
+
+const HANDLER_END = Symbol.for('meltproof.handlerEnd')
+
+type Ending = { [HANDLER_END]?: 'ended' | (() => void) }
+
+/** The handler of this request (the one of node:http) has ended, whatever became of its answer. */
+export function handlerEnded(request: object): void {
+  const told = request as Ending
+  const listener = told[HANDLER_END]
+  told[HANDLER_END] = 'ended'
+  if (typeof listener === 'function') listener()
+}
+
+/** Calls `listener` when the handler ends, if an adapter tells; true when it has ended already. */
+export function onHandlerEnd(request: object, listener: () => void): boolean {
+  const told = request as Ending
+  if (told[HANDLER_END] === 'ended') return true
+  told[HANDLER_END] = listener
+  return false
+}

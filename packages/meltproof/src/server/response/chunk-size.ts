@@ -1,0 +1,7 @@
+/** How many bytes a `write()` or `end()` was given. */
+export function sizeOf(chunk: unknown, encoding: unknown): number {
+  if (typeof chunk === 'string') {
+    return Buffer.byteLength(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+  }
+  return ArrayBuffer.isView(chunk) ? chunk.byteLength : 0
+}

@@ -1,0 +1,497 @@
+/**
+ * What meltproof reads or patches of Node that Node documents nowhere (ARCHITECTURE.md lists it): each on its own, as a Node that is
+ * new would have it. What meltproof makes of it is tested elsewhere.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import net, { type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { type HttpSocket, lookBusy, lookIdle, NOBODY, type Parser } from '../src/server/connection/http-socket.ts'
+
+const NODE = Number.parseInt(process.versions.node, 10)
+
+type Private = Record<string | symbol, unknown>
+
+const open = new Set<net.Server>()
+after(() => {
+  for (const server of open) {
+    server.close()
+    ;(server as Partial<http.Server>).closeAllConnections?.()
+  }
+})
+
+async function listen<S extends net.Server>(server: S): Promise<{ server: S; port: number }> {
+  open.add(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+/** Sends `text` on a connection of its own, of which the server's side is answered as well. */
+async function send(
+  server: http.Server,
+  port: number,
+  text: string,
+): Promise<{ client: Socket; socket: HttpSocket & { parser: Parser } }> {
+  const connected = once(server, 'connection')
+  const client = net.connect(port, '127.0.0.1')
+  after(() => client.destroy())
+  const [socket] = await connected
+  client.write(text)
+  return { client, socket }
+}
+
+/** What a Node of its own prints for this program. */
+async function printed(program: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  return stdout.trim()
+}
+
+/** The value under the symbol of that description. */
+function bySymbol(of: object, description: string): unknown {
+  const symbol = Object.getOwnPropertySymbols(of).find(each => each.description === description)
+  return symbol && (of as Private)[symbol]
+}
+
+const GET = 'GET /path HTTP/1.1\r\nHost: x\r\n\r\n'
+
+describe('the parser of a connection', () => {
+  it('has onIncoming, which makes a response of a request and emits both', async () => {
+    const { server, port } = await listen(http.createServer((_, response) => response.end('served')))
+    const seen: unknown[] = []
+    server.on('connection', ({ parser }: HttpSocket) => {
+      const { onIncoming } = parser!
+      parser!.onIncoming = (request, keepAlive) => {
+        seen.push(request.url, request instanceof http.IncomingMessage, keepAlive, server.listenerCount('request'))
+        const answer = onIncoming!.call(parser!, request, keepAlive)
+        seen.push(answer)
+        return answer
+      }
+    })
+    const { client } = await send(server, port, GET)
+    const [answer] = await once(client, 'data')
+    assert.match(String(answer), /served$/)
+    assert.deepEqual(seen, ['/path', true, true, 1, 0])
+  })
+
+  it('has a callback named parserOnHeadersComplete with these arguments, which then sets `incoming`', async () => {
+    const { server, port } = await listen(http.createServer((_, response) => response.end()))
+    let got: readonly unknown[] = []
+    let incoming: IncomingMessage | null = null
+    let ownSocket: unknown
+    server.on('connection', (socket: HttpSocket) => {
+      const parser = socket.parser!
+      const index = [0, 1, 2, 3, 4, 5, 6, 7].find(each => parser[each]?.name === 'parserOnHeadersComplete')!
+      const original = parser[index] as (...args: unknown[]) => unknown
+      parser[index] = function (this: Parser, ...args: unknown[]): unknown {
+        got = args
+        ownSocket = this.socket === socket
+        const result = original.apply(this, args)
+        incoming = this.incoming
+        return result
+      } as never
+    })
+    const { client } = await send(server, port, GET)
+    await once(client, 'data')
+    const [major, minor, headers, method, url, , , upgrade, keepAlive] = got
+    assert.deepEqual([major, minor, headers, url, upgrade, keepAlive], [1, 1, ['Host', 'x'], '/path', false, true])
+    assert.equal(typeof method, 'number')
+    assert.equal(incoming!.method, 'GET')
+    assert.equal(ownSocket, true)
+  })
+
+  it('gives the rest of a request to whatever is its `incoming`', async () => {
+    const urls: (string | undefined)[] = []
+    const { server, port } = await listen(
+      http.createServer(({ url }, response) => {
+        urls.push(url)
+        response.end()
+      }),
+    )
+    server.on('connection', ({ parser }: HttpSocket) => {
+      const { onIncoming } = parser!
+      parser!.onIncoming = (request, keepAlive) => {
+        if (request.url !== '/left') return onIncoming!.call(parser!, request, keepAlive)
+        parser!.incoming = NOBODY
+        return 0
+      }
+    })
+    const body = '3\r\nabc\r\n0\r\nTrailer: x\r\n\r\n'
+    const { client } = await send(
+      server,
+      port,
+      `POST /left HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body}${GET}`,
+    )
+    await once(client, 'data')
+    assert.deepEqual(urls, ['/path'])
+  })
+})
+
+describe('a socket of node:http', () => {
+  it('has its response as _httpMessage until that is finished', async () => {
+    let answered!: ServerResponse
+    const { server, port } = await listen(
+      http.createServer((_, response) => {
+        answered = response
+      }),
+    )
+    const { client, socket } = await send(server, port, GET)
+    await once(server, 'request')
+    assert.equal(socket._httpMessage, answered)
+    answered.end()
+    await once(client, 'data')
+    assert.equal(socket._httpMessage, null)
+  })
+
+  it('is not idle to closeIdleConnections() while it has one', async () => {
+    const { server, port } = await listen(http.createServer((_, response) => response.end()))
+    const { client, socket } = await send(server, port, GET)
+    await once(client, 'data')
+    lookBusy(socket)
+    server.closeIdleConnections()
+    assert.equal(socket.destroyed, false)
+    lookIdle(socket)
+    server.closeIdleConnections()
+    assert.equal(socket.destroyed, true)
+  })
+
+  it('that is _paused stays so when it is resumed, and its parser goes on with resume()', async () => {
+    let requests = 0
+    const { server, port } = await listen(
+      http.createServer((_, response) => {
+        requests++
+        response.end()
+      }),
+    )
+    const { client, socket } = await send(server, port, '')
+    assert.equal(socket._paused, false)
+    socket._paused = true
+    socket.pause()
+    client.write(GET)
+    socket.resume()
+    await sleep(50)
+    assert.equal(socket.isPaused(), true)
+    assert.equal(requests, 0)
+    socket._paused = false
+    socket.parser.resume!()
+    socket.resume()
+    await once(client, 'data')
+    assert.equal(requests, 1)
+  })
+
+  it('reads from a _handle that has readStart() and `reading`', async () => {
+    const { server, port } = await listen(http.createServer())
+    const { socket } = await send(server, port, '')
+    assert.equal(typeof socket._handle!.readStart, 'function')
+    assert.equal(typeof socket._handle!.reading, 'boolean')
+  })
+})
+
+describe('a message of node:http', () => {
+  it('has its head as _header, _headerSent, _hasBody and _contentLength', async () => {
+    const facts: unknown[] = []
+    const { server, port } = await listen(
+      http.createServer((request, response) => {
+        const { _header, _headerSent } = response as unknown as Private
+        facts.push(_header, _headerSent)
+        response.end('four')
+        const after = response as unknown as Private
+        facts.push(/^HTTP\/1\.1 200 OK\r\n/.test(String(after['_header'])), after['_headerSent'])
+        facts.push(after['_hasBody'], after['_contentLength'])
+        void request
+      }),
+    )
+    await http.get({ port, host: '127.0.0.1', agent: false }).on('response', response => response.resume())
+    await once(server, 'request')
+    const head = http.request({ port, host: '127.0.0.1', method: 'HEAD', agent: false }).end()
+    await once(head, 'response')
+    assert.deepEqual(facts.slice(0, 6), [null, false, true, true, true, 4])
+    assert.equal(facts[10], false, '_hasBody of an answer to HEAD')
+  })
+
+  it("emits 'prefinish' when its answer is complete, before it is sent", async () => {
+    let order: string[] = []
+    const { server, port } = await listen(
+      http.createServer((_, response) => {
+        response.on('prefinish', () => order.push('prefinish'))
+        response.on('finish', () => order.push('finish'))
+        response.end('all')
+        order = [...order, 'end']
+      }),
+    )
+    const { client } = await send(server, port, GET)
+    await once(client, 'data')
+    await sleep(10)
+    assert.deepEqual(order, ['prefinish', 'end', 'finish'])
+  })
+
+  it('says in _readableState.ended that all of it came, before it is read', async () => {
+    const { server, port } = await listen(http.createServer())
+    const came = once(server, 'request')
+    await send(server, port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc')
+    const [request] = (await came) as [IncomingMessage & { _readableState: { ended: boolean } }]
+    await sleep(20)
+    assert.deepEqual([request._readableState.ended, request.readableEnded], [true, false])
+  })
+
+  it('of a client gets its body by push(), and is the `res` of its request', async () => {
+    const { port } = await listen(http.createServer((_, response) => response.end('body')))
+    const request = http.get({ port, host: '127.0.0.1', agent: false })
+    const pushed: unknown[] = []
+    await new Promise(resolve => {
+      request.on('response', response => {
+        assert.equal((request as unknown as Private)['res'], response)
+        const { push } = response
+        response.push = function (this: IncomingMessage, chunk: unknown, encoding?: BufferEncoding) {
+          pushed.push(chunk === null ? null : String(chunk))
+          return push.call(this, chunk, encoding)
+        }
+        response.resume().on('end', resolve)
+      })
+    })
+    assert.deepEqual(pushed, ['body', null])
+  })
+})
+
+describe('a listening socket', () => {
+  it('is opened by _listen2(address, port, addressType, backlog, fd, flags)', async () => {
+    const server = net.createServer()
+    const internals = server as unknown as { _listen2(...args: unknown[]): unknown }
+    const { _listen2 } = internals
+    let got: readonly unknown[] = []
+    internals._listen2 = function (this: unknown, ...args: unknown[]): unknown {
+      got = args
+      return _listen2.apply(this, args)
+    }
+    await listen(server)
+    const [address, port, addressType, backlog, fd, flags] = got
+    assert.deepEqual([address, port, addressType, Number(backlog) || 0, fd], ['127.0.0.1', 0, 4, 0, undefined])
+    assert.ok(Number.isInteger(Number(flags) || 0), `${flags}`)
+  })
+
+  it('has a _handle that looks its onconnection up for each connection', async () => {
+    const { server, port } = await listen(net.createServer())
+    const handle = (server as unknown as { _handle: { onconnection: (...args: unknown[]) => unknown } })._handle
+    const { onconnection } = handle
+    let got: readonly unknown[] = []
+    handle.onconnection = function (this: unknown, ...args: unknown[]): unknown {
+      got = [this === handle, args[0], typeof args[1]]
+      return onconnection.apply(this, args)
+    }
+    const connected = once(server, 'connection')
+    const client = net.connect(port, '127.0.0.1')
+    const [socket] = (await connected) as [Socket]
+    assert.deepEqual(got, [true, 0, 'object'])
+    socket.destroy()
+    client.destroy()
+  })
+
+  it('comes from net._createServerHandle(), for abstract names too, and 2 shares a port', t => {
+    const { _createServerHandle: create } = net as unknown as {
+      _createServerHandle(...args: unknown[]): Record<string, (...args: unknown[]) => unknown> | number
+    }
+    const bind = (...args: unknown[]) => {
+      const handle = create(...args)
+      assert.ok(typeof handle === 'object', `${handle}`)
+      return handle
+    }
+    const out: { port?: number } = {}
+    const first = bind('127.0.0.1', 0, 4, undefined, process.platform === 'linux' ? 2 : 0)
+    for (const method of ['listen', 'close', 'ref', 'unref', 'hasRef', 'getsockname']) {
+      assert.equal(typeof first[method], 'function', method)
+    }
+    assert.equal(first['getsockname']!(out), 0)
+    if (process.platform === 'linux') {
+      const second = bind('127.0.0.1', out.port, 4, undefined, 2)
+      assert.equal(first['listen']!(1), 0)
+      assert.equal(second['listen']!(1), 0)
+      second['close']!()
+      const name = `\0meltproof-test-${process.pid}`
+      const named = bind(name, -1, -1, undefined, 0)
+      assert.equal(typeof create(name, -1, -1, undefined, 0), 'number', 'it is taken')
+      named['close']!()
+    } else t.diagnostic('ports are shared, and names are abstract, on Linux alone')
+    first['close']!()
+  })
+})
+
+describe('the modules of Node', () => {
+  it('that are loaded stand in process.moduleLoadList', async () => {
+    const program = `
+const names = ['events', 'net', 'cluster', '_http_server', 'https']
+const { moduleLoadList } = process
+const before = names.map(name => moduleLoadList.includes('NativeModule ' + name))
+for (const name of ['net', 'cluster', 'http', 'https']) process.getBuiltinModule(name)
+console.log(JSON.stringify([before[0], before[2], before[4], ...names.map(name => process.moduleLoadList.includes('NativeModule ' + name))]))`
+    assert.deepEqual(JSON.parse(await printed(program)), [true, false, false, true, true, true, true, true])
+  })
+
+  it('give net.Server.prototype its _listen2 just before its listen', () => {
+    const names = Object.getOwnPropertyNames(net.Server.prototype)
+    assert.equal(names.indexOf('listen') - names.indexOf('_listen2'), 1, names.join())
+  })
+
+  it('hand signals to process.emit() as it is when the first listener comes', async () => {
+    const program = `
+const { emit } = process
+process.emit = function (name, ...args) {
+  if (name === 'SIGUSR2') process.stdout.write('emit ')
+  return Reflect.apply(emit, this, [name, ...args])
+}
+process.on('SIGUSR2', () => { process.stdout.write('listener'); clearInterval(timer) })
+const timer = setInterval(() => undefined, 1000)
+process.kill(process.pid, 'SIGUSR2')`
+    assert.equal(await printed(program), 'emit listener')
+  })
+})
+
+describe('what is written to stdout', () => {
+  it('by console.log comes with console._stdoutErrorHandler', () => {
+    const { write } = process.stdout
+    let got: readonly unknown[] = []
+    process.stdout.write = ((...args: unknown[]) => {
+      got = args
+      return true
+    }) as never
+    try {
+      console.log('line')
+    } finally {
+      process.stdout.write = write
+    }
+    const { _stdoutErrorHandler: handler, _stderrErrorHandler: ofError } = console as unknown as Private
+    assert.equal(typeof handler, 'function')
+    assert.equal(typeof ofError, 'function')
+    assert.ok(got[0] === 'line\n' && got.includes(handler), 'it is the callback')
+  })
+
+  it('to a pipe goes through a _handle with setBlocking(), and _writableState has the default encoding', async () => {
+    const program = `
+const { fd, _handle } = process.stdout
+const before = process.stdout._writableState.defaultEncoding
+process.stdout.setDefaultEncoding('latin1')
+const { defaultEncoding } = process.stdout._writableState
+process.stdout.setDefaultEncoding('utf8')
+console.log(fd, typeof _handle.setBlocking, before, defaultEncoding)`
+    assert.equal(await printed(program), '1 function utf8 latin1')
+  })
+})
+
+describe('a request of a client', () => {
+  it('is given to Agent.prototype.addRequest(), and names its authority', async () => {
+    const { port } = await listen(http.createServer((_, response) => response.end()))
+    const prototype = http.Agent.prototype as unknown as { addRequest(...args: unknown[]): unknown }
+    const { addRequest } = prototype
+    let given: unknown
+    prototype.addRequest = function (this: unknown, ...args: unknown[]): unknown {
+      given = args[0]
+      return addRequest.apply(this, args)
+    }
+    try {
+      const request = http.get({ port, host: '127.0.0.1' })
+      assert.equal(given, request)
+      const authority = bySymbol(request, 'kAuthority')
+      // Before Node 24 it has none, and the Host header tells.
+      if (NODE >= 24 || authority !== undefined) assert.equal(authority, `127.0.0.1:${port}`)
+      const [response] = await once(request, 'response')
+      response.resume()
+    } finally {
+      prototype.addRequest = addRequest
+    }
+  })
+
+  it('has a socket that knows whether it asks its peer (kSetKeepAlive)', async () => {
+    const { server, port } = await listen(net.createServer())
+    const socket = net.connect(port, '127.0.0.1')
+    await Promise.all([once(socket, 'connect'), once(server, 'connection')])
+    assert.notEqual(bySymbol(socket, 'kSetKeepAlive'), true)
+    socket.setKeepAlive(true, 1000)
+    assert.equal(bySymbol(socket, 'kSetKeepAlive'), true)
+    socket.destroy()
+  })
+
+  it('of undici leaves its handler, its URL, its Client and its global dispatcher where they are found', async () => {
+    const { port } = await listen(http.createServer((_, response) => response.end('served')))
+    let handler: unknown
+    let client: object | undefined
+    const onCreate = (message: unknown): void => {
+      handler = bySymbol((message as { request: object }).request, 'handler')
+    }
+    const onSend = (message: unknown): void => {
+      client = (bySymbol((message as { socket: object }).socket, 'parser') as { client: object }).client
+    }
+    subscribe('undici:request:create', onCreate)
+    subscribe('undici:client:sendHeaders', onSend)
+    try {
+      assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'served')
+    } finally {
+      unsubscribe('undici:request:create', onCreate)
+      unsubscribe('undici:client:sendHeaders', onSend)
+    }
+    assert.equal(typeof handler, 'object')
+    const url = bySymbol(client!, 'url')
+    assert.ok(url instanceof URL && url.port === String(port))
+    const dispatchers = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].flatMap(
+      name => (globalThis as unknown as Private)[Symbol.for(name)] ?? [],
+    ) as { dispatch: unknown }[]
+    assert.ok(dispatchers.length > 0)
+    for (const { dispatch } of dispatchers) assert.equal(typeof dispatch, 'function')
+  })
+
+  it('that has several addresses tells of each attempt before its _handle connects, with a request that has oncomplete', async () => {
+    const { port } = await listen(net.createServer(socket => socket.destroy()))
+    const socket = net.connect({
+      port,
+      host: 'several.test',
+      autoSelectFamily: true,
+      lookup: (_, __, done) =>
+        process.nextTick(done, null, [
+          { address: '127.0.0.1', family: 4 },
+          { address: '::1', family: 6 },
+        ]),
+    })
+    const order: string[] = []
+    socket.on('connectionAttempt', () => {
+      const handle = (socket as unknown as { _handle: Record<string, (...args: unknown[]) => unknown> })._handle
+      const { connect } = handle
+      order.push('attempt')
+      handle['connect'] = function (this: unknown, ...args: unknown[]): unknown {
+        order.push('connect')
+        assert.equal(typeof (args[0] as { oncomplete: unknown }).oncomplete, 'function')
+        return connect!.apply(this, args)
+      }
+    })
+    await once(socket, 'connect')
+    socket.destroy()
+    assert.deepEqual(order, ['attempt', 'connect'])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  it('lists every private of Node that the source names', () => {
+    const root = join(import.meta.dirname, '../../..')
+    const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+    const source = join(root, 'packages/meltproof/src')
+    // Databases and frameworks have privates of their own: the shapes in those folders list them.
+    const files = globSync('**/*.ts', { cwd: source, exclude: ['databases/**', 'adapters/**'] })
+    const named = new Set<string>()
+    for (const file of files) {
+      const code = readFileSync(join(source, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+      for (const [, name] of code.matchAll(/[.{,\s['](_[a-z]\w+)\b(?=['\]}:?,;.!\s)=[(])/g)) named.add(name!)
+      for (const [, name] of code.matchAll(/description(?: [!=]==| \}\) => description ===) '(\w+)'/g)) named.add(name!)
+    }
+    // Ours: a suffix of Prometheus, a parameter, a module of Node's own.
+    for (const ours of ['_bucket', '_sum', '_count', '_total', '_http_server', '_entry', '_orphan']) named.delete(ours)
+    assert.ok(named.size > 10, [...named].join())
+    assert.deepEqual(
+      [...named].filter(name => !text.includes(name)),
+      [],
+    )
+  })
+})

@@ -1,0 +1,77 @@
+/**
+ * What each entry of meltproof loads before it runs, in files and lines of its source. Whoever reads how an entry works has that
+ * much to read at most. The figures only go down: lower one when you have made it smaller.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { describe, test } from 'node:test'
+import { reachedFrom } from './source-imports.ts'
+
+const PACKAGE = 'packages/meltproof'
+const SOURCE = join(PACKAGE, 'src')
+
+interface Reach {
+  readonly files: number
+  readonly lines: number
+  /** What it is to reach one day, where that is less. */
+  readonly goal?: number
+}
+
+const MOST: Readonly<Record<string, Reach>> = {
+  '.': { files: 124, lines: 11_200, goal: 9000 },
+  './register': { files: 3, lines: 150 },
+  './toobusy': { files: 3, lines: 240 },
+  './deadline': { files: 14, lines: 1200 },
+  './limiter': { files: 62, lines: 6100, goal: 3500 },
+  './outbound': { files: 91, lines: 9200 },
+  './prometheus': { files: 124, lines: 12_000 },
+  './otel': { files: 120, lines: 11_900 },
+  './haproxy': { files: 16, lines: 900 },
+  './pg': { files: 92, lines: 9100 },
+  './mysql2': { files: 91, lines: 9000 },
+  './ioredis': { files: 84, lines: 8100 },
+  './stdout': { files: 22, lines: 1900 },
+  './access-log': { files: 120, lines: 11_200 },
+  './express': { files: 2, lines: 100 },
+  './fastify': { files: 2, lines: 100 },
+  './koa': { files: 2, lines: 100 },
+  './hono': { files: 3, lines: 200 },
+}
+
+/** The parts that register themselves with the core's channels, or are loaded once somebody asks for them. */
+const EXTRAS = ['admin', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
+
+const { exports } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+}
+const entries = Object.entries(exports).flatMap(([name, entry]) =>
+  typeof entry === 'string' ? [] : [{ name, file: entry.default.replace('./dist', SOURCE).replace(/\.js$/, '.ts') }],
+)
+
+describe('what an entry reaches', () => {
+  for (const { name, file } of entries) {
+    test(name, t => {
+      const most = MOST[name]
+      assert.ok(most, `${name} is a new entry; give it its figures here`)
+      const reached = [...reachedFrom(file)]
+      const lines = reached.reduce((sum, each) => sum + readFileSync(each, 'utf8').split('\n').length - 1, 0)
+      t.diagnostic(`${name} reaches ${reached.length} files, ${lines} lines`)
+      assert.ok(reached.length <= most.files, `${name} reaches ${reached.length} files, more than ${most.files}`)
+      assert.ok(lines <= most.lines, `${name} reaches ${lines} lines, more than ${most.lines}`)
+      if (most.goal !== undefined)
+        assert.ok(lines > most.goal, `${name} reaches ${lines} lines; its goal is met, so hold it`)
+    })
+  }
+
+  for (const name of ['.', './limiter']) {
+    test(`none of the extras by ${name}`, () => {
+      const { file } = entries.find(entry => entry.name === name)!
+      const folders = [...reachedFrom(file)].map(each => relative(SOURCE, each).split('/')[0]!)
+      assert.deepEqual(
+        folders.filter(folder => EXTRAS.includes(folder)),
+        [],
+      )
+    })
+  }
+})
