@@ -32,7 +32,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './mysql2': { files: 91, lines: 9000 },
   './ioredis': { files: 84, lines: 8100 },
   './stdout': { files: 22, lines: 1900 },
-  './access-log': { files: 120, lines: 11_200 },
+  './access-log': { files: 120, lines: 11_300 },
   './express': { files: 2, lines: 100 },
   './fastify': { files: 2, lines: 100 },
   './koa': { files: 2, lines: 100 },

@@ -111,7 +111,7 @@ const EVIDENCE = [
     'nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo',
     'false',
   ]),
-  rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (this.#hasHalted(nowMs))', 'if (nowMs < 0)']),
+  rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (!this.#isSilent(nowMs) ||', 'if (nowMs >= 0 ||']),
   rule('halt-recent', 'no halt where most were in service before', [
     LIMITER,
     ' && 2 * this.#requests.since(this.#answeredAt) >= inService',
