@@ -6,7 +6,11 @@ import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 export interface LiveMeasured {
   readonly setup: LiveSetup
   /** Of each side, requests a second; null until it is known. `given` by --capacity. */
-  capacity: { readonly rate: number; readonly given: boolean } | null
+  capacity: {
+    readonly rate: number
+    readonly given: boolean
+    readonly searches?: readonly number[] | undefined
+  } | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
   /** Of each side whose process ended by itself: how, and at which load. */

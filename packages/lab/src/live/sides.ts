@@ -72,10 +72,14 @@ export function coresInWords(cores: Cores | undefined): string {
 }
 
 /** Each is asked while the other is: it has then the share of the machine that it will have. */
-export async function findCapacity(context: Context, { melt }: LiveOptions, sides: readonly Side[]): Promise<number> {
+export async function findCapacity(
+  context: Context,
+  { melt }: LiveOptions,
+  sides: readonly Side[],
+): ReturnType<typeof searchCapacity> {
   const [bare, other] = sides as [Side, Side]
   context.status('finding the capacity: warming up')
-  const found = await searchCapacity({
+  return searchCapacity({
     target: { ...melt, url: bare.url },
     times: melt.capacityTimes,
     run: async plan => {
@@ -88,5 +92,4 @@ export async function findCapacity(context: Context, { melt }: LiveOptions, side
     onProbe: ({ users, goodput }) =>
       context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s each`),
   })
-  return found.rate
 }

@@ -1,8 +1,7 @@
 /** What a live run found, in words, tables and plots: melt's, where they are the same. Pure. */
-import { idealAt } from '../melt/ideal.ts'
-import { remarks } from '../melt/remarks.ts'
+import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { standings } from '../melt/standings.ts'
-import { armColumn, finding, goodputPlot, loadColumns } from '../melt/view.ts'
+import { armColumn, bestOf, finding, goodputPlot, loadColumns } from '../melt/view.ts'
 import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
@@ -23,6 +22,7 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   const known = { ...measured, capacity }
   return {
     standings: standingsOf(known, arms),
+    unjudged: whyNoVerdict({ ...capacity, over: [capacity.rate], best: bestOf(rows, capacity.searches) }),
     finding: finding(rows, arms),
     tables: [figuresTable(known)],
     plots: [...overLoad(known), ...courses],
@@ -30,9 +30,9 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
 }
 
 /** Whatever it gave before, and since: a process that has ended is the news. */
-function standingsOf({ rows, capacity, died }: Known, arms: Arms): readonly Standing[] {
+function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
   const kept = rows.map(row => ({ ...row, died: false }))
-  return standings(kept, arms, idealAt(capacity.rate)).map(standing => {
+  return standings(kept, arms).map(standing => {
     const death = died[standing.arm]
     return death === undefined ? standing : { ...standing, says: `dies at ${formatMultiple(death.load)}`, tone: 'bad' }
   })
@@ -65,11 +65,7 @@ function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // One load is a point, and no line.
   if (new Set(rows.map(row => row.multiple)).size < 2) return []
   const { rate } = capacity
-  const above = remarks(rows, {
-    ...{ value: row => row.goodput, ideal: idealAt(rate), lengthS: row => row.seconds },
-    ...{ capacity: rate, found: foundInWords(capacity) },
-  })
-  return [goodputPlot(rows, setup.sloMs, rate, above)]
+  return [goodputPlot(rows, setup.sloMs, { rate, before: rate })]
 }
 
 function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {

@@ -2,7 +2,7 @@
 import { escapeText } from './escape.ts'
 import { formatMs, formatPercent } from './format.ts'
 import { styled } from './plot-parts.ts'
-import { plotSvg, remarksOf } from './plot-svg.ts'
+import { plotSvg } from './plot-svg.ts'
 import type { Plot, ScenarioResult, Standing, Table, Verdict } from './result.ts'
 import { SIGNS } from './standing.ts'
 import { wordy } from './text-table.ts'
@@ -98,9 +98,7 @@ function plotSection(
   more = '',
 ): string {
   const note = plot.note === undefined ? '' : `<p class="note">${escapeText(plot.note)}</p>`
-  const remarks = remarksOf(plot).map(({ words }) => `<li>${escapeText(words)}</li>`)
-  const said = remarks.length === 0 ? '' : `<ol class="remarks">${remarks.join('')}</ol>`
-  return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${said}${note}</section>`
+  return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${note}</section>`
 }
 
 /** Those to be folded come last, all of one heading together, two side by side: each has the width of a phone then. */

@@ -14,7 +14,7 @@ export interface TextOptions {
   readonly paint?: Paint
 }
 
-const TONES = { good: 'green', fair: 'yellow', bad: 'red' } as const
+const TONES = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 /** A terminal has room for the gist; the report has every word. */
 const MOST_REASONS = 6
 const MOST_LINES = 3

@@ -197,7 +197,11 @@ describe('on its page', { skip }, () => {
     await until('20x was held', async () => (await points()).slice(-9).every(([, load]) => load === 20))
     await page.getByRole('button', { name: 'End' }).click()
     await page.waitForURL('**/report', { timeout: 60_000 })
-    assert.match(await text(page, 'h1'), /^At 20x its capacity, the bare app melts to /)
+    // A machine that was busy, or has one core, bears no verdict.
+    assert.match(
+      await text(page, 'h1'),
+      /^(At 20x its capacity, the bare app melts to |No verdict: the (machine|load) )/,
+    )
     const { code, stdout, stderr, result, files, strays } = await live.ended
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])

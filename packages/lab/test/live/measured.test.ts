@@ -108,20 +108,6 @@ test('a process that has ended is the verdict, whatever it gave', () => {
   )
 })
 
-test('a point above the ideal says why', () => {
-  const rows = measured().rows.map(row =>
-    row.arm === 'protected' && row.multiple === 10 ? { ...row, goodput: 130 } : row,
-  )
-  const [curve] = liveView(measured({ rows }), arms).plots
-  assert.ok(curve?.kind === 'lines')
-  assert.deepEqual(
-    curve.remarks!.map(({ words }) => words),
-    [
-      'protected at 10x, 30.0 % above the ideal: the ideal goes by measurements too (the capacity, 100/s each, found in a closed loop on both at once); this step shows that the app can do more.',
-    ],
-  )
-})
-
 test('a run that ended before anything was held says so', () => {
   assert.equal(liveView(measured({ capacity: null }), arms).finding, 'Nothing was measured before the run ended.')
   const brief = liveView(measured({ rows: [] }), arms)
