@@ -11,7 +11,7 @@ import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-li
 import type { Progress } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import type { Facts } from './facts.ts'
-import { judge, type Shutdown } from './judge.ts'
+import { judge, LEAST_REQUESTS, type Shutdown, tooFew } from './judge.ts'
 import { livingOf, Observed } from './observed.ts'
 import type { AuditOptions } from './options.ts'
 import type { AuditResult } from './result.ts'
@@ -21,6 +21,8 @@ import { Users } from './users.ts'
 const WARM_UP = 5
 /** Of the duration, with one request at a time: what holds the loop then is one request's doing. */
 const ALONE_SHARE = 0.4
+/** So that a path of two seconds a request is asked often enough to be judged. */
+const LONGEST_ALONE_MS = 12_000
 const ANSWER_MS = 10_000
 /** After SIGTERM the users go on asking for a moment, as those behind a balancer do. */
 const AFTER_SIGTERM_MS = 1000
@@ -123,16 +125,21 @@ class Run {
   }
 
   async alone(durationMs: number): Promise<void> {
-    const { observed, signal } = this.#parts
+    const { observed, users, progress, signal } = this.#parts
     await observed.enter('alone', signal)
     checkServing(observed)
-    await this.#ask(1, durationMs, 'one request at a time')
+    progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
+    await users.askEach({ durationMs, least: LEAST_REQUESTS, longestMs: LONGEST_ALONE_MS }, () => {
+      signal.throwIfAborted()
+      progress.status(`one request at a time: ${users.answers} answers`)
+      this.#checkRunning()
+    })
   }
 
   async together(count: number, durationMs: number): Promise<void> {
     const { observed, signal } = this.#parts
     await observed.enter('together', signal)
-    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`, true)
+    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`)
     await observed.enter('end', signal)
   }
 
@@ -169,19 +176,22 @@ class Run {
     return { inFlight: inFlight.length, cut, stillRunning: [...running], waitedMs: Date.now() - startedMs }
   }
 
-  async #ask(count: number, durationMs: number, what: string, stay = false): Promise<void> {
-    const { app, users, progress, signal } = this.#parts
+  async #ask(count: number, durationMs: number, what: string): Promise<void> {
+    const { users, progress, signal } = this.#parts
     progress.line(`${what}, ${formatDuration(durationMs)}`)
     users.come(count)
     const until = Date.now() + durationMs
     for (let leftMs = durationMs; leftMs > 0; leftMs = until - Date.now()) {
       progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
       await sleep(Math.min(leftMs, 500), undefined, { signal })
-      if (app.ended() !== undefined) {
-        throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
-      }
+      this.#checkRunning()
     }
-    if (!stay) await users.go()
+  }
+
+  #checkRunning(): void {
+    const { app } = this.#parts
+    if (app.ended() === undefined) return
+    throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
   }
 }
 
@@ -214,6 +224,12 @@ interface Ended {
   readonly shutdown: Shutdown | null
 }
 
+/** As the server sees it: `/a b` is asked as `/a%20b`. */
+function pathAndQuery(path: string, origin: string): string {
+  const { pathname, search } = new URL(path, origin)
+  return pathname + search
+}
+
 function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended): AuditResult {
   const findings = judge(facts, shutdown)
   const { answers, failures } = asked
@@ -231,6 +247,10 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended)
     incomplete: shutdown === null,
     findings,
     worst: findings[0]?.severity ?? null,
+    tooFew: tooFew(
+      facts,
+      options.paths.map(path => pathAndQuery(path, origin)),
+    ),
     notes:
       failures > answers / 10
         ? [`${failures} of ${answers} requests were answered with an error, or not at all: less than usual was seen`]

@@ -13,7 +13,7 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 
 /** 0: nothing was found. */
-const EXIT_CODES = { melts: 3, warning: 4 }
+const EXIT_CODES = { melts: 3, warning: 4, tooFew: 5 }
 
 export function registerAudit(program: Command): void {
   const [melts, warnings] = (['melts', 'warning'] as const).map(wanted =>
@@ -46,8 +46,8 @@ export function registerAudit(program: Command): void {
       `
 ${wrapWords(`What melts it: ${melts}.`, 80).join('\n')}
 ${wrapWords(`Warnings: ${warnings}.`, 80).join('\n')}
-Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 2 wrong
-usage, 130 Ctrl-C.
+Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 5 too few
+requests of a path to judge it, 2 wrong usage, 130 Ctrl-C.
 
 Examples:
   meltlab audit -- node server.js
@@ -68,4 +68,5 @@ async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<vo
   }
   if (failure !== undefined) throw failure
   if (result?.worst) process.exitCode = EXIT_CODES[result.worst]
+  else if (result !== undefined && result.tooFew.length > 0) process.exitCode = EXIT_CODES.tooFew
 }
