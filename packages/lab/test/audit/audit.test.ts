@@ -106,9 +106,7 @@ describe('meltlab audit of real apps', () => {
     const ended = await audit(['--json', '--duration', '5s', ...paths, '--', process.execPath, app('holds.mjs')])
     const { findings, tooFew } = resultOf(ended)
     const where = (cause: Cause): readonly string[] =>
-      findings
-        .filter(each => each.cause === cause)
-        .map(each => /\((\w+)/.exec(each.where ?? '')?.[1] ?? '')
+      findings.filter(each => each.cause === cause).map(each => /\((\w+)/.exec(each.where ?? '')?.[1] ?? '')
     assert.deepEqual(where('stdout-writes'), ['log'])
     assert.deepEqual(where('loop-held').toSorted(), ['five', 'four', 'one', 'three', 'two'], ended.stdout)
     for (const { cause, times } of findings) assert.ok(cause !== 'loop-held' || times! >= 5, ended.stdout)
