@@ -8,6 +8,7 @@ import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-listening.ts'
+import { isOldNode } from '../processes/node-version.ts'
 import type { Progress } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import type { Facts } from './facts.ts'
@@ -29,8 +30,6 @@ const AFTER_SIGTERM_MS = 1000
 /** What Kubernetes gives a pod before it kills it, ms. */
 const GRACE_MS = 30_000
 const LOOK_EVERY_MS = 50
-/** Where the parts of a request are told to diagnostics channels. */
-const LEAST_NODE: readonly [number, number] = [22, 12]
 
 export interface Audited {
   /** Undefined when it failed before anything was seen. */
@@ -61,8 +60,8 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
         NODE_OPTIONS: joinNodeOptions(Observed.nodeOption, process.env['NODE_OPTIONS']),
       },
     })
-    const { url, startTimeoutMs } = options
-    const found = await waitUntilListening(app, { url, preferredPort: Number(port), startTimeoutMs, signal })
+    const { url, tls, startTimeoutMs } = options
+    const found = await waitUntilListening(app, { url, tls, preferredPort: Number(port), startTimeoutMs, signal })
     if (found.note !== undefined) progress.line(`note: ${found.note}`)
     origin = found.origin
     users = new Users(origin, options.paths, options)
@@ -203,14 +202,9 @@ function checkServing(observed: Observed): void {
         'that is not built on node:http answers, and audit cannot look into it',
     )
   }
-  const [major, minor] = LEAST_NODE
-  const old = serving.find(({ node }) => {
-    const [itsMajor = 0, itsMinor = 0] = node.slice(1).split('.').map(Number)
-    return itsMajor < major || (itsMajor === major && itsMinor < minor)
-  })
-  if (old !== undefined) {
-    throw new UserError(`the command runs on Node ${old.node}; audit needs ${major}.${minor} or newer in it`)
-  }
+  // Since then the parts of a request are told to diagnostics channels, too.
+  const old = serving.find(({ node }) => isOldNode(node))
+  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or newer in it`)
 }
 
 type Asking = Pick<Users, 'answers' | 'failures'>

@@ -61,7 +61,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const { measured } = resumed
   const elapsedMs = (): number => Math.round(resumed.elapsedMs + performance.now() - startedMs)
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
-  const { context, doubts, end } = makeContext({ form, signal, progress, cores, checkpoint })
+  const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
   for (const reason of resumed.why) context.doubt(reason)
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
@@ -82,6 +82,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     labVersion: options.labVersion,
     ...describeMachine(),
     ...scriptOf(scenario.name),
+    ...(nodes.size === 0 ? {} : { appNode: [...new Set(nodes.values())] }),
     pinning: cores ?? null,
     foreign: foreign ?? null,
   }

@@ -26,7 +26,7 @@ export async function startSides(
   arms: readonly Arm[],
 ): Promise<readonly Side[]> {
   const { melt } = options
-  const { cores, signal } = context
+  const { cores } = context
   const hearing = await listenForProtection()
   context.cleanUp(() => hearing.close())
   const spin = await calibrateSpin(cores?.server)
@@ -39,13 +39,14 @@ export async function startSides(
       core: isProtected && hasOwn(cores) ? 'dependency' : 'server',
       env: { [spinVariable]: String(spin), ...(isProtected ? hearing.env : {}) },
       nodeOptions: isProtected ? `--import ${registerUrl()}` : undefined,
+      tls: melt.tls,
       startTimeoutMs: melt.startTimeoutMs,
     })
     const url = new URL(melt.path, app.origin)
     await checkAnswers(app, url, melt, melt.timeoutMs)
     sides.push({ arm: name, app, url: url.href })
   }
-  await hearing.protection(sides[1]!.app, signal)
+  await hearing.protection(sides[1]!.app, context)
   return sides
 }
 

@@ -8,6 +8,11 @@ import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
+/** A load that was held for less is shown, and not judged: one slow second would be half of it. */
+const LEAST_SECONDS = 5
+const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
+const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to say what it came to.`
+
 type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capacity']> }
 
 export function liveView(measured: LiveMeasured, arms: Arms): View {
@@ -17,13 +22,13 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   }
   const courses = overTime(seconds, arms)
   if (rows.length === 0) {
-    return { finding: 'No load was held long enough to say what it came to.', tables: [], plots: courses }
+    return { finding: TOO_SHORT, tables: [], plots: courses }
   }
   const known = { ...measured, capacity }
   return {
     standings: standingsOf(known, arms),
     unjudged: whyNoVerdict({ ...capacity, over: [capacity.rate], best: bestOf(rows, capacity.searches) }),
-    finding: finding(rows, arms),
+    finding: judged(rows).length > 0 ? finding(judged(rows), arms) : TOO_SHORT,
     tables: [figuresTable(known)],
     plots: [...overLoad(known), ...courses],
   }
@@ -31,7 +36,9 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
 
 /** Whatever it gave before, and since: a process that has ended is the news. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
-  const kept = rows.map(row => ({ ...row, died: false }))
+  // Of a process that has ended there may be too little, and that is the news.
+  const shown = rows.filter(row => died[row.arm] !== undefined || judged([row]).length > 0)
+  const kept = shown.map(row => ({ ...row, died: false }))
   return standings(kept, arms).map(standing => {
     const death = died[standing.arm]
     return death === undefined ? standing : { ...standing, says: `dies at ${formatMultiple(death.load)}`, tone: 'bad' }

@@ -163,7 +163,7 @@ class Melt {
     if (!loadsRegister(arm)) return this.#withApp(arm, async () => {})
     const hearing = await listenForProtection()
     try {
-      await this.#withApp(arm, app => hearing.protection(app, this.#context.signal), hearing.env)
+      await this.#withApp(arm, app => hearing.protection(app, this.#context), hearing.env)
     } finally {
       hearing.close()
     }
@@ -184,6 +184,7 @@ class Melt {
       },
       nodeOptions: loadsRegister(arm) ? `--import ${registerUrl()}` : arm.nodeOptions,
       url: this.#parts.options.url,
+      tls: this.#parts.options.tls,
       startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
   }

@@ -174,7 +174,12 @@ function conditions(result: ScenarioResult): string {
       'Machine',
       `${escapeText(c.cpu)}, ${c.cores} cores, ${Math.round(c.memoryBytes / 1e9)} GB, ${escapeText(c.platform)}`,
     ],
-    ['Software', `Node ${escapeText(c.node)}, meltlab ${escapeText(c.labVersion)}`],
+    [
+      'Software',
+      c.appNode === undefined
+        ? `Node ${escapeText(c.node)}, meltlab ${escapeText(c.labVersion)}`
+        : `Node ${escapeText(c.appNode.join(' and '))}; meltlab ${escapeText(c.labVersion)} on Node ${escapeText(c.node)}`,
+    ],
     ['Date', `${escapeText(result.startedAt)}, ${formatMs(result.elapsedMs)} in all`],
   ]
   return `<section class="conditions"><h2>Conditions</h2><dl>${facts.map(([name, value]) => `<dt>${escapeText(name)}</dt><dd>${value}</dd>`).join('\n')}</dl></section>`

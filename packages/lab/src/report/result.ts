@@ -151,6 +151,8 @@ export interface ScenarioConditions {
   readonly commandLine: string
   readonly labVersion: string
   readonly node: string
+  /** Of the measured commands, where one was given and it is known. `node` is the lab's. */
+  readonly appNode?: readonly string[]
   readonly platform: string
   readonly cpu: string
   readonly cores: number

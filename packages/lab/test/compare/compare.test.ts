@@ -109,10 +109,7 @@ test('what noise may hide is undecided, and says how much would have shown', () 
   for (const line of comparisonText(comparison).split('\n')) assert.ok(line.length <= 80, line)
   assert.equal(verdicts(comparison.figures)['goodput'], 'no difference seen')
   // The same figures, where a change of that size does not matter.
-  assert.equal(
-    verdicts(compare(...inTurns(noisy(10), noisy(11).toReversed()), 1).figures)['p50'],
-    'no difference seen',
-  )
+  assert.equal(verdicts(compare(...inTurns(noisy(10), noisy(11).toReversed()), 1).figures)['p50'], 'no difference seen')
 })
 
 test('--until ends when every figure is known well enough, and not because a difference shows for once', () => {
