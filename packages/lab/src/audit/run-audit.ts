@@ -128,7 +128,7 @@ class Run {
     await observed.enter('alone', signal)
     checkServing(observed)
     progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
-    await users.askEach({ durationMs, least: LEAST_REQUESTS, longestMs: LONGEST_ALONE_MS }, () => {
+    await users.askEach(durationMs, LEAST_REQUESTS, LONGEST_ALONE_MS, () => {
       signal.throwIfAborted()
       progress.status(`one request at a time: ${users.answers} answers`)
       this.#checkRunning()

@@ -16,12 +16,6 @@ export interface Asked {
   status?: number | null
 }
 
-export interface AskEach {
-  readonly durationMs: number
-  readonly least: number
-  readonly longestMs: number
-}
-
 export class Users {
   answers = 0
   /** Answers of status 400 and above, and requests without an answer. */
@@ -72,7 +66,7 @@ export class Users {
   }
 
   /** Each path by itself, for its part of the time and at least `least` times, but not for longer than `longestMs`. */
-  async askEach({ durationMs, least, longestMs }: AskEach, check: () => void): Promise<void> {
+  async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
     for (const path of this.#paths) {
       const startedMs = Date.now()
       const lasted = (): number => Date.now() - startedMs

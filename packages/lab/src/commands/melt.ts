@@ -34,7 +34,6 @@ export function registerMelt(program: Command): void {
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
     .option('--url <url>', 'where the command listens (default: found by itself)')
     .option('--quick', 'fewer and shorter steps: under a minute')
-    .option('--strict', 'refuse to start on a busy machine')
   appOptions(command)
     .addHelpText(
       'after',

@@ -8,7 +8,7 @@ import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinnin
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
-import { watchForeign } from '../processes/foreign-cpu.ts'
+import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
 import { withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
@@ -40,9 +40,6 @@ export interface ScenarioEnd {
   /** Why the run ended early: an error, or the reason of the aborted signal. */
   readonly failure: unknown
 }
-
-/** Others may use this much of the experiment's cores, on average, before its figures are no longer its own. */
-const foreignBelow = 0.1
 
 export async function runScenario(scenario: Scenario<unknown>, options: RunOptions): Promise<ScenarioEnd> {
   const { form, progress, signal } = options

@@ -11,7 +11,7 @@ type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &
   Given<'also' | 'header', readonly string[]> &
   Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
-  Partial<Given<'fresh' | 'quick' | 'strict' | 'json', boolean>> &
+  Partial<Given<'fresh' | 'quick' | 'json', boolean>> &
   TlsFlags
 
 export interface CapacityTimes {
@@ -42,8 +42,6 @@ export interface MeltOptions {
   /** How it is trusted; undefined where it speaks no TLS, or is trusted as Node has it. */
   readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
-  /** Refuse to start on a busy machine instead of saying so in the result. */
-  readonly strict: boolean
 }
 
 /** What --quick and its absence stand for; an option given by name wins over both. */
@@ -111,7 +109,6 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
-    strict: raw.strict === true,
   }
 }
 

@@ -11,14 +11,14 @@ import { checkAnswers } from '../launch/wait-until-listening.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { busyNow } from '../processes/core-times.ts'
+import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
-import { UserError } from '../user-error.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
-import { foreignBelow, reasonsToDoubt } from './doubts.ts'
+import { reasonsToDoubt } from './doubts.ts'
 import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
@@ -153,7 +153,6 @@ class Melt {
     const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
     if (worst < foreignBelow) return
     const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    if (this.#parts.options.strict) throw new UserError(`${what}; end it, or leave out --strict`)
     this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
     this.#context.doubt(what)
   }
